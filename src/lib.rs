@@ -1,1 +1,14 @@
-//! topicmill
+//! topicmill: topic models over collections too large for the tools people have.
+//!
+//! A job ingests a collection, trains latent Dirichlet allocation on a random sample by
+//! sampled-online stochastic variational inference (Mimno, Hoffman & Blei 2012), projects every
+//! document of the collection on the topics, and writes Parquet tables. The same job gives the
+//! same bytes on any number of threads, processes and hosts.
+//!
+//! Modules stand in layers: each one uses only those above it in this list.
+//! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
+
+pub mod corpus;
+pub mod infer;
+pub mod model;
+pub mod train;

@@ -1,0 +1,156 @@
+//! A document at each stage of ingest: as a reader hands it over, and as a shard stores it.
+//!
+//! Every input document keeps one row for ever, whatever was wrong with it: what went wrong is its
+//! [`DocumentStatus`], never a missing row.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What became of an input document. Written to the tables as its [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DocumentStatus {
+    /// Read, tokenized, and at least one token is in the vocabulary.
+    Ok = 0,
+    /// Like `Ok`, but bytes that are not UTF-8 were replaced by U+FFFD before tokenizing.
+    Repaired = 1,
+    /// The text is missing, null, or holds no token at all.
+    Empty = 2,
+    /// There are tokens, none of them in the vocabulary.
+    NoVocabulary = 3,
+    /// The record could not be parsed (a line that is not JSON, a row with too few columns, …).
+    ParseError = 4,
+    /// The document is larger than `corpus.max_document_bytes`; its text was not tokenized.
+    TooLarge = 5,
+    /// The file ended in the middle (a truncated gzip, an I/O error); stands for what was lost.
+    Truncated = 6,
+}
+
+impl DocumentStatus {
+    /// Every status, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::Repaired,
+        Self::Empty,
+        Self::NoVocabulary,
+        Self::ParseError,
+        Self::TooLarge,
+        Self::Truncated,
+    ];
+
+    /// The name written to the tables.
+    ///
+    /// ```
+    /// # use topicmill::corpus::DocumentStatus;
+    /// assert_eq!(DocumentStatus::NoVocabulary.name(), "no_vocabulary");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Repaired => "repaired",
+            Self::Empty => "empty",
+            Self::NoVocabulary => "no_vocabulary",
+            Self::ParseError => "parse_error",
+            Self::TooLarge => "too_large",
+            Self::Truncated => "truncated",
+        }
+    }
+
+    /// The status with this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    /// True for documents that have tokens in the vocabulary: those can be sampled and projected.
+    pub fn has_terms(self) -> bool {
+        matches!(self, Self::Ok | Self::Repaired)
+    }
+}
+
+impl fmt::Display for DocumentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One input document as a reader hands it over, borrowing from the block it was parsed from.
+#[derive(Clone, Debug)]
+pub struct RawDocument<'a> {
+    /// The input's own id; `<path>#<line or row>` (from 1) where the input has none.
+    pub source_id: Cow<'a, str>,
+    /// The volume (`corpus.group`) this document is a section of.
+    pub group: Option<Cow<'a, str>>,
+    /// One value per `corpus.metadata` column, in the job's order.
+    pub metadata: Vec<Option<Cow<'a, str>>>,
+    /// The text or counts, or why there are none.
+    pub body: Body<'a>,
+}
+
+/// What a document holds.
+#[derive(Clone, Debug)]
+pub enum Body<'a> {
+    /// Text to be tokenized. `repaired`: bytes that are not UTF-8 were replaced by U+FFFD.
+    Text {
+        /// The text.
+        text: Cow<'a, str>,
+        /// Whether bytes were replaced.
+        repaired: bool,
+    },
+    /// Counts over the terms of `vocabulary` (bags of words): (index in `vocabulary`, count).
+    Counts {
+        /// The input's own terms.
+        vocabulary: &'a [String],
+        /// Index in `vocabulary` and count of each distinct term, in the input's order.
+        counts: Vec<(u32, u32)>,
+    },
+    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
+    Missing {
+        /// The status this document will bear.
+        status: DocumentStatus,
+        /// What was wrong, for the log: file, line and remedy.
+        reason: String,
+    },
+}
+
+/// One document as a shard stores it: a row of bag of words. Owned, so that buffers are reused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardDocument {
+    /// The input's own id.
+    pub source_id: String,
+    /// The volume this document is a section of.
+    pub group: Option<String>,
+    /// One value per `corpus.metadata` column.
+    pub metadata: Vec<Option<String>>,
+    /// What became of the document.
+    pub status: DocumentStatus,
+    /// Tokens the tokenizer found.
+    pub tokens_total: u32,
+    /// Of those, stop words.
+    pub tokens_stopped: u32,
+    /// Distinct terms in the vocabulary, ascending.
+    pub terms: Vec<u32>,
+    /// Tokens of each, ≥ 1; as long as `terms`.
+    pub counts: Vec<u32>,
+}
+
+impl Default for ShardDocument {
+    fn default() -> Self {
+        Self {
+            source_id: String::new(),
+            group: None,
+            metadata: Vec::new(),
+            status: DocumentStatus::Empty,
+            tokens_total: 0,
+            tokens_stopped: 0,
+            terms: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+}
+
+impl ShardDocument {
+    /// Tokens that are in the vocabulary (N_d).
+    pub fn tokens_in_vocabulary(&self) -> u64 {
+        self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+}

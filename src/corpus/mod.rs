@@ -1,0 +1,10 @@
+//! The collection: what is read, how it becomes bags of words, and how those lie on disk.
+//!
+//! `input` finds the files, `block` cuts them into units that any worker can parse, `reader` turns
+//! a block into documents, `tokenizer` a document into terms, `terms` counts them, `vocabulary`
+//! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
+
+mod document;
+pub mod settings;
+
+pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

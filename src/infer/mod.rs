@@ -1,0 +1,3 @@
+//! Inference for one document against a fixed model.
+
+pub mod settings;

@@ -1,0 +1,3 @@
+//! The topic model.
+
+pub mod settings;
