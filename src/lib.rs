@@ -9,6 +9,8 @@
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
 pub mod corpus;
+pub mod estimate;
+pub mod evaluate;
 pub mod infer;
 pub mod math;
 pub mod model;

@@ -5,6 +5,7 @@
 //! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
 
 mod document;
+pub mod sample;
 pub mod settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

@@ -1,3 +1,44 @@
-//! Inference for one document against a fixed model.
+//! Inference for one document against a fixed model. Nothing here ever changes a model.
+//!
+//! `reference` is the definition: dense, in f64, fifty lines. `sampler` draws from the same
+//! distribution in the time of the topics present, and `project` turns its samples into topic
+//! proportions.
 
+pub mod project;
+pub mod reference;
+pub mod sampler;
 pub mod settings;
+
+/// A draw that cannot be made: the masses do not add up to a positive, finite number.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "impossible draw for term {term}: document mass {document_mass}, smoothing mass \
+     {smoothing_mass}, prior mass {prior_mass}; the model holds a NaN or an overflow \
+     (is eta or alpha extreme?)"
+)]
+pub struct ImpossibleDraw {
+    /// The term whose topic was to be drawn.
+    pub term: u32,
+    /// Σ_{k∈d} n_dk g_kw (with h_k where the term has a dense row).
+    pub document_mass: f32,
+    /// Σ_{k∈d} n_dk h_k where the term has no dense row.
+    pub smoothing_mass: f32,
+    /// A_w + H.
+    pub prior_mass: f32,
+}
+
+/// A document as inference sees it: distinct terms, ascending, and how often each occurs.
+#[derive(Clone, Copy, Debug)]
+pub struct Bag<'a> {
+    /// Distinct terms, ascending.
+    pub terms: &'a [u32],
+    /// Tokens of each; as long as `terms`.
+    pub counts: &'a [u32],
+}
+
+impl Bag<'_> {
+    /// N_d.
+    pub fn token_count(&self) -> u64 {
+        self.counts.iter().map(|&n| u64::from(n)).sum()
+    }
+}

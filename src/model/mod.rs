@@ -1,3 +1,56 @@
-//! The topic model.
+//! The topic model: priors, sparse topic–term parameters, the statistics that change them, and the
+//! factors that documents are sampled with.
+//!
+//! A model is a value: a round reads version t and makes t + 1; nothing here samples anything.
 
+pub mod factors;
+pub mod parameters;
 pub mod settings;
+pub mod statistics;
+
+use settings::{Geometry, ModelSettings};
+
+/// The most topics a model can have: topics are kept in 16 bits.
+pub const MAX_TOPICS: usize = u16::MAX as usize;
+
+/// The priors of a model, and how its factors are read off the parameters.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Priors {
+    /// α_k, the document–topic Dirichlet prior; one value per topic.
+    pub alpha: Vec<f64>,
+    /// η, the topic–term Dirichlet prior.
+    pub eta: f64,
+    /// Whether factors are `exp E[log β]` rather than the mean.
+    pub exp_psi: bool,
+}
+
+impl Priors {
+    /// The priors a job asks for; `token_count` are the tokens trained on.
+    ///
+    /// Without a value in the job, η = 0.14 N / (K V) within [0.01, 1]: with the mean geometry,
+    /// that leaves no topic dead on small corpora and costs nothing on large ones.
+    pub fn new(settings: &ModelSettings, vocabulary_size: usize, token_count: u64) -> Self {
+        let cells = settings.topics as f64 * vocabulary_size.max(1) as f64;
+        let rule = (0.14 * token_count as f64 / cells).clamp(0.01, 1.0);
+        Self {
+            alpha: settings.alpha.values(settings.topics),
+            eta: settings.eta.unwrap_or(rule),
+            exp_psi: settings.geometry == Geometry::ExpPsi,
+        }
+    }
+
+    /// K.
+    pub fn topic_count(&self) -> usize {
+        self.alpha.len()
+    }
+
+    /// A = Σ_k α_k, added up in topic order.
+    pub fn alpha_sum(&self) -> f64 {
+        self.alpha.iter().sum()
+    }
+
+    /// The same priors with another η: the one that φ is published with.
+    pub fn with_eta(&self, eta: f64) -> Self {
+        Self { eta, ..self.clone() }
+    }
+}

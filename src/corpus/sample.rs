@@ -1,0 +1,227 @@
+//! The random sample that is trained on, and the share of it that never is.
+//!
+//! Whether a document is sampled depends on the seed and its number alone, so any worker can tell,
+//! and the sample is the same wherever the document is read.
+
+use super::settings::{SampleSettings, SampleSize};
+use crate::math::random::{Stage, hash, hash_unit};
+
+/// Which part of the work a document takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// Trained on.
+    Sample,
+    /// In the sample, but kept back to measure quality.
+    HeldOut,
+    /// Only projected.
+    Projected,
+}
+
+impl Split {
+    /// The name written to the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sample => "sample",
+            Self::HeldOut => "held_out",
+            Self::Projected => "projected",
+        }
+    }
+}
+
+/// Decides each document's [`Split`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleRule {
+    seed: u64,
+    /// Documents whose key is at most this are in the sample.
+    bound: u64,
+    held_out: f64,
+}
+
+impl SampleRule {
+    /// The rule for a share of the documents; for a number of documents, `nth_key` must be the
+    /// so-many-th smallest [`key`](Self::key) of all documents with terms (`u64::MAX` if there are
+    /// fewer).
+    pub fn new(settings: &SampleSettings, seed: u64, nth_key: u64) -> Self {
+        let bound = match settings.size {
+            SampleSize::Fraction(share) if share >= 1.0 => u64::MAX,
+            SampleSize::Fraction(share) => (share * 2f64.powi(64)) as u64,
+            SampleSize::Documents(_) => nth_key,
+        };
+        Self { seed, bound, held_out: settings.held_out }
+    }
+
+    /// The random key by which documents enter the sample, the smallest first.
+    pub fn key(seed: u64, document: u64) -> u64 {
+        hash(seed, Stage::Sample, document, 0)
+    }
+
+    /// The split of a document that has terms.
+    pub fn split(&self, document: u64) -> Split {
+        if Self::key(self.seed, document) > self.bound {
+            Split::Projected
+        } else if hash_unit(self.seed, Stage::HeldOut, document, 0) < self.held_out {
+            Split::HeldOut
+        } else {
+            Split::Sample
+        }
+    }
+}
+
+/// The so-many smallest keys seen: what `documents = N` needs of each worker.
+#[derive(Clone, Debug)]
+pub struct SmallestKeys {
+    limit: usize,
+    heap: std::collections::BinaryHeap<u64>,
+}
+
+impl SmallestKeys {
+    /// Keeps the `limit` smallest.
+    pub fn new(limit: u64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Self { limit, heap: std::collections::BinaryHeap::new() }
+    }
+
+    /// Sees a key.
+    pub fn add(&mut self, key: u64) {
+        if self.heap.len() < self.limit {
+            self.heap.push(key);
+        } else if self.heap.peek().is_some_and(|&largest| key < largest) {
+            self.heap.pop();
+            self.heap.push(key);
+        }
+    }
+
+    /// The keys kept, ascending.
+    pub fn into_sorted(self) -> Vec<u64> {
+        self.heap.into_sorted_vec()
+    }
+
+    /// The bound for [`SampleRule`]: the last key kept, or `u64::MAX` when all were.
+    pub fn bound(self) -> u64 {
+        let full = self.heap.len() == self.limit;
+        self.heap.peek().copied().filter(|_| full).unwrap_or(u64::MAX)
+    }
+}
+
+/// Bags of words in memory: term ids and counts of many documents, end to end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bags {
+    documents: Vec<u64>,
+    ends: Vec<usize>,
+    terms: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Default for Bags {
+    fn default() -> Self {
+        Self { documents: Vec::new(), ends: vec![0], terms: Vec::new(), counts: Vec::new() }
+    }
+}
+
+impl Bags {
+    /// Adds a document.
+    pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
+        debug_assert_eq!(terms.len(), counts.len());
+        self.documents.push(document);
+        self.terms.extend_from_slice(terms);
+        self.counts.extend_from_slice(counts);
+        self.ends.push(self.terms.len());
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// True without documents.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// The document's number in the collection.
+    pub fn document(&self, index: usize) -> u64 {
+        self.documents[index]
+    }
+
+    /// Distinct terms, ascending, and the tokens of each.
+    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
+        let range = self.ends[index]..self.ends[index + 1];
+        (&self.terms[range.clone()], &self.counts[range])
+    }
+
+    /// Tokens of all documents.
+    pub fn token_count(&self) -> u64 {
+        self.counts.iter().map(|&n| u64::from(n)).sum()
+    }
+
+    /// The same documents, ascending by number: the order in which results are reproducible.
+    pub fn sorted(&self) -> Self {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_unstable_by_key(|&i| self.documents[i]);
+        let mut sorted = Self::default();
+        sorted.terms.reserve(self.terms.len());
+        sorted.counts.reserve(self.counts.len());
+        for index in order {
+            let (terms, counts) = self.bag(index);
+            sorted.push(self.documents[index], terms, counts);
+        }
+        sorted
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.documents.len() + self.ends.len()) * 8 + (self.terms.len() + self.counts.len()) * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(size: SampleSize, held_out: f64) -> SampleSettings {
+        SampleSettings { size, held_out }
+    }
+
+    #[test]
+    fn shares_are_what_was_asked_for() {
+        let rule = SampleRule::new(&settings(SampleSize::Fraction(0.25), 0.1), 7, 0);
+        let splits: Vec<_> = (0..100_000).map(|d| rule.split(d)).collect();
+        let share = |s| splits.iter().filter(|&&x| x == s).count() as f64 / 100_000.0;
+        assert!((share(Split::Sample) - 0.225).abs() < 0.005);
+        assert!((share(Split::HeldOut) - 0.025).abs() < 0.002);
+        let all = SampleRule::new(&settings(SampleSize::Fraction(1.0), 0.0), 7, 0);
+        assert!((0..1000).all(|d| all.split(d) == Split::Sample));
+    }
+
+    #[test]
+    fn a_number_of_documents_is_met_exactly_however_workers_share_them() {
+        let bound = |workers: u64| {
+            let mut merged = SmallestKeys::new(100);
+            for worker in 0..workers {
+                let mut own = SmallestKeys::new(100);
+                let mine = (0..1000).filter(|d| d % workers == worker);
+                mine.for_each(|d| own.add(SampleRule::key(3, d)));
+                own.into_sorted().into_iter().for_each(|key| merged.add(key));
+            }
+            merged.bound()
+        };
+        assert_eq!(bound(1), bound(3));
+        let rule = SampleRule::new(&settings(SampleSize::Documents(100), 0.0), 3, bound(2));
+        assert_eq!((0..1000).filter(|&d| rule.split(d) == Split::Sample).count(), 100);
+        let mut few = SmallestKeys::new(100);
+        few.add(5);
+        assert_eq!(few.bound(), u64::MAX);
+    }
+
+    #[test]
+    fn sorting_restores_the_order_of_the_collection() {
+        let mut bags = Bags::default();
+        bags.push(9, &[1, 4], &[1, 2]);
+        bags.push(2, &[], &[]);
+        bags.push(5, &[0], &[3]);
+        let sorted = bags.sorted();
+        assert_eq!((0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(), [2, 5, 9]);
+        assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
+        assert_eq!(sorted.token_count(), 6);
+    }
+}

@@ -1,0 +1,192 @@
+//! From samples to topic proportions θ_d: soft counts and plain counts (Papanikolaou 2017).
+//!
+//! The soft estimator θ^p replaces each token's sampled topic by its full conditional given the
+//! topics of all other tokens. With factors e_kw = g_kw + h_k it is
+//!
+//! ```text
+//! p_dik = (α_k + n_dk without i) e_kw / Z_i
+//! θ_dk  = (α_k + mean over samples of Σ_i p_dik) / (A + N_d)
+//! ```
+//!
+//! Computed exactly, though most topics are never touched: the document's part n_dk e_kw is summed
+//! over the document's topics (or the term's), and the prior's part α_k e_kw / Z_i factorises, so
+//! that only Σ_i 1/Z_i is kept per distinct term until the document is finished.
+
+use crate::model::factors::{FactorTable, Row};
+
+/// A document's topics in one sample: what the estimators read.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled<'a> {
+    /// n_dk for each topic.
+    pub counts: &'a [u32],
+    /// The topics with n_dk > 0.
+    pub active: &'a [u16],
+}
+
+/// Accumulates topic proportions of one document over samples. Lent from document to document.
+#[derive(Clone, Debug, Default)]
+pub struct Proportions {
+    /// Σ over samples of the document's part, for each topic.
+    document_part: Vec<f64>,
+    /// Σ over samples and tokens of 1/Z, per distinct term; with the term's row.
+    inverse_masses: Vec<(Row, f64)>,
+    /// Σ of 1/Z over the terms without a dense row, in the sample in hand.
+    sparse_inverse: f64,
+    /// The topics of the term in hand, sorted. A copy: the sampler's tokens keep their order, for
+    /// which token is drawn next must not depend on its topic.
+    own: Vec<u16>,
+    samples: u32,
+}
+
+impl Proportions {
+    /// Forgets the document before.
+    pub fn start(&mut self, topic_count: usize) {
+        self.document_part.clear();
+        self.document_part.resize(topic_count, 0.0);
+        self.inverse_masses.clear();
+        self.samples = 0;
+    }
+
+    /// Adds a sample by its plain counts.
+    pub fn add_counts(&mut self, sample: Sampled<'_>) {
+        for &topic in sample.active {
+            let k = usize::from(topic);
+            self.document_part[k] += f64::from(sample.counts[k]);
+        }
+        self.samples += 1;
+    }
+
+    /// Begins a soft sample; then come [`add_term`](Self::add_term) for each distinct term, in
+    /// the same order in every sample, and [`end_sample`](Self::end_sample).
+    pub fn begin_sample(&mut self) {
+        self.sparse_inverse = 0.0;
+    }
+
+    /// Adds the tokens of the `index`-th distinct term, whose topics are `own`.
+    pub fn add_term(
+        &mut self,
+        index: usize,
+        row: Row,
+        own: &[u16],
+        sample: Sampled<'_>,
+        table: FactorTable<'_>,
+    ) {
+        let mut sorted = std::mem::take(&mut self.own);
+        sorted.clear();
+        sorted.extend_from_slice(own);
+        sorted.sort_unstable();
+        let inverse = match table.dense(row) {
+            Some(weights) => self.add_dense(row, &sorted, sample, table, weights),
+            None => self.add_sparse(row, &sorted, sample, table),
+        };
+        self.own = sorted;
+        if index == self.inverse_masses.len() {
+            self.inverse_masses.push((row, 0.0));
+        }
+        self.inverse_masses[index].1 += inverse;
+    }
+
+    fn add_dense(
+        &mut self,
+        row: Row,
+        own: &[u16],
+        sample: Sampled<'_>,
+        table: FactorTable<'_>,
+        weights: &[f32],
+    ) -> f64 {
+        let mass = |&topic: &u16| {
+            let k = usize::from(topic);
+            f64::from(sample.counts[k]) * f64::from(weights[k])
+        };
+        let whole: f64 = sample.active.iter().map(mass).sum();
+        let prior = f64::from(row.alpha_mass + table.smoothing().mass);
+        let mut inverse = 0.0;
+        for run in own.chunk_by(|a, b| a == b) {
+            let weight = f64::from(weights[usize::from(run[0])]);
+            let share = run.len() as f64 / ((whole - weight).max(0.0) + prior);
+            self.document_part[usize::from(run[0])] -= weight * share;
+            inverse += share;
+        }
+        for topic in sample.active {
+            self.document_part[usize::from(*topic)] += mass(topic) * inverse;
+        }
+        inverse
+    }
+
+    fn add_sparse(
+        &mut self,
+        row: Row,
+        own: &[u16],
+        sample: Sampled<'_>,
+        table: FactorTable<'_>,
+    ) -> f64 {
+        let smoothing = table.smoothing();
+        let sparse = table.sparse(row);
+        let pairs = || sparse.topics.iter().zip(sparse.weights);
+        let mass = |(&topic, &weight): (&u16, &f32)| {
+            f64::from(sample.counts[usize::from(topic)]) * f64::from(weight)
+        };
+        let smooth = |&topic: &u16| {
+            let k = usize::from(topic);
+            f64::from(sample.counts[k]) * f64::from(smoothing.factors[k])
+        };
+        let whole: f64 =
+            pairs().map(mass).sum::<f64>() + sample.active.iter().map(smooth).sum::<f64>();
+        let prior = f64::from(row.alpha_mass + smoothing.mass);
+        let mut inverse = 0.0;
+        for run in own.chunk_by(|a, b| a == b) {
+            let k = usize::from(run[0]);
+            let found = sparse.topics.binary_search(&run[0]).map_or(0.0, |j| sparse.weights[j]);
+            let weight = f64::from(found) + f64::from(smoothing.factors[k]);
+            let share = run.len() as f64 / ((whole - weight).max(0.0) + prior);
+            self.document_part[k] -= weight * share;
+            inverse += share;
+        }
+        for (topic, weight) in pairs() {
+            self.document_part[usize::from(*topic)] += mass((topic, weight)) * inverse;
+        }
+        self.sparse_inverse += inverse;
+        inverse
+    }
+
+    /// Ends a soft sample.
+    pub fn end_sample(&mut self, sample: Sampled<'_>, table: FactorTable<'_>) {
+        let factors = &table.smoothing().factors;
+        for &topic in sample.active {
+            let k = usize::from(topic);
+            let mass = f64::from(sample.counts[k]) * f64::from(factors[k]);
+            self.document_part[k] += mass * self.sparse_inverse;
+        }
+        self.samples += 1;
+    }
+
+    /// θ_dk for each topic, into `proportions`: they add up to 1.
+    pub fn finish(
+        &mut self,
+        token_count: usize,
+        table: FactorTable<'_>,
+        proportions: &mut Vec<f32>,
+    ) {
+        let smoothing = table.smoothing();
+        let mut all_inverse = 0.0;
+        for &(row, inverse) in &self.inverse_masses {
+            let sparse = table.sparse(row);
+            for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+                let k = usize::from(*topic);
+                self.document_part[k] +=
+                    inverse * f64::from(smoothing.alpha[k]) * f64::from(*weight);
+            }
+            all_inverse += inverse;
+        }
+        let alpha_sum: f64 = smoothing.alpha.iter().map(|&a| f64::from(a)).sum();
+        let samples = f64::from(self.samples.max(1));
+        let denominator = token_count as f64 + alpha_sum;
+        proportions.clear();
+        for (k, part) in self.document_part.iter().enumerate() {
+            let alpha = f64::from(smoothing.alpha[k]);
+            let prior_part = all_inverse * alpha * f64::from(smoothing.factors[k]);
+            let soft = (part.max(0.0) + prior_part) / samples;
+            proportions.push(((soft + alpha) / denominator) as f32);
+        }
+    }
+}

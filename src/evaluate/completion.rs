@@ -1,0 +1,112 @@
+//! Held-out log-likelihood per token by document completion (Papanikolaou 2017, §5; Wallach 2009).
+//!
+//! A document's tokens are split at random in two halves; its topic proportions are inferred from
+//! the first, and the second is scored: Σ log Σ_k φ_kw θ_dk / tokens. Sums are kept in fixed point,
+//! as integers, so that they do not depend on who adds them up.
+
+use crate::infer::project::{Projector, log_likelihood};
+use crate::infer::settings::{Estimator, InferSettings};
+use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::random::{Stage, Stream};
+use crate::model::factors::FactorTable;
+
+/// The name of this measure in tables and logs.
+pub const METHOD: &str = "document_completion";
+
+/// Log-likelihoods are added up in units of 2⁻²⁰.
+const FIXED_POINT: f64 = (1u64 << 20) as f64;
+
+/// Sweeps from which proportions are inferred: enough that more do not change the figure.
+const SETTINGS: InferSettings =
+    InferSettings { burn_in_sweeps: 8, kept_sweeps: 8, estimator: Estimator::Soft };
+
+/// The score of some documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Completion {
+    /// Σ log p of the scored tokens, in units of 2⁻²⁰.
+    pub log_likelihood: i64,
+    /// Tokens scored.
+    pub tokens: i64,
+    /// Documents scored: those with at least two tokens.
+    pub documents: i64,
+}
+
+impl Completion {
+    /// Adds another score.
+    pub fn merge(&mut self, other: Self) {
+        self.log_likelihood += other.log_likelihood;
+        self.tokens += other.tokens;
+        self.documents += other.documents;
+    }
+
+    /// Log-likelihood per token in nats; `None` if nothing was scored.
+    pub fn per_token(&self) -> Option<f64> {
+        let sum = self.log_likelihood as f64 / FIXED_POINT;
+        (self.tokens > 0).then(|| sum / self.tokens as f64)
+    }
+}
+
+/// Scores documents, one after the other, with the same buffers.
+#[derive(Clone, Debug, Default)]
+pub struct Completer {
+    projector: Projector,
+    tokens: Vec<u32>,
+    observed: (Vec<u32>, Vec<u32>),
+    scored: (Vec<u32>, Vec<u32>),
+}
+
+impl Completer {
+    /// The score of one document, by its number in the collection. The table must hold the mean
+    /// geometry; terms that it lacks are not part of the document.
+    ///
+    /// # Errors
+    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    pub fn score(
+        &mut self,
+        seed: u64,
+        document: u64,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+    ) -> Result<Completion, ImpossibleDraw> {
+        let mut stream = Stream::keyed(seed, Stage::Completion, 0, document);
+        if !self.split(bag, &mut stream) {
+            return Ok(Completion::default());
+        }
+        let observed = Bag { terms: &self.observed.0, counts: &self.observed.1 };
+        let scored = Bag { terms: &self.scored.0, counts: &self.scored.1 };
+        let proportions = self.projector.infer(observed, table, &SETTINGS, &mut stream)?;
+        let (sum, tokens) = log_likelihood(scored, proportions, table);
+        let log_likelihood = libm::rint(sum * FIXED_POINT) as i64;
+        Ok(Completion { log_likelihood, tokens: tokens as i64, documents: 1 })
+    }
+
+    /// Splits the tokens in random halves, the observed one the larger; false with fewer than two.
+    fn split(&mut self, bag: Bag<'_>, stream: &mut Stream) -> bool {
+        self.tokens.clear();
+        for (&term, &count) in bag.terms.iter().zip(bag.counts) {
+            self.tokens.extend(std::iter::repeat_n(term, count as usize));
+        }
+        if self.tokens.len() < 2 {
+            return false;
+        }
+        for i in (1..self.tokens.len()).rev() {
+            self.tokens.swap(i, stream.below(i as u64 + 1) as usize);
+        }
+        let scored = self.tokens.len() / 2;
+        let (first, second) = self.tokens.split_at_mut(bag.token_count() as usize - scored);
+        count(first, &mut self.observed);
+        count(second, &mut self.scored);
+        true
+    }
+}
+
+/// Distinct terms, ascending, and how often each occurs.
+fn count(tokens: &mut [u32], (terms, counts): &mut (Vec<u32>, Vec<u32>)) {
+    tokens.sort_unstable();
+    terms.clear();
+    counts.clear();
+    for run in tokens.chunk_by(|a, b| a == b) {
+        terms.push(run[0]);
+        counts.push(run.len() as u32);
+    }
+}

@@ -1,0 +1,2 @@
+//! Evaluation.
+pub mod completion;

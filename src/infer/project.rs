@@ -1,0 +1,82 @@
+//! A document's topic proportions against a fixed model, alone (Gibbs3 of Yao 2009, §3): what is
+//! mapped over the whole collection.
+
+use super::sampler::Sampler;
+use super::settings::{Estimator, InferSettings};
+use super::{Bag, ImpossibleDraw};
+use crate::estimate::Proportions;
+use crate::math::random::Stream;
+use crate::math::special::ln;
+use crate::model::factors::FactorTable;
+
+/// Infers proportions, document after document, with the same buffers.
+#[derive(Clone, Debug, Default)]
+pub struct Projector {
+    sampler: Sampler,
+    estimate: Proportions,
+    proportions: Vec<f32>,
+}
+
+impl Projector {
+    /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1.
+    ///
+    /// With no such term the proportions are the prior's, α_k / A.
+    ///
+    /// # Errors
+    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    pub fn infer(
+        &mut self,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        settings: &InferSettings,
+        stream: &mut Stream,
+    ) -> Result<&[f32], ImpossibleDraw> {
+        self.sampler.start(bag, table);
+        self.estimate.start(table.topic_count());
+        self.sampler.sweep(table, stream)?;
+        for _ in 0..settings.burn_in_sweeps {
+            self.sampler.sweep(table, stream)?;
+        }
+        for _ in 0..settings.kept_sweeps {
+            self.sampler.sweep(table, stream)?;
+            self.add_sample(table, settings.estimator);
+        }
+        self.estimate.finish(self.sampler.token_count(), table, &mut self.proportions);
+        Ok(&self.proportions)
+    }
+
+    fn add_sample(&mut self, table: FactorTable<'_>, estimator: Estimator) {
+        let sample = self.sampler.sample();
+        match estimator {
+            Estimator::Counts => self.estimate.add_counts(sample),
+            Estimator::Soft => {
+                self.estimate.begin_sample();
+                let estimate = &mut self.estimate;
+                self.sampler.for_each_term(|index, row, own| {
+                    estimate.add_term(index, row, own, sample, table);
+                });
+                self.estimate.end_sample(sample, table);
+            }
+        }
+    }
+}
+
+/// log p(w | θ, φ) of the tokens of `bag` that have factors, and how many there are:
+/// Σ_w n_w ln Σ_k θ_k φ_kw. The table must hold the mean geometry, so that factors are φ.
+pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
+    let smoothing = &table.smoothing().factors;
+    let everywhere: f64 =
+        proportions.iter().zip(smoothing).map(|(t, h)| f64::from(*t) * f64::from(*h)).sum();
+    let (mut sum, mut tokens) = (0.0, 0);
+    for (&term, &count) in bag.terms.iter().zip(bag.counts) {
+        let Some(row) = table.find(term) else { continue };
+        let sparse = table.sparse(row);
+        let mut probability = everywhere;
+        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+            probability += f64::from(proportions[usize::from(*topic)] * weight);
+        }
+        sum += f64::from(count) * ln(probability);
+        tokens += u64::from(count);
+    }
+    (sum, tokens)
+}

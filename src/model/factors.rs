@@ -1,0 +1,283 @@
+//! The topic–term factors e_kw of one model version, laid out for drawing topics.
+//!
+//! Within a round e_kw does not change (Mimno 2012, §2.2), and splits in a sparse and a smoothing
+//! part (Eq. 15): e_kw = g_kw + h_k, with g_kw = 0 wherever λ̃_kw = 0. What a draw needs of a term
+//! is therefore prepared once: its g_kw, the running sums of α_k g_kw, and, where the term has many
+//! topics, a dense row of g_kw + h_k. With f_k = 1/(Vη + λ̃_k) (mean geometry)
+//!
+//! ```text
+//! g_kw = f_k λ̃_kw     h_k = f_k η     A_w = Σ_k α_k g_kw     H = Σ_k α_k h_k
+//! ```
+//!
+//! and in the paper's geometry f_k = exp −Ψ(Vη + λ̃_k), g_kw = f_k (exp Ψ(η + λ̃_kw) − exp Ψ(η)),
+//! h_k = f_k exp Ψ(η).
+
+use super::Priors;
+use super::parameters::Parameters;
+use crate::math::special::{digamma, exp, exp_digamma};
+
+/// What does not depend on the term: h_k, the running sums of α_k h_k, and f_k.
+#[derive(Clone, Debug)]
+pub struct Smoothing {
+    /// h_k for each topic.
+    pub factors: Vec<f32>,
+    /// Σ_{j ≤ k} α_j h_j for each topic.
+    pub prefix: Vec<f32>,
+    /// H = Σ_k α_k h_k.
+    pub mass: f32,
+    /// α_k for each topic.
+    pub alpha: Vec<f32>,
+    scales: Vec<f64>,
+    eta: f64,
+    exp_psi: bool,
+}
+
+impl Smoothing {
+    /// From the priors, the row sums λ̃_k, and V.
+    pub fn new(priors: &Priors, totals: &[f64], vocabulary_size: usize) -> Self {
+        let smoothing = vocabulary_size as f64 * priors.eta;
+        let scale = |total: f64| {
+            if priors.exp_psi {
+                exp(-digamma(smoothing + total))
+            } else {
+                1.0 / (smoothing + total)
+            }
+        };
+        let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
+        let unseen = if priors.exp_psi { exp_digamma(priors.eta) } else { priors.eta };
+        let factors: Vec<f32> = scales.iter().map(|f| (f * unseen) as f32).collect();
+        let alpha: Vec<f32> = priors.alpha.iter().map(|&a| a as f32).collect();
+        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        let mass = prefix.last().copied().unwrap_or(0.0);
+        Self { factors, prefix, mass, alpha, scales, eta: priors.eta, exp_psi: priors.exp_psi }
+    }
+
+    /// g_kw for a λ̃_kw > 0.
+    fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
+        let raised = if self.exp_psi {
+            exp_digamma(self.eta + unsmoothed) - exp_digamma(self.eta)
+        } else {
+            unsmoothed
+        };
+        (self.scales[topic] * raised) as f32
+    }
+}
+
+fn running_sums(values: impl Iterator<Item = f32>) -> Vec<f32> {
+    let mut sum = 0.0;
+    values
+        .map(|value| {
+            sum += value;
+            sum
+        })
+        .collect()
+}
+
+/// Where the factors of a term lie in its part.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    part: u32,
+    offset: u32,
+    length: u32,
+    dense: u32,
+    /// A_w = Σ_k α_k g_kw.
+    pub alpha_mass: f32,
+}
+
+const NOT_PREPARED: u32 = u32::MAX;
+const NOT_DENSE: u32 = u32::MAX;
+
+/// The factors of the prepared terms of one part of the model.
+#[derive(Clone, Debug)]
+pub struct Factors {
+    part: u32,
+    part_count: usize,
+    topic_count: usize,
+    dense_from: usize,
+    rows: Vec<Row>,
+    topics: Vec<u16>,
+    weights: Vec<f32>,
+    prefix: Vec<f32>,
+    dense: Vec<f32>,
+    /// What does not depend on the term.
+    pub smoothing: Smoothing,
+}
+
+/// The topics of a term with λ̃_kw > 0, ascending, with g_kw and the running sums of α_k g_kw.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseRow<'a> {
+    /// Topics, ascending.
+    pub topics: &'a [u16],
+    /// g_kw.
+    pub weights: &'a [f32],
+    /// Σ α_j g_jw over this topic and those before it.
+    pub prefix: &'a [f32],
+}
+
+impl Factors {
+    /// The factors of those terms of the part for which `is_needed`.
+    ///
+    /// `buffers` are the factors of an earlier version, whose memory is used again.
+    pub fn prepare(
+        parameters: &Parameters,
+        priors: &Priors,
+        is_needed: impl Fn(u32) -> bool,
+        buffers: Option<Self>,
+    ) -> Self {
+        let mut factors = Self::recycled(parameters, priors, buffers);
+        for term in parameters.terms() {
+            let row =
+                if is_needed(term) { factors.push(parameters, term) } else { factors.missing() };
+            factors.rows.push(row);
+        }
+        factors
+    }
+
+    fn recycled(parameters: &Parameters, priors: &Priors, buffers: Option<Self>) -> Self {
+        let topic_count = parameters.topic_count();
+        let smoothing = Smoothing::new(priors, parameters.totals(), parameters.vocabulary_size());
+        let part = parameters.terms().next().unwrap_or(0) % parameters.part_count() as u32;
+        let dense_from = dense_row_length(topic_count);
+        let part_count = parameters.part_count();
+        let Some(mut old) = buffers else {
+            return Self {
+                part,
+                part_count,
+                topic_count,
+                dense_from,
+                rows: Vec::new(),
+                topics: Vec::new(),
+                weights: Vec::new(),
+                prefix: Vec::new(),
+                dense: Vec::new(),
+                smoothing,
+            };
+        };
+        old.rows.clear();
+        old.topics.clear();
+        old.weights.clear();
+        old.prefix.clear();
+        old.dense.clear();
+        Self { part, part_count, topic_count, dense_from, smoothing, ..old }
+    }
+
+    fn missing(&self) -> Row {
+        Row { part: self.part, offset: NOT_PREPARED, length: 0, dense: NOT_DENSE, alpha_mass: 0.0 }
+    }
+
+    fn push(&mut self, parameters: &Parameters, term: u32) -> Row {
+        let entries = parameters.row(term);
+        let offset = self.topics.len() as u32;
+        let mut alpha_mass = 0.0;
+        for entry in entries {
+            let topic = entry.topic as usize;
+            let unsmoothed = f64::from(entry.value) * parameters.scale();
+            let weight = self.smoothing.sparse_factor(topic, unsmoothed);
+            alpha_mass += self.smoothing.alpha[topic] * weight;
+            self.topics.push(topic as u16);
+            self.weights.push(weight);
+            self.prefix.push(alpha_mass);
+        }
+        let mut dense = NOT_DENSE;
+        if entries.len() >= self.dense_from {
+            let start = self.dense.len();
+            dense = (start / self.topic_count) as u32;
+            self.dense.extend_from_slice(&self.smoothing.factors);
+            let from = offset as usize;
+            for (topic, weight) in self.topics[from..].iter().zip(&self.weights[from..]) {
+                self.dense[start + usize::from(*topic)] += weight;
+            }
+        }
+        Row { part: self.part, offset, length: entries.len() as u32, dense, alpha_mass }
+    }
+
+    /// The row of a term of this part, if it was prepared.
+    pub fn find(&self, term: u32) -> Option<Row> {
+        let row = self.rows[term as usize / self.part_count];
+        (row.offset != NOT_PREPARED).then_some(row)
+    }
+
+    /// The sparse form of a row of this part.
+    #[inline]
+    pub fn sparse(&self, row: Row) -> SparseRow<'_> {
+        let (from, to) = (row.offset as usize, (row.offset + row.length) as usize);
+        SparseRow {
+            topics: &self.topics[from..to],
+            weights: &self.weights[from..to],
+            prefix: &self.prefix[from..to],
+        }
+    }
+
+    /// The dense form (g_kw + h_k for each topic) of a row of this part, if it has one.
+    #[inline]
+    pub fn dense(&self, row: Row) -> Option<&[f32]> {
+        if row.dense == NOT_DENSE {
+            return None;
+        }
+        let from = row.dense as usize * self.topic_count;
+        Some(&self.dense[from..from + self.topic_count])
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.rows.len() * size_of::<Row>()
+            + self.topics.len() * size_of::<u16>()
+            + (self.weights.len() + self.prefix.len() + self.dense.len()) * size_of::<f32>()
+    }
+}
+
+/// The number of topics from which a term gets a dense row as well.
+fn dense_row_length(topic_count: usize) -> usize {
+    (topic_count / 20).clamp(16, 512)
+}
+
+/// The factors of all parts: what documents are sampled with. Cheap to make; borrows the parts.
+#[derive(Clone, Copy, Debug)]
+pub struct FactorTable<'a> {
+    parts: &'a [&'a Factors],
+}
+
+impl<'a> FactorTable<'a> {
+    /// `parts[p]` are the factors of part p.
+    pub fn new(parts: &'a [&'a Factors]) -> Self {
+        debug_assert!(!parts.is_empty());
+        Self { parts }
+    }
+
+    /// K.
+    pub fn topic_count(&self) -> usize {
+        self.parts[0].topic_count
+    }
+
+    /// What does not depend on the term.
+    pub fn smoothing(&self) -> &'a Smoothing {
+        &self.parts[0].smoothing
+    }
+
+    /// The row of a term, if it was prepared.
+    pub fn find(&self, term: u32) -> Option<Row> {
+        self.parts[term as usize % self.parts.len()].find(term)
+    }
+
+    /// The sparse form of a row.
+    #[inline]
+    pub fn sparse(&self, row: Row) -> SparseRow<'a> {
+        self.parts[row.part as usize].sparse(row)
+    }
+
+    /// The dense form of a row, if it has one.
+    #[inline]
+    pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
+        self.parts[row.part as usize].dense(row)
+    }
+
+    /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
+    pub fn all(&self, row: Row) -> Vec<f64> {
+        let mut all: Vec<f64> = self.smoothing().factors.iter().map(|&h| f64::from(h)).collect();
+        let sparse = self.sparse(row);
+        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+            all[usize::from(*topic)] += f64::from(*weight);
+        }
+        all
+    }
+}

@@ -1,0 +1,150 @@
+//! The samplers against the exact posterior: every topic configuration of tiny documents is
+//! enumerated, and the configurations drawn are compared with it by χ².
+
+use topicmill::infer::Bag;
+use topicmill::infer::reference;
+use topicmill::infer::sampler::Sampler;
+use topicmill::math::random::{Stage, Stream};
+use topicmill::math::special::{exp, ln_gamma};
+use topicmill::model::Priors;
+use topicmill::model::factors::{FactorTable, Factors};
+use topicmill::model::parameters::{GlobalStep, Parameters};
+use topicmill::model::statistics::Assigned;
+
+/// A random model in which term w has about `density` of the topics.
+fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Parameters, Priors) {
+    let mut stream = Stream::keyed(11, Stage::Synth, topics as u64, terms as u64);
+    let mut parameters = Parameters::new(topics, terms, 0, 1);
+    let mut entries = Vec::new();
+    let mut by_topic = vec![0; topics];
+    for term in 0..terms as u32 {
+        for (topic, total) in by_topic.iter_mut().enumerate() {
+            if stream.uniform() < density {
+                let count = 1 + stream.below(40) as u32;
+                entries.push(Assigned { term, topic: topic as u16, count }.word());
+                *total += u64::from(count);
+            }
+        }
+    }
+    let step = GlobalStep { step_size: 0.5, weight: 1.0 };
+    parameters.decay(step, &by_topic);
+    parameters.add(step, &entries);
+    let alpha = (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64).collect();
+    (parameters, Priors { alpha, eta: 0.3, exp_psi })
+}
+
+/// p(z) ∝ Π_k Γ(α_k + n_k)/Γ(α_k) Π_i e_{i z_i}, for every z (the last token's topic fastest).
+fn posterior(factors: &[Vec<f64>], alpha: &[f64]) -> Vec<f64> {
+    let (topics, tokens) = (alpha.len(), factors.len());
+    let mut masses = Vec::new();
+    for configuration in 0..topics.pow(tokens as u32) {
+        let mut counts = vec![0.0; topics];
+        let mut mass = 1.0;
+        let mut rest = configuration;
+        for i in (0..tokens).rev() {
+            counts[rest % topics] += 1.0;
+            mass *= factors[i][rest % topics];
+            rest /= topics;
+        }
+        for k in 0..topics {
+            mass *= exp(ln_gamma(alpha[k] + counts[k]) - ln_gamma(alpha[k]));
+        }
+        masses.push(mass);
+    }
+    let total: f64 = masses.iter().sum();
+    masses.iter().map(|m| m / total).collect()
+}
+
+/// (χ² − degrees of freedom) / its standard deviation; cells expecting fewer than 8 are pooled.
+fn chi_square_z(expected: &[f64], seen: &[u64]) -> f64 {
+    let draws: u64 = seen.iter().sum();
+    let (mut statistic, mut cells) = (0.0, 0.0);
+    let mut pooled = (0.0, 0.0);
+    for (p, &n) in expected.iter().zip(seen) {
+        let e = p * draws as f64;
+        if e < 8.0 {
+            pooled = (pooled.0 + e, pooled.1 + n as f64);
+        } else {
+            statistic += (n as f64 - e).powi(2) / e;
+            cells += 1.0;
+        }
+    }
+    if pooled.0 >= 8.0 {
+        statistic += (pooled.1 - pooled.0).powi(2) / pooled.0;
+        cells += 1.0;
+    }
+    let freedom: f64 = cells - 1.0;
+    assert!(freedom >= 5.0, "a test that cannot fail");
+    (statistic - freedom) / (2.0 * freedom).sqrt()
+}
+
+const BURN_IN: usize = 8;
+
+/// Draws configurations with the fast sampler and compares them.
+fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dense: bool) {
+    let (parameters, priors) = random_model(topics, 4, density, exp_psi);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
+    let rows: Vec<_> = terms.iter().rev().map(|&w| table.find(w).unwrap()).collect();
+    assert_eq!(rows.iter().all(|&row| table.dense(row).is_some()), is_dense);
+    let dense: Vec<_> = rows.iter().map(|&row| table.all(row)).collect();
+    let expected = posterior(&dense, &priors.alpha);
+    let mut seen = vec![0u64; expected.len()];
+    let mut sampler = Sampler::default();
+    for draw in 0..draws {
+        let mut stream = Stream::keyed(5, Stage::Train, 0, draw);
+        sampler.start(Bag { terms: &terms, counts: &counts }, table);
+        for _ in 0..BURN_IN {
+            sampler.sweep(table, &mut stream).unwrap();
+        }
+        let mut configuration = 0;
+        sampler.for_each_assignment(|_, k| configuration = configuration * topics + k as usize);
+        seen[configuration] += 1;
+    }
+    let z = chi_square_z(&expected, &seen);
+    assert!(z.abs() < 4.0, "K = {topics}, density {density}: χ² is {z} deviations off");
+}
+
+#[test]
+fn sparse_rows_draw_from_the_posterior() {
+    check_sampler(3, 0.7, false, 200_000, false);
+    check_sampler(12, 0.4, false, 400_000, false);
+}
+
+#[test]
+fn dense_rows_draw_from_the_posterior() {
+    check_sampler(17, 1.0, false, 600_000, true);
+}
+
+#[test]
+fn the_papers_geometry_draws_from_its_posterior() {
+    check_sampler(4, 0.6, true, 200_000, false);
+}
+
+#[test]
+fn an_empty_model_draws_from_the_prior() {
+    check_sampler(4, 0.0, false, 200_000, false);
+}
+
+#[test]
+fn the_reference_draws_from_the_posterior() {
+    let (parameters, priors) = random_model(4, 4, 0.6, false);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let dense: Vec<_> = [3, 1, 0].iter().map(|&w| table.all(table.find(w).unwrap())).collect();
+    let expected = posterior(&dense, &priors.alpha);
+    let mut seen = vec![0u64; expected.len()];
+    for draw in 0..200_000 {
+        let mut stream = Stream::keyed(6, Stage::Train, 0, draw);
+        let mut assignments = vec![None; 3];
+        for _ in 0..BURN_IN {
+            reference::sweep(&dense, &priors.alpha, &mut assignments, &mut stream);
+        }
+        seen[assignments.iter().fold(0, |c, k| c * 4 + k.unwrap())] += 1;
+    }
+    let z = chi_square_z(&expected, &seen);
+    assert!(z.abs() < 4.0, "χ² is {z} deviations off");
+}
