@@ -8,9 +8,11 @@
 //! Modules stand in layers: each one uses only those above it in this list.
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
+pub mod cluster;
 pub mod corpus;
 pub mod estimate;
 pub mod evaluate;
+pub mod dataflow;
 pub mod infer;
 pub mod math;
 pub mod model;

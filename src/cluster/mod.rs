@@ -1,0 +1,296 @@
+//! Where the workers of a run live, and how they come together and end together.
+//!
+//! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
+//! together over sockets of our own (`connect`, with the greeting in `hello`), starts timely on them and
+//! waits. [`hosts`] reads the host file, [`spawn`] starts all processes on this machine, and
+//! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
+//! authenticated nor encrypted: a cluster belongs on a network of its own.
+
+mod connect;
+pub mod guard;
+mod hello;
+pub mod hosts;
+pub mod spawn;
+mod stream;
+
+use std::time::Duration;
+
+use timely::WorkerConfig;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
+use timely::communication::{Hooks, WorkerGuards};
+use timely::worker::Worker;
+
+pub use guard::Failure;
+pub use stream::bytes_sent;
+
+/// How long the processes of a run wait for each other by default.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long a worker without work sleeps before it looks again.
+const PARK: Duration = Duration::from_millis(100);
+
+/// Which workers a run has, and which of them are here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Worker threads of each process, at least 1.
+    pub threads: usize,
+    /// The number of this process, from 0.
+    pub process: usize,
+    /// `host:port` of each process, in order; empty when there is only this one.
+    pub addresses: Vec<String>,
+}
+
+impl Placement {
+    /// One process with `threads` workers.
+    pub fn single(threads: usize) -> Placement {
+        Placement {
+            threads,
+            process: 0,
+            addresses: Vec::new(),
+        }
+    }
+
+    /// Processes of the run.
+    pub fn processes(&self) -> usize {
+        self.addresses.len().max(1)
+    }
+
+    /// Workers of the run, over all processes.
+    pub fn workers(&self) -> usize {
+        self.processes() * self.threads
+    }
+}
+
+/// Why the processes of a run could not start, or how one of them failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The numbers of threads and processes make no sense.
+    #[error(
+        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p counts from 0 to one below -n"
+    )]
+    Placement {
+        /// Threads asked for.
+        threads: usize,
+        /// Number of this process.
+        process: usize,
+        /// Processes of the run.
+        processes: usize,
+    },
+    /// The host file is unusable.
+    #[error(transparent)]
+    Hosts(#[from] hosts::HostsError),
+    /// This process cannot listen at its address.
+    #[error(
+        "cannot listen at {address}: {source}; is another run using the port, or is the host file's address of this process wrong?"
+    )]
+    Listen {
+        /// The address from the host file.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Not all processes came together in time.
+    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall", missing.join("; "))]
+    Missing {
+        /// How long was waited.
+        seconds: u64,
+        /// Each missing process: number, address, and what was seen of it.
+        missing: Vec<String>,
+    },
+    /// Another process does not fit to this one.
+    #[error(
+        "process {process} ({address}) {difference}; start all processes with the same program, job and options"
+    )]
+    Mismatch {
+        /// The number the other process gave.
+        process: usize,
+        /// Where it is.
+        address: String,
+        /// What differs.
+        difference: String,
+    },
+    /// Another process left before the run was complete.
+    #[error(
+        "process {process} ({address}) left while the run was being set up; its own messages say why"
+    )]
+    Left {
+        /// Number of the process.
+        process: usize,
+        /// Its address in the host file.
+        address: String,
+    },
+    /// The computation could not be started.
+    #[error("cannot start the workers: {0}")]
+    Start(String),
+    /// The processes on this machine could not be started.
+    #[error("cannot {action}: {source}")]
+    Spawn {
+        /// What was tried.
+        action: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The only worker of the run failed.
+    #[error(transparent)]
+    Worker(#[from] Failure),
+}
+
+impl ClusterError {
+    /// The exit code that tells a scheduler what to do: 64 usage, 69 unavailable, 70 internal, 74
+    /// input or output, 75 try again; a worker's own code for a worker's failure.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            ClusterError::Placement { .. }
+            | ClusterError::Hosts(_)
+            | ClusterError::Mismatch { .. } => 64,
+            ClusterError::Missing { .. } | ClusterError::Left { .. } => guard::EXIT_UNAVAILABLE,
+            ClusterError::Start(_) => guard::EXIT_INTERNAL,
+            ClusterError::Spawn { .. } => 74,
+            ClusterError::Listen { .. } => spawn::EXIT_TRY_AGAIN,
+            ClusterError::Worker(failure) => failure.code,
+        }
+    }
+}
+
+/// Runs `func` on every worker of `placement` that belongs to this process, together with the
+/// processes that run the same, and gives back what they return, in the order of the workers.
+///
+/// `settings_hash` stands for everything that must be equal in all processes; processes with other
+/// hashes refuse each other. `deadline` bounds the time in which all processes must have appeared;
+/// when it is over the error names those that have not.
+///
+/// A worker that returns an error or panics ends the process through [`guard::fail`], since the
+/// other workers would wait for it for ever; only a run of a single worker hands its error back.
+/// The dataflows that `func` leaves behind are run to their end before it counts as done.
+///
+/// # Errors
+/// The processes could not come together, or the single worker's error.
+pub fn execute<T, E, F>(
+    placement: &Placement,
+    settings_hash: [u8; 32],
+    deadline: Duration,
+    func: F,
+) -> Result<Vec<T>, ClusterError>
+where
+    T: Send + 'static,
+    E: Into<Failure>,
+    F: Fn(&mut Worker) -> Result<T, E> + Send + Sync + 'static,
+{
+    if placement.threads == 0 || placement.process >= placement.processes() {
+        return Err(ClusterError::Placement {
+            threads: placement.threads,
+            process: placement.process,
+            processes: placement.processes(),
+        });
+    }
+    let alone = placement.workers() == 1;
+    let logic = move |worker: &mut Worker| -> Result<T, Failure> {
+        let _end_on_panic = guard::EndOnPanic::unless(alone);
+        match func(worker) {
+            Ok(value) => {
+                while worker.has_dataflows() {
+                    worker.step_or_park(Some(PARK));
+                }
+                Ok(value)
+            }
+            Err(error) if alone => Err(error.into()),
+            Err(error) => guard::fail(error.into()),
+        }
+    };
+    let guards = if placement.processes() > 1 {
+        start_cluster(placement, settings_hash, deadline, logic)?
+    } else {
+        let config = match placement.threads {
+            1 => timely::Config::thread(),
+            threads => timely::Config::process(threads),
+        };
+        timely::execute(config, logic).map_err(ClusterError::Start)?
+    };
+    let mut values = Vec::with_capacity(placement.threads);
+    for result in guards.join() {
+        let panicked = |_| Failure {
+            code: guard::EXIT_INTERNAL,
+            message: "the worker panicked".to_owned(),
+        };
+        values.push(result.map_err(panicked)??);
+    }
+    Ok(values)
+}
+
+/// Connects the processes and starts timely's workers on the connections.
+fn start_cluster<T, F>(
+    placement: &Placement,
+    settings_hash: [u8; 32],
+    deadline: Duration,
+    logic: F,
+) -> Result<WorkerGuards<T>, ClusterError>
+where
+    T: Send + 'static,
+    F: Fn(&mut Worker) -> T + Send + Sync + 'static,
+{
+    guard::remember_peers(&placement.addresses);
+    let sockets = connect::connect(placement, settings_hash, deadline)?;
+    let sockets = sockets
+        .into_iter()
+        .map(|socket| socket.map(stream::Counted))
+        .collect();
+    let hooks = Hooks::default();
+    let inner = ProcessBuilder::new_typed_vector(placement.threads, hooks.refill.clone(), None);
+    let (builders, others) = initialize_networking_from_sockets(
+        inner,
+        sockets,
+        placement.process,
+        placement.threads,
+        hooks,
+    )
+    .map_err(|error| ClusterError::Start(error.to_string()))?;
+    let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
+    timely::execute::execute_from(builders, Box::new(others), WorkerConfig::default(), logic)
+        .map_err(ClusterError::Start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_worker_hands_its_error_back() {
+        let failure = Failure {
+            code: 65,
+            message: "bad data".to_owned(),
+        };
+        let expected = failure.clone();
+        let error = execute(
+            &Placement::single(1),
+            [0; 32],
+            DEFAULT_DEADLINE,
+            move |_| Err::<(), _>(failure.clone()),
+        )
+        .unwrap_err();
+        assert_eq!(error.exit_code(), 65);
+        assert_eq!(error.to_string(), expected.message);
+    }
+
+    #[test]
+    fn values_come_in_the_order_of_the_workers() {
+        let values = execute(&Placement::single(3), [0; 32], DEFAULT_DEADLINE, |worker| {
+            Ok::<_, Failure>(worker.index())
+        })
+        .unwrap();
+        assert_eq!(values, [0, 1, 2]);
+    }
+
+    #[test]
+    fn impossible_placements_are_refused() {
+        let mut placement = Placement::single(0);
+        for process in [0, 5] {
+            placement.process = process;
+            let error = execute(&placement, [0; 32], DEFAULT_DEADLINE, |_| {
+                Ok::<_, Failure>(())
+            });
+            assert_eq!(error.unwrap_err().exit_code(), 64);
+            placement.threads = 1;
+        }
+    }
+}

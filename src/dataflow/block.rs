@@ -1,0 +1,251 @@
+//! Blocks: plain 64-bit words that travel as they lie in memory.
+//!
+//! A block is the unit of every exchange that matters for speed: it is routed whole by its header,
+//! written with one copy, and read where the network left it. Callers pack their records into words
+//! with `bytemuck` (two `u32` a word). On the wire a block is a header of three words and its
+//! words, in the byte order of the machine, so all processes must run on the same architecture.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use timely::Accountable;
+use timely::bytes::arc::Bytes;
+use timely::dataflow::channels::ContainerBytes;
+
+/// Most words in a block. Two blocks of this size, with all headers, fit into the 1 MiB buffers
+/// in which timely sends and receives; a longer message would enlarge those for good.
+pub const MAX_BLOCK_WORDS: usize = 64 * 1024 - 64;
+
+/// Bytes of a block's header on the wire: source and target, tag, number of words.
+const HEADER_BYTES: usize = 24;
+
+/// The target on the wire of a block for all workers.
+const EVERYONE: u32 = u32::MAX;
+
+/// Words for one worker or for all of them.
+///
+/// Cloning shares the words. Progress tracking counts blocks, so a block without words is
+/// delivered as well as any other; only `Block::default()` is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    source: u32,
+    target: u32,
+    tag: u64,
+    /// Deliveries that progress tracking must expect of this value: the number of workers before
+    /// a broadcast, else 1.
+    deliveries: u32,
+    words: Words,
+}
+
+/// Where the words lie.
+#[derive(Clone)]
+enum Words {
+    /// In memory of our own, shared by the workers of a process.
+    Owned(Arc<Vec<u64>>),
+    /// In the buffer in which they were received; 8-aligned, a multiple of 8 bytes.
+    Received(Bytes),
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words::Owned(Arc::default())
+    }
+}
+
+impl std::fmt::Debug for Words {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Words::Owned(words) => write!(formatter, "{} words", words.len()),
+            Words::Received(bytes) => write!(formatter, "{} words received", bytes.len() / 8),
+        }
+    }
+}
+
+impl Block {
+    /// A block from worker `source` for worker `target`, to be sent by [`super::exchange::route`].
+    /// The tag means what the caller likes, for example a number in a sequence.
+    ///
+    /// # Panics
+    /// There are more than [`MAX_BLOCK_WORDS`] words.
+    pub fn to_worker(source: usize, target: usize, tag: u64, words: Vec<u64>) -> Block {
+        Block::new(source, index(target), 1, tag, words)
+    }
+
+    /// A block from worker `source` for each of `peers` workers, itself included, to be sent by
+    /// [`super::exchange::Broadcast`].
+    ///
+    /// # Panics
+    /// There are more than [`MAX_BLOCK_WORDS`] words.
+    pub fn to_everyone(source: usize, peers: usize, tag: u64, words: Vec<u64>) -> Block {
+        Block::new(source, EVERYONE, index(peers), tag, words)
+    }
+
+    fn new(source: usize, target: u32, deliveries: u32, tag: u64, words: Vec<u64>) -> Block {
+        assert!(
+            words.len() <= MAX_BLOCK_WORDS,
+            "a block of {} words is longer than {MAX_BLOCK_WORDS}",
+            words.len()
+        );
+        Block {
+            source: index(source),
+            target,
+            tag,
+            deliveries,
+            words: Words::Owned(Arc::new(words)),
+        }
+    }
+
+    /// The worker that made the block.
+    pub fn source(&self) -> usize {
+        self.source as usize
+    }
+
+    /// The worker that the block is for, or none when it is for all.
+    pub fn target(&self) -> Option<usize> {
+        (self.target != EVERYONE).then_some(self.target as usize)
+    }
+
+    /// What the maker of the block noted.
+    pub fn tag(&self) -> u64 {
+        self.tag
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        match &self.words {
+            Words::Owned(words) => words,
+            Words::Received(bytes) => bytemuck::cast_slice(bytes),
+        }
+    }
+
+    /// The words as a vector, without a copy if nobody shares them.
+    pub fn into_words(self) -> Vec<u64> {
+        match self.words {
+            Words::Owned(words) => Arc::try_unwrap(words).unwrap_or_else(|shared| shared.to_vec()),
+            Words::Received(bytes) => bytemuck::cast_slice(&bytes).to_vec(),
+        }
+    }
+
+    /// Deliveries that progress tracking expects of this value.
+    pub(super) fn deliveries(&self) -> usize {
+        self.deliveries as usize
+    }
+
+    /// Makes the block one of those that a broadcast delivers.
+    pub(super) fn count_once(&mut self) {
+        self.deliveries = 1;
+    }
+}
+
+/// A worker's number as it stands in a header.
+fn index(worker: usize) -> u32 {
+    u32::try_from(worker).expect("fewer than 2^32 workers")
+}
+
+impl Accountable for Block {
+    fn record_count(&self) -> i64 {
+        i64::from(self.deliveries)
+    }
+}
+
+impl ContainerBytes for Block {
+    fn from_bytes(mut bytes: Bytes) -> Block {
+        let header = bytes.extract_to(HEADER_BYTES);
+        let word = |at: usize| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&header[at..at + 8]);
+            u64::from_ne_bytes(eight)
+        };
+        let length = word(16) as usize * 8;
+        assert_eq!(
+            bytes.len(),
+            length,
+            "a block of another length than it says"
+        );
+        // Everything timely sends is a multiple of 8 bytes and its buffers are aligned by every
+        // allocator we know, so this copy is for those that we do not.
+        let words = if bytemuck::try_cast_slice::<u8, u64>(&bytes).is_ok() {
+            Words::Received(bytes)
+        } else {
+            let mut words = vec![0; length / 8];
+            bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
+            Words::Owned(Arc::new(words))
+        };
+        Block {
+            source: (word(0) & u64::from(u32::MAX)) as u32,
+            target: (word(0) >> 32) as u32,
+            tag: word(8),
+            deliveries: 1,
+            words,
+        }
+    }
+
+    fn length_in_bytes(&self) -> usize {
+        HEADER_BYTES + self.words().len() * 8
+    }
+
+    fn into_bytes<W: Write>(&self, writer: &mut W) {
+        let words = self.words();
+        let ends = u64::from(self.source) | u64::from(self.target) << 32;
+        let header = [ends, self.tag, words.len() as u64];
+        for part in [&header, words] {
+            writer
+                .write_all(bytemuck::cast_slice(part))
+                .expect("timely lends as many bytes as the block asked for");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timely::bytes::arc::BytesMut;
+
+    use super::*;
+
+    fn over_the_wire(block: &Block, offset: usize) -> Block {
+        let mut bytes = vec![0; offset];
+        block.into_bytes(&mut bytes);
+        assert_eq!(bytes.len() - offset, block.length_in_bytes());
+        let mut bytes = BytesMut::from(bytes).freeze();
+        let _ = bytes.extract_to(offset);
+        Block::from_bytes(bytes)
+    }
+
+    #[test]
+    fn a_block_survives_the_wire_at_every_alignment() {
+        let words: Vec<u64> = (0..100).map(|n| n * 0x0123_4567_89ab_cdef).collect();
+        let block = Block::to_worker(3, 70_000, 99, words.clone());
+        for offset in 0..9 {
+            let read = over_the_wire(&block, offset);
+            assert_eq!((read.source(), read.target()), (3, Some(70_000)));
+            assert_eq!((read.tag(), read.record_count()), (99, 1));
+            assert_eq!(read.words(), words);
+            assert_eq!(read.into_words(), words);
+        }
+    }
+
+    #[test]
+    fn a_broadcast_counts_for_all_before_and_for_one_behind() {
+        let block = Block::to_everyone(1, 5, 0, vec![]);
+        assert_eq!((block.record_count(), block.target()), (5, None));
+        let read = over_the_wire(&block, 0);
+        assert_eq!((read.record_count(), read.target()), (1, None));
+        assert!(Block::default().is_empty() && !read.is_empty());
+    }
+
+    #[test]
+    fn clones_share_the_words() {
+        let block = Block::to_everyone(0, 2, 0, vec![1, 2, 3]);
+        let clone = block.clone();
+        assert_eq!(clone.words().as_ptr(), block.words().as_ptr());
+        drop(clone);
+        let pointer = block.words().as_ptr();
+        assert_eq!(block.into_words().as_ptr(), pointer);
+    }
+
+    #[test]
+    #[should_panic(expected = "longer than")]
+    fn a_block_that_would_enlarge_the_buffers_is_a_bug() {
+        Block::to_worker(0, 0, 0, vec![0; MAX_BLOCK_WORDS + 1]);
+    }
+}

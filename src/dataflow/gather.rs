@@ -1,0 +1,251 @@
+//! Meetings of all workers between two stages.
+//!
+//! Each call builds a small dataflow, runs it to its end and returns; all workers must make the
+//! same calls in the same order. Serialising richer values is the caller's business.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use timely::dataflow::ProbeHandle;
+use timely::dataflow::operators::{Input, Operator, Probe};
+use timely::worker::Worker;
+
+use super::block::{Block, MAX_BLOCK_WORDS};
+use super::exchange::{BlockBuilder, BlockInput, Broadcast};
+
+/// How long a worker without work sleeps before it looks again.
+const PARK: Duration = Duration::from_millis(100);
+/// Blocks that are sent before the worker works off what has come in (4 MiB).
+const BLOCKS_A_STEP: usize = 8;
+
+/// Every worker gives bytes, and every worker gets those of all, in the order of the workers.
+///
+/// Any length will do, none included. Each worker's result is a copy of its own; for more than
+/// some megabytes use [`all_gather_blocks`], where the workers of a process share.
+pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
+    let chunks = cut(mine).collect();
+    all_gather_blocks(worker, chunks)
+        .iter()
+        .map(|blocks| join(blocks))
+        .collect()
+}
+
+/// Every worker gives words in pieces of at most [`MAX_BLOCK_WORDS`], and every worker gets the
+/// pieces of all: by worker, and for each in the order in which it gave them. A worker may give
+/// nothing.
+///
+/// One copy goes to each process; its workers share it. A block may be a view into a receive buffer of 1 MiB, which
+/// lives as long as the block does.
+///
+/// # Panics
+/// A piece is too long.
+pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Block>> {
+    let (index, peers) = (worker.index(), worker.peers());
+    let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
+    let filled = Rc::clone(&gathered);
+    let mut probe = ProbeHandle::new();
+    let mut input: BlockInput<u64> = worker.dataflow_named("all gather", |scope| {
+        let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
+        stream
+            .unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
+                move |input, _output| {
+                    input.for_each(|_, block| {
+                        let block = std::mem::take(block);
+                        filled.borrow_mut()[block.source()].push(block);
+                    });
+                }
+            })
+            .probe_with(&mut probe);
+        input
+    });
+    for (number, words) in mine.into_iter().enumerate() {
+        input.send_batch(&mut Block::to_everyone(index, peers, number as u64, words));
+        if number % BLOCKS_A_STEP == BLOCKS_A_STEP - 1 {
+            worker.step();
+        }
+    }
+    input.close();
+    finish(worker, &probe);
+    let mut gathered = gathered.take();
+    for blocks in &mut gathered {
+        blocks.sort_by_key(Block::tag);
+    }
+    gathered
+}
+
+/// Waits until every worker has called it.
+pub fn barrier(worker: &mut Worker) {
+    let mut probe = ProbeHandle::new();
+    let input: BlockInput<u64> = worker.dataflow_named("barrier", |scope| {
+        let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
+        stream.probe_with(&mut probe);
+        input
+    });
+    input.close();
+    finish(worker, &probe);
+}
+
+/// Works until nothing is left before the probe, on any worker.
+fn finish(worker: &mut Worker, probe: &ProbeHandle<u64>) {
+    while !probe.done() {
+        worker.step_or_park(Some(PARK));
+    }
+}
+
+/// Cuts bytes into words for blocks. The first word says how many bytes there are.
+fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
+    let first = bytes.len().min((MAX_BLOCK_WORDS - 1) * 8);
+    let (first, rest) = bytes.split_at(first);
+    let mut head = Vec::with_capacity(1 + first.len().div_ceil(8));
+    head.push(bytes.len() as u64);
+    append(&mut head, first);
+    let rest = rest.chunks(MAX_BLOCK_WORDS * 8).map(|chunk| {
+        let mut words = Vec::with_capacity(chunk.len().div_ceil(8));
+        append(&mut words, chunk);
+        words
+    });
+    std::iter::once(head).chain(rest)
+}
+
+/// Appends bytes to words, the last word filled up with zeros.
+fn append(words: &mut Vec<u64>, bytes: &[u8]) {
+    let start = words.len();
+    words.resize(start + bytes.len().div_ceil(8), 0);
+    bytemuck::cast_slice_mut(&mut words[start..])[..bytes.len()].copy_from_slice(bytes);
+}
+
+/// The bytes that were [`cut`].
+fn join(blocks: &[Block]) -> Vec<u8> {
+    let first = blocks.first().expect("the first word is always sent");
+    let length = usize::try_from(first.words()[0]).expect("the sender had the bytes in memory");
+    let mut bytes = Vec::with_capacity(length.next_multiple_of(8));
+    for (number, block) in blocks.iter().enumerate() {
+        let skipped = usize::from(number == 0);
+        bytes.extend_from_slice(bytemuck::cast_slice(&block.words()[skipped..]));
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+
+    /// Bytes that tell their origin; the lengths are none, odd and more than a block.
+    fn contribution(worker: usize, length: usize) -> Vec<u8> {
+        (0..length)
+            .map(|n| (n * 31 + worker * 7 + n / 256) as u8)
+            .collect()
+    }
+
+    #[test]
+    fn all_workers_gather_the_same_in_worker_order() {
+        for threads in 1..=3 {
+            for lengths in [
+                [0, 0, 0],
+                [0, 1, 9],
+                [1_500_001, 3, 600_000],
+                [8, 0, 524_280],
+            ] {
+                let gathered = execute(
+                    &Placement::single(threads),
+                    [0; 32],
+                    DEFAULT_DEADLINE,
+                    move |worker| {
+                        let index = worker.index();
+                        let mine = contribution(index, lengths[index]);
+                        Ok::<_, Failure>(all_gather(worker, &mine))
+                    },
+                )
+                .unwrap();
+                let expected: Vec<Vec<u8>> = (0..threads)
+                    .map(|worker| contribution(worker, lengths[worker]))
+                    .collect();
+                for got in gathered {
+                    assert!(got == expected, "{threads} threads, {lengths:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_share_what_they_gather() {
+        let placement = Placement::single(2);
+        let pointers = execute(&placement, [0; 32], DEFAULT_DEADLINE, |worker| {
+            let mine = vec![vec![worker.index() as u64; 10]; 3];
+            let blocks = all_gather_blocks(worker, mine);
+            let pointers: Vec<usize> = blocks
+                .iter()
+                .flatten()
+                .map(|block| block.words().as_ptr() as usize)
+                .collect();
+            // Nobody lets go before both have looked.
+            barrier(worker);
+            drop(blocks);
+            Ok::<_, Failure>(pointers)
+        })
+        .unwrap();
+        assert_eq!(pointers[0].len(), 6);
+        assert_eq!(pointers[0], pointers[1]);
+    }
+
+    #[test]
+    fn a_worker_may_give_no_blocks() {
+        let placement = Placement::single(3);
+        let counts = execute(&placement, [0; 32], DEFAULT_DEADLINE, |worker| {
+            let mine = vec![vec![]; worker.index()];
+            let blocks = all_gather_blocks(worker, mine);
+            Ok::<_, Failure>(blocks.iter().map(Vec::len).collect::<Vec<_>>())
+        })
+        .unwrap();
+        assert_eq!(counts, vec![vec![0, 1, 2]; 3]);
+    }
+
+    #[test]
+    fn nobody_passes_a_barrier_before_the_last_has_come() {
+        let arrived = Arc::new(AtomicUsize::new(0));
+        let placement = Placement::single(3);
+        let seen = execute(&placement, [0; 32], DEFAULT_DEADLINE, move |worker| {
+            let mut seen = Vec::new();
+            for round in 1..=5 {
+                if worker.index() == round % 3 {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                arrived.fetch_add(1, Ordering::SeqCst);
+                barrier(worker);
+                seen.push(arrived.load(Ordering::SeqCst) >= 3 * round);
+            }
+            Ok::<_, Failure>(seen)
+        })
+        .unwrap();
+        assert_eq!(seen, vec![vec![true; 5]; 3]);
+    }
+
+    #[test]
+    fn bytes_are_cut_and_joined() {
+        let block = (MAX_BLOCK_WORDS) * 8;
+        for length in [
+            0,
+            1,
+            7,
+            8,
+            block - 9,
+            block - 8,
+            block - 7,
+            block,
+            3 * block + 5,
+        ] {
+            let bytes = contribution(0, length);
+            let blocks: Vec<Block> = (0..)
+                .zip(cut(&bytes))
+                .map(|(tag, words)| Block::to_worker(0, 0, tag, words))
+                .collect();
+            assert!(join(&blocks) == bytes, "{length}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The timely dataflows: thin operators around the plain functions of the layers below.
+//!
+//! [`block`] is what travels between workers: plain words with a header. [`exchange`] moves blocks,
+//! each to one worker or to all. [`gather`] lets all workers meet between two stages.
+
+pub mod block;
+pub mod exchange;
+pub mod gather;
