@@ -7,5 +7,9 @@
 mod document;
 pub mod sample;
 pub mod settings;
+pub mod stop_words;
+pub mod terms;
+pub mod tokenizer;
+pub mod vocabulary;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

@@ -1,0 +1,132 @@
+//! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
+//!
+//! ASCII is cut by a scanner of our own ([`scan`]), which agrees with the crate
+//! `unicode-segmentation` byte for byte (a test holds it). Where a character that is not ASCII
+//! stands, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
+//! [`form`] gives a word its final form, [`identifiers`] splits the names of source code.
+//!
+//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese,
+//! Japanese or Thai: after UAX #29 each ideograph is a word of its own.
+
+mod form;
+mod identifiers;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_segmentation::UnicodeSegmentation;
+
+use self::form::Form;
+use self::scan::{CORE, WIDE};
+use super::settings::{TokenRule, TokenSettings};
+
+/// Cuts texts into tokens; one a worker, so that its buffers are reused.
+///
+/// What a token looks like, beyond [`TokenSettings`]:
+/// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
+///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
+/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), and the token is
+///   NFC afterwards too;
+/// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
+///   linear in the text whatever it holds.
+///
+/// ```
+/// use topicmill::corpus::settings::{TokenRule, TokenSettings};
+/// use topicmill::corpus::tokenizer::Tokenizer;
+///
+/// let mut tokenizer = Tokenizer::new(&TokenSettings {
+///     rule: TokenRule::Words,
+///     lower_case: true,
+///     min_length: 2,
+///     max_length: 64,
+///     numbers: false,
+///     identifiers: false,
+/// });
+/// let mut tokens = Vec::new();
+/// tokenizer.tokens("Don’t stop: CAFE\u{301} e 42 città!", &mut |t| tokens.push(t.to_owned()));
+/// assert_eq!(tokens, ["don't", "stop", "café", "città"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    rule: TokenRule,
+    numbers: bool,
+    /// What each byte is, under the rule.
+    classes: [u8; 256],
+    form: Form,
+    /// A stretch that had to be normalised.
+    normalized: String,
+}
+
+impl Tokenizer {
+    /// A tokenizer for these settings.
+    pub fn new(settings: &TokenSettings) -> Self {
+        Self {
+            rule: settings.rule,
+            numbers: settings.numbers,
+            classes: scan::classes(settings.rule, settings.numbers),
+            form: Form::new(settings),
+            normalized: String::new(),
+        }
+    }
+
+    /// Calls `visit` with every token of `text`, in order.
+    #[inline]
+    pub fn tokens(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        // Nothing before `floor` is open any more: the end of what was last cut.
+        let mut floor = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let class = self.classes[usize::from(byte)];
+            if class & (CORE | WIDE) == 0 {
+                at += 1;
+                continue;
+            }
+            let run = scan::run(&self.classes, bytes, at);
+            if run.wide {
+                let (start, end) = scan::stretch(bytes, at, floor);
+                self.stretch(&text[start..end], visit);
+                at = end;
+            } else {
+                self.form.ascii(&text[at..run.end], run.seen, visit);
+                at = run.end;
+            }
+            floor = at;
+        }
+    }
+
+    /// Cuts a stretch that is not all ASCII.
+    #[inline(never)]
+    fn stretch(&mut self, stretch: &str, visit: &mut impl FnMut(&str)) {
+        let text = nfc(stretch, &mut self.normalized);
+        let form = &mut self.form;
+        match self.rule {
+            TokenRule::Words => text.unicode_words().for_each(|w| form.any(w, visit)),
+            TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
+            TokenRule::Letters => {
+                let numbers = self.numbers;
+                text.split(|c: char| !(c.is_alphabetic() || numbers && c.is_numeric()))
+                    .filter(|word| !word.is_empty())
+                    .for_each(|word| form.any(word, visit));
+            }
+        }
+    }
+}
+
+/// `text` in NFC, in `buffer` if it was not so already.
+fn nfc<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    if is_nfc(text) {
+        return text;
+    }
+    buffer.clear();
+    buffer.extend(text.nfc());
+    buffer
+}
+
+/// Whether `text` is certainly in NFC. Characters below U+0300 always are: their lead bytes are
+/// below 0xCC.
+fn is_nfc(text: &str) -> bool {
+    text.bytes().all(|byte| byte < 0xCC) || is_nfc_quick(text.chars()) == IsNormalized::Yes
+}

@@ -1,0 +1,272 @@
+//! The tokenizer against `unicode-segmentation` over whole texts, and case by case.
+
+use proptest::prelude::*;
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::*;
+
+fn settings(rule: TokenRule) -> TokenSettings {
+    TokenSettings {
+        rule,
+        lower_case: false,
+        min_length: 1,
+        max_length: usize::MAX,
+        numbers: true,
+        identifiers: false,
+    }
+}
+
+fn tokens(settings: &TokenSettings, text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    Tokenizer::new(settings).tokens(text, &mut |token| tokens.push(token.to_owned()));
+    tokens
+}
+
+fn words(text: &str) -> Vec<String> {
+    tokens(
+        &TokenSettings {
+            lower_case: true,
+            ..settings(TokenRule::Words)
+        },
+        text,
+    )
+}
+
+/// What the settings mean, said with the crates over the whole text.
+fn naive(rule: TokenRule, text: &str) -> Vec<String> {
+    let text: String = text.nfc().collect();
+    let words: Vec<&str> = match rule {
+        TokenRule::Words => text.unicode_words().collect(),
+        TokenRule::Whitespace => text.split_whitespace().collect(),
+        TokenRule::Letters => text
+            .split(|c: char| !c.is_alphabetic() && !c.is_numeric())
+            .collect(),
+    };
+    words
+        .iter()
+        .filter(|w| !w.is_empty())
+        .map(|w| w.replace('\u{2019}', "'"))
+        .collect()
+}
+
+/// Characters of every word-break class and some more, so that rules meet.
+const MIXTURE: &str = "[ab1_.,:;'\" \\-<\n\r\t()éß\u{301}\u{308}\u{345}\u{338}’‘“—·…\u{200D}\
+    \u{AD}\u{FEFF}\u{2003}\u{A0}\u{85}\u{3000}אב״カーひ漢字한\u{1100}\u{1161}\u{11A8}٣२\
+    क्षिИжΣσ\u{37E}\u{387}Å\u{212B}👍👩\u{1F3FD}🇮🇹‿，．]{0,24}";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn ascii_agrees_with_the_crate(text in "[\\x00-\\x7f]{0,60}") {
+        for rule in [TokenRule::Words, TokenRule::Letters, TokenRule::Whitespace] {
+            prop_assert_eq!(tokens(&settings(rule), &text), naive(rule, &text));
+        }
+    }
+
+    #[test]
+    fn dense_ascii_agrees_with_the_crate(text in "[ab19_.,:;' -]{0,40}") {
+        let rule = TokenRule::Words;
+        prop_assert_eq!(tokens(&settings(rule), &text), naive(rule, &text));
+    }
+
+    #[test]
+    fn mixtures_agree_with_the_crate(text in MIXTURE) {
+        for rule in [TokenRule::Words, TokenRule::Letters, TokenRule::Whitespace] {
+            prop_assert_eq!(tokens(&settings(rule), &text), naive(rule, &text));
+        }
+    }
+
+    #[test]
+    fn any_text_agrees_with_the_crate(text in "\\PC{0,40}") {
+        for rule in [TokenRule::Words, TokenRule::Letters, TokenRule::Whitespace] {
+            prop_assert_eq!(tokens(&settings(rule), &text), naive(rule, &text));
+        }
+    }
+
+    #[test]
+    fn tokens_are_nfc_and_of_lawful_length(
+        text in MIXTURE, identifiers: bool, numbers: bool, lower_case: bool,
+    ) {
+        let settings = TokenSettings {
+            min_length: 2, max_length: 4, identifiers, numbers, lower_case,
+            ..settings(TokenRule::Words)
+        };
+        for token in tokens(&settings, &text) {
+            prop_assert!((2..=4).contains(&token.chars().count()));
+            prop_assert_eq!(token.nfc().collect::<String>(), token.clone());
+            prop_assert!(numbers || token.chars().any(char::is_alphabetic));
+        }
+    }
+}
+
+#[test]
+fn every_ascii_pair_and_triple_agrees_with_the_crate() {
+    let settings = settings(TokenRule::Words);
+    for a in 0..128_u8 {
+        for b in 0..128_u8 {
+            for frame in ["", "x", "5", "_"] {
+                let text = format!("{frame}{}{}{frame}", a as char, b as char);
+                assert_eq!(
+                    tokens(&settings, &text),
+                    naive(TokenRule::Words, &text),
+                    "{text:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn apostrophes_belong_to_words() {
+    assert_eq!(
+        words("Don't, don’t; the ships' 'tis"),
+        ["don't", "don't", "the", "ships", "tis"]
+    );
+    assert_eq!(
+        words("library’s l'eau dell’arte"),
+        ["library's", "l'eau", "dell'arte"]
+    );
+    let letters = TokenSettings {
+        lower_case: true,
+        ..settings(TokenRule::Letters)
+    };
+    assert_eq!(tokens(&letters, "Don’t x2"), ["don", "t", "x2"]);
+}
+
+#[test]
+fn both_forms_of_a_letter_are_one() {
+    assert_eq!(words("Cafe\u{301} caf\u{e9} CAFÉ CAFE\u{301}"), ["café"; 4]);
+    assert_eq!(
+        words("\u{212B}ngström \u{c5}ngström A\u{30A}ngström"),
+        ["ångström"; 3]
+    );
+    // J + caron has no composed form, j + caron has.
+    assert_eq!(words("J\u{30C}"), ["\u{1F0}"]);
+    let letters = TokenSettings {
+        lower_case: true,
+        ..settings(TokenRule::Letters)
+    };
+    assert_eq!(tokens(&letters, "Cafe\u{301}s"), ["cafés"]);
+}
+
+#[test]
+fn lower_case_is_rusts() {
+    assert_eq!(words("STRASSE Straße ẞ"), ["strasse", "straße", "ß"]);
+    assert_eq!(
+        words("İstanbul ISPARTA ılık"),
+        ["i\u{307}stanbul", "isparta", "ılık"]
+    );
+    assert_eq!(words("ΟΔΥΣΣΕΥΣ ΣΑΣ"), ["οδυσσευς", "σας"]);
+    assert_eq!(words("ВОЙНА и Мир"), ["война", "и", "мир"]);
+}
+
+#[test]
+fn scripts_and_signs() {
+    assert_eq!(
+        words("La città è più bella, perché?"),
+        ["la", "città", "è", "più", "bella", "perché"]
+    );
+    assert_eq!(words("漢字とカタカナ"), ["漢", "字", "と", "カタカナ"]);
+    assert_eq!(words("👍 ok👩‍🚀go 🇮🇹"), ["ok", "go"]);
+    assert_eq!(words("한국어 हिन्दी"), ["한국어", "हिन्दी"]);
+    assert_eq!(
+        words("e.g. 3.14 1,000 a_b U.S."),
+        ["e.g", "3.14", "1,000", "a_b", "u.s"]
+    );
+}
+
+#[test]
+fn settings_drop_what_they_say() {
+    let no_numbers = TokenSettings {
+        numbers: false,
+        ..settings(TokenRule::Words)
+    };
+    assert_eq!(tokens(&no_numbers, "in 1984 x86 3.14 ٣ २"), ["in", "x86"]);
+    let letters = TokenSettings {
+        numbers: false,
+        ..settings(TokenRule::Letters)
+    };
+    assert_eq!(tokens(&letters, "abc123def é4è"), ["abc", "def", "é", "è"]);
+    let white = settings(TokenRule::Whitespace);
+    assert_eq!(
+        tokens(&white, "new_york ,\u{2003}-- c++ d\u{a0}e"),
+        ["new_york", ",", "--", "c++", "d", "e"]
+    );
+    let white = TokenSettings {
+        numbers: false,
+        ..white
+    };
+    assert_eq!(tokens(&white, "new_york , -- c++ 42"), ["new_york", "c++"]);
+    let lengths = TokenSettings {
+        min_length: 2,
+        max_length: 3,
+        ..settings(TokenRule::Words)
+    };
+    assert_eq!(
+        tokens(&lengths, "a ab abc abcd é éé ééé éééé"),
+        ["ab", "abc", "éé", "ééé"]
+    );
+}
+
+#[test]
+fn identifiers_are_split_and_not_kept() {
+    let code = TokenSettings {
+        lower_case: true,
+        identifiers: true,
+        min_length: 2,
+        numbers: false,
+        ..settings(TokenRule::Words)
+    };
+    let text = "fn parseHTTPResponse(max_bytes: u32) -> Vec3Add { self.inner_größeÄndern; don't }";
+    assert_eq!(
+        tokens(&code, text),
+        [
+            "fn", "parse", "http", "response", "max", "bytes", "u32", "vec3", "add", "self",
+            "inner", "größe", "ändern", "don't"
+        ]
+    );
+}
+
+#[test]
+fn huge_tokens_cost_linear_time_and_are_dropped() {
+    let settings = TokenSettings {
+        max_length: 64,
+        lower_case: true,
+        ..settings(TokenRule::Words)
+    };
+    let bad = [
+        "a",
+        "A.",
+        "1,",
+        "_",
+        "é",
+        "e\u{301}",
+        "’a",
+        "a\u{301}'",
+        " \u{345}",
+        "漢",
+        "\u{301}",
+    ];
+    for unit in bad {
+        let text = unit.repeat(200_000);
+        let longest = tokens(&settings, &text)
+            .iter()
+            .map(|t| t.chars().count())
+            .max();
+        assert!(longest.is_none_or(|length| length <= 64), "{unit:?}");
+    }
+    assert!(tokens(&settings, &"x'".repeat(200_000)).is_empty());
+}
+
+#[test]
+fn a_tokenizer_carries_nothing_over() {
+    let settings = settings(TokenRule::Words);
+    let mut tokenizer = Tokenizer::new(&settings);
+    for text in ["Cafe\u{301}", "", "plain", "’", "漢"] {
+        let mut again = Vec::new();
+        tokenizer.tokens(text, &mut |token| again.push(token.to_owned()));
+        assert_eq!(again, tokens(&settings, text));
+    }
+}
