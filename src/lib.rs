@@ -9,6 +9,7 @@
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
 pub mod corpus;
+pub mod evaluate;
 pub mod infer;
 pub mod math;
 pub mod model;
