@@ -10,9 +10,9 @@
 
 pub mod cluster;
 pub mod corpus;
+pub mod dataflow;
 pub mod estimate;
 pub mod evaluate;
-pub mod dataflow;
 pub mod infer;
 pub mod math;
 pub mod model;

@@ -116,9 +116,7 @@ impl Setup {
         let address = self.addresses.get(process);
         ClusterError::Mismatch {
             process,
-            address: address
-                .cloned()
-                .unwrap_or_else(|| "no such process here".to_owned()),
+            address: address.cloned().unwrap_or_else(|| "no such process here".to_owned()),
             difference,
         }
     }
@@ -145,10 +143,7 @@ impl Setup {
                 break Ok(std::mem::take(&mut state.sockets));
             }
             if Instant::now() >= self.ends {
-                break Err(ClusterError::Missing {
-                    seconds: deadline.as_secs(),
-                    missing,
-                });
+                break Err(ClusterError::Missing { seconds: deadline.as_secs(), missing });
             }
             let waited = self.changed.wait_timeout(state, TICK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -185,22 +180,17 @@ impl Setup {
                 reason => format!("process {process} ({address}: {reason})"),
             }
         };
-        (0..self.addresses.len())
-            .filter(absent)
-            .map(describe)
-            .collect()
+        (0..self.addresses.len()).filter(absent).map(describe).collect()
     }
 }
 
 impl State {
     /// True when the connection with `process` stands and the other side has not closed it.
     fn has(&self, process: usize) -> bool {
-        self.sockets[process]
-            .as_ref()
-            .is_some_and(|stream| match stream.peek(&mut [0]) {
-                Ok(bytes) => bytes > 0,
-                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-            })
+        self.sockets[process].as_ref().is_some_and(|stream| match stream.peek(&mut [0]) {
+            Ok(bytes) => bytes > 0,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        })
     }
 }
 
@@ -243,10 +233,8 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
                 std::thread::sleep(TICK);
             }
             result => {
-                return result.map_err(|source| ClusterError::Listen {
-                    address: address.clone(),
-                    source,
-                });
+                return result
+                    .map_err(|source| ClusterError::Listen { address: address.clone(), source });
             }
         }
     }

@@ -45,9 +45,7 @@ pub fn run(
     let mut code = EXIT_TRY_AGAIN;
     for _ in 0..ATTEMPTS {
         let hosts = HostFile::write(folder, &free_ports(processes)?)?;
-        let mut family = Family {
-            children: Vec::new(),
-        };
+        let mut family = Family { children: Vec::new() };
         for process in 0..processes {
             let place = [processes.to_string(), process.to_string()];
             let mut command = command();
@@ -59,9 +57,7 @@ pub fn run(
             if process > 0 {
                 command.stdout(Stdio::null());
             }
-            let child = command
-                .spawn()
-                .map_err(failed(format!("start process {process}")))?;
+            let child = command.spawn().map_err(failed(format!("start process {process}")))?;
             family.children.push(child);
         }
         code = family.wait().map_err(failed("wait for a process"))?;
@@ -88,9 +84,7 @@ pub fn follow_parent() {
         })
     };
     // Without the thread the process merely outlives its parent.
-    let _ = std::thread::Builder::new()
-        .name("follow".to_owned())
-        .spawn(watch);
+    let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(watch);
 }
 
 /// Names what was tried when the system said no.
@@ -105,9 +99,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |time| time.subsec_nanos());
-    let start = std::process::id()
-        .wrapping_mul(7919)
-        .wrapping_add(nanos / 64);
+    let start = std::process::id().wrapping_mul(7919).wrapping_add(nanos / 64);
     let candidates = PORTS.len();
     let mut listeners = Vec::with_capacity(count);
     let mut ports = Vec::with_capacity(count);
@@ -216,8 +208,7 @@ fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(not(unix))]
     let signal = None::<i32>;
     let code = status.code().or(signal.map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(EXIT_INTERNAL)
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_INTERNAL)
 }
 
 #[cfg(all(test, unix))]

@@ -44,9 +44,7 @@ impl Distributor<Block> for ByHeader {
         time: &T,
         pushers: &mut [P],
     ) {
-        let target = block
-            .target()
-            .expect("a routed block is made by Block::to_worker");
+        let target = block.target().expect("a routed block is made by Block::to_worker");
         Message::push_at(block, time.clone(), &mut pushers[target]);
     }
 
@@ -75,12 +73,8 @@ where
         logging: Option<TimelyLogger>,
     ) -> (Self::Pusher, Self::Puller) {
         let (inner, puller) = worker.broadcast::<Message<T, Block>>(identifier, address);
-        let pusher = BroadcastPusher {
-            inner,
-            worker: worker.index(),
-            peers: worker.peers(),
-            sent: 0,
-        };
+        let pusher =
+            BroadcastPusher { inner, worker: worker.index(), peers: worker.peers(), sent: 0 };
         let puller = LogPuller::new(puller, worker.index(), identifier, logging);
         (pusher, puller)
     }
@@ -147,9 +141,7 @@ mod tests {
                             let first = block.words().first().copied().unwrap_or(0);
                             let seen = (*time.time(), block.source(), block.target(), block.tag());
                             let (round, source, target, tag) = seen;
-                            filled
-                                .borrow_mut()
-                                .push((round, source, target, tag, first));
+                            filled.borrow_mut().push((round, source, target, tag, first));
                         });
                     }
                 })
@@ -166,10 +158,8 @@ mod tests {
                 worker.step_or_park(Some(Duration::from_millis(100)));
             }
             // A faster worker may have sent blocks of the next round already.
-            let (mut now, later): (Vec<Seen>, Vec<Seen>) = received
-                .take()
-                .into_iter()
-                .partition(|block| block.0 == round);
+            let (mut now, later): (Vec<Seen>, Vec<Seen>) =
+                received.take().into_iter().partition(|block| block.0 == round);
             received.replace(later);
             now.sort_unstable();
             seen.push(now);
@@ -199,11 +189,7 @@ mod tests {
     fn to_each(source: usize, peers: usize, round: u64) -> Vec<Block> {
         let block = |target: usize| {
             let word = (source * 100 + target) as u64 + round * 10_000;
-            let words = if target % 3 == 2 {
-                vec![]
-            } else {
-                vec![word; 5]
-            };
+            let words = if target % 3 == 2 { vec![] } else { vec![word; 5] };
             Block::to_worker(source, target, round, words)
         };
         (0..peers).map(block).collect()
@@ -249,10 +235,7 @@ mod tests {
                             expected.push((round, source, None, tag, round * 100 + source as u64));
                         }
                     }
-                    assert_eq!(
-                        blocks, &expected,
-                        "{threads} threads, worker {me}, round {round}"
-                    );
+                    assert_eq!(blocks, &expected, "{threads} threads, worker {me}, round {round}");
                 }
             }
         }

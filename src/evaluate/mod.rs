@@ -1,14 +1,14 @@
-//! Evaluation.
-pub mod completion;
 //! How good a set of topics is: coherence, MALLET's diagnostics, and matching with known topics.
 //!
 //! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
-//! answer are judged by the same code. Held-out likelihood needs inference and stands elsewhere.
+//! answer are judged by the same code. Held-out likelihood is `completion`, which needs inference.
 
 pub mod assignment;
 pub mod coherence;
+pub mod completion;
 pub mod diagnostics;
 pub mod matching;
+
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
 /// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +20,13 @@ pub struct TermDistribution<'a> {
     /// Terms in the vocabulary, V.
     pub vocabulary_size: usize,
 }
+
 impl TermDistribution<'_> {
     /// How many terms are not listed.
     pub fn absent_terms(&self) -> usize {
         self.vocabulary_size - self.entries.len()
     }
+
     /// The `count` heaviest listed terms, heaviest first; of equal weights the smaller term first.
     ///
     /// ```
@@ -35,6 +37,7 @@ impl TermDistribution<'_> {
     ///     vocabulary_size: 100,
     /// };
     /// assert_eq!(topic.top_terms(2), [3, 0]);
+    /// ```
     pub fn top_terms(&self, count: usize) -> Vec<u32> {
         let heavier = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
         let mut entries = self.entries.to_vec();
@@ -44,3 +47,5 @@ impl TermDistribution<'_> {
         }
         entries.sort_unstable_by(heavier);
         entries.into_iter().map(|(term, _)| term).collect()
+    }
+}
