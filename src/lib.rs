@@ -8,6 +8,7 @@
 //! Modules stand in layers: each one uses only those above it in this list.
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
+pub mod checkpoint;
 pub mod cluster;
 pub mod corpus;
 pub mod dataflow;

@@ -1,0 +1,292 @@
+//! A model on disk: the checkpoint that training resumes from, and the model that it ends in.
+//!
+//! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
+//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. Bytes depend
+//! on the model alone, not on how many parts it was in. Little-endian.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::model::parameters::{Entry, Parameters};
+use crate::model::{MAX_TOPICS, Priors};
+use crate::train::RoundReport;
+use crate::train::schedule::StopRule;
+
+const MAGIC: &[u8; 8] = b"tmmodel1";
+
+/// A header longer than this is not one of ours.
+const MAX_HEADER_BYTES: u64 = 1 << 30;
+
+/// Everything about a model but its numbers per term.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Hash of the settings that the model depends on; another hash is another model.
+    pub settings_hash: String,
+    /// Fingerprint of the vocabulary that term ids stand for.
+    pub vocabulary_hash: String,
+    /// K.
+    pub topic_count: usize,
+    /// V.
+    pub vocabulary_size: usize,
+    /// The priors it is trained with.
+    pub priors: Priors,
+    /// The η that φ is published with; `None` while training goes on.
+    pub published_eta: Option<f64>,
+    /// π: what stored values are multiplied by.
+    pub scale: f64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// What the rule that ends training has seen.
+    pub stop: StopRule,
+    /// The training log so far; empty in a finished model, for seconds are not reproducible.
+    pub log: Vec<RoundReport>,
+}
+
+/// Why a model could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The file is not a model, or not a whole one.
+    #[error("{}: {reason}; remove the file and run again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// A model as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved {
+    /// Everything but the numbers per term.
+    pub header: Header,
+    totals: Vec<f64>,
+    starts: Vec<usize>,
+    entries: Vec<Entry>,
+}
+
+impl Saved {
+    /// Part `part` of `part_count` of the model's parameters.
+    pub fn parameters(&self, part: usize, part_count: usize) -> Parameters {
+        let header = &self.header;
+        let empty = Parameters::new(header.topic_count, header.vocabulary_size, part, part_count);
+        empty.restore(header.scale, self.totals.clone(), |term| {
+            let term = term as usize;
+            self.entries[self.starts[term]..self.starts[term + 1]].to_vec()
+        })
+    }
+}
+
+/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts.
+pub fn write(path: &Path, header: &Header, parts: &[&Parameters]) -> Result<(), CheckpointError> {
+    let io = |source| CheckpointError::Io { path: path.to_path_buf(), source };
+    let file = File::create(path).map_err(io)?;
+    let mut out = Hashing { inner: BufWriter::new(file), hash: Sha256::new() };
+    write_body(&mut out, header, parts).map_err(io)?;
+    let hash = out.hash.finalize();
+    out.inner.write_all(&hash).map_err(io)?;
+    let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
+    file.sync_all().map_err(io)
+}
+
+fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
+    let json = serde_json::to_vec(header)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&(json.len() as u64).to_le_bytes())?;
+    out.write_all(&json)?;
+    for total in parts[0].totals() {
+        out.write_all(&total.to_le_bytes())?;
+    }
+    let rows = || (0..header.vocabulary_size).map(|w| parts[w % parts.len()].row(w as u32));
+    for row in rows() {
+        out.write_all(&(row.len() as u32).to_le_bytes())?;
+    }
+    for entry in rows().flatten() {
+        out.write_all(&entry.topic.to_le_bytes())?;
+        out.write_all(&entry.value.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+/// Reads a model, and checks all of it.
+pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
+    let io = |source| CheckpointError::Io { path: path.to_path_buf(), source };
+    let damaged = |reason: String| CheckpointError::Damaged { path: path.to_path_buf(), reason };
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    let mut input = Hashing { inner: BufReader::new(file), hash: Sha256::new() };
+    let saved = read_body(&mut input, size).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
+        std::io::ErrorKind::InvalidData => damaged(error.to_string()),
+        _ => io(error),
+    })?;
+    let expected = input.hash.finalize();
+    let mut rest = Vec::new();
+    input.inner.read_to_end(&mut rest).map_err(io)?;
+    if rest != expected[..] {
+        return Err(damaged("its checksum is wrong".to_owned()));
+    }
+    Ok(saved)
+}
+
+fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
+    if read_bytes::<8>(input)? != *MAGIC {
+        return Err(invalid("it is not a topicmill model of this version"));
+    }
+    let length = u64::from_le_bytes(read_bytes(input)?);
+    if length > size.min(MAX_HEADER_BYTES) {
+        return Err(invalid("its header is too long"));
+    }
+    let mut json = vec![0; length as usize];
+    input.read_exact(&mut json)?;
+    let header: Header =
+        serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))?;
+    let (topics, terms) = (header.topic_count, header.vocabulary_size);
+    let fits = topics <= MAX_TOPICS && topics == header.priors.topic_count();
+    if !fits || (terms as u64).saturating_mul(4) > size {
+        return Err(invalid("its header does not fit the file"));
+    }
+    let totals = (0..topics)
+        .map(|_| read_bytes(input).map(f64::from_le_bytes))
+        .collect::<std::io::Result<_>>()?;
+    let mut starts = vec![0usize];
+    for _ in 0..terms {
+        let length = u32::from_le_bytes(read_bytes(input)?) as usize;
+        starts.push(starts[starts.len() - 1] + length.min(topics + 1));
+    }
+    let count = starts[terms];
+    if count as u64 > size / 8 {
+        return Err(invalid("its rows are longer than the file"));
+    }
+    let mut entries = Vec::with_capacity(count);
+    for _ in 0..count {
+        let topic = u32::from_le_bytes(read_bytes(input)?);
+        let value = f32::from_le_bytes(read_bytes(input)?);
+        if topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
+            return Err(invalid("a row holds an impossible entry"));
+        }
+        entries.push(Entry { topic, value });
+    }
+    Ok(Saved { header, totals, starts, entries })
+}
+
+fn read_bytes<const N: usize>(input: &mut impl Read) -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    input.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn invalid(reason: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, reason.to_owned())
+}
+
+/// Hashes what passes through.
+struct Hashing<T> {
+    inner: T,
+    hash: Sha256,
+}
+
+impl<T: Write> Write for Hashing<T> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read> Read for Hashing<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hash.update(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::parameters::GlobalStep;
+    use crate::model::statistics::Assigned;
+
+    fn header() -> Header {
+        Header {
+            settings_hash: "s".to_owned(),
+            vocabulary_hash: "v".to_owned(),
+            topic_count: 3,
+            vocabulary_size: 5,
+            priors: Priors { alpha: vec![0.1, 1.0 / 3.0, 0.2], eta: 0.1 + 0.2, exp_psi: false },
+            published_eta: Some(1.0 / 7.0),
+            scale: 0.123_456_789_012_345_67,
+            rounds: 7,
+            stop: StopRule::default(),
+            log: Vec::new(),
+        }
+    }
+
+    fn parts(part_count: usize) -> Vec<Parameters> {
+        let step = GlobalStep { step_size: 0.3, weight: 2.0 };
+        let word = |term, topic| Assigned { term, topic, count: 1 + term }.word();
+        (0..part_count)
+            .map(|p| {
+                let mut part = Parameters::new(3, 5, p, part_count);
+                part.decay(step, &[1, 2, 3]);
+                let terms = (0..5u32).filter(|w| *w as usize % part_count == p && *w != 3);
+                part.add(step, &terms.map(|w| word(w, (w % 3) as u16)).collect::<Vec<_>>());
+                part
+            })
+            .collect()
+    }
+
+    fn written(folder: &Path, part_count: usize) -> Vec<u8> {
+        let parts = parts(part_count);
+        let header = Header { scale: parts[0].scale(), ..header() };
+        let path = folder.join("model");
+        write(&path, &header, &parts.iter().collect::<Vec<_>>()).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn a_model_comes_back_bit_for_bit_in_any_number_of_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = written(folder.path(), 1);
+        assert_eq!(bytes, written(folder.path(), 3));
+        let saved = read(&folder.path().join("model")).unwrap();
+        assert_eq!(saved.header.priors, header().priors);
+        for part_count in [1, 2] {
+            let restored: Vec<_> =
+                (0..part_count).map(|p| saved.parameters(p, part_count)).collect();
+            assert_eq!(restored, parts(part_count));
+        }
+    }
+
+    #[test]
+    fn every_flipped_byte_and_every_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("broken");
+        let bytes = written(folder.path(), 1);
+        for place in 0..bytes.len() {
+            let mut broken = bytes.clone();
+            broken[place] ^= 0x10;
+            std::fs::write(&path, &broken).unwrap();
+            assert!(read(&path).is_err(), "byte {place}");
+            std::fs::write(&path, &bytes[..place]).unwrap();
+            assert!(read(&path).is_err(), "cut at {place}");
+        }
+    }
+}
