@@ -6,5 +6,7 @@
 
 mod document;
 pub mod settings;
+pub mod synth;
+pub mod synth_settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};
