@@ -21,7 +21,7 @@ const LAST_SYLLABLES: u64 = (ONSETS.len() * LAST_VOWELS.len()) as u64;
 ///
 /// ```
 /// use topicmill::corpus::synth::words::pronounceable;
-/// assert_eq!(pronounceable(3), ["baba", "mizo", "vega"]);
+/// assert_eq!(pronounceable(3), ["baba", "nogu", "feno"]);
 /// ```
 pub fn pronounceable(count: usize) -> Vec<String> {
     let mut words = Vec::with_capacity(count);
