@@ -11,5 +11,7 @@ pub mod stop_words;
 pub mod terms;
 pub mod tokenizer;
 pub mod vocabulary;
+pub mod synth;
+pub mod synth_settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

@@ -1,0 +1,70 @@
+//! What can go wrong when a corpus is made, or its answer read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why no corpus was made, or no answer read.
+#[derive(Debug, thiserror::Error)]
+pub enum SynthError {
+    /// A file or folder could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A setting that no corpus can be made from.
+    #[error("synth.{key} must be {expected}")]
+    Setting {
+        /// The setting.
+        key: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The folder holds a corpus of other settings.
+    #[error("{path} holds a corpus made with other settings; remove it or name another folder")]
+    OtherSettings {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds something else.
+    #[error("{path} is not empty and holds no finished corpus; remove it or name another folder")]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A line of the word list holds more than one word.
+    #[error("{path}:{line}: one word a line is expected")]
+    WordList {
+        /// The list.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The word list is too short.
+    #[error("{path} has {found} distinct words, {wanted} are needed; lower synth.vocabulary")]
+    TooFewWords {
+        /// The list.
+        path: PathBuf,
+        /// Distinct words in it.
+        found: usize,
+        /// The vocabulary asked for.
+        wanted: usize,
+    },
+    /// The answer is not as it was written.
+    #[error("{path}:{line}: not a row of topic, term, weight; make the corpus again")]
+    Answer {
+        /// The answer's file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+impl SynthError {
+    pub(super) fn io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        Self::Io { path, source }
+    }
+}

@@ -1,0 +1,84 @@
+//! Why a run ends before its time, with the exit code that tells a scheduler what to do.
+
+use crate::checkpoint::CheckpointError;
+use crate::cluster::Failure;
+use crate::corpus::input::InputError;
+use crate::corpus::shard::ShardError;
+use crate::corpus::stop_words::StopWordsError;
+use crate::corpus::vocabulary::VocabularyError;
+use crate::infer::ImpossibleDraw;
+use crate::tables::TableError;
+use crate::train::TrainError;
+
+/// Usage (EX_USAGE of sysexits.h).
+pub const EXIT_USAGE: u8 = 64;
+/// Bad data (EX_DATAERR).
+pub const EXIT_DATA: u8 = 65;
+/// A bug (EX_SOFTWARE).
+pub const EXIT_INTERNAL: u8 = 70;
+/// Input or output failed (EX_IOERR).
+pub const EXIT_IO: u8 = 74;
+
+/// What went wrong on a worker.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A shard of the ingested corpus.
+    #[error(transparent)]
+    Shard(#[from] ShardError),
+    /// A stop-word list.
+    #[error(transparent)]
+    StopWords(#[from] StopWordsError),
+    /// A stored vocabulary.
+    #[error(transparent)]
+    Vocabulary(#[from] VocabularyError),
+    /// Training.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// Projection of one document.
+    #[error("document {document}: {source}")]
+    Project {
+        /// The document's number.
+        document: u64,
+        /// The masses.
+        source: ImpossibleDraw,
+    },
+    /// A model file.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A table, the manifest, or the output folder.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The collection cannot be modelled, or the stages do not fit.
+    #[error("{0}")]
+    Data(String),
+    /// The file system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+impl RunError {
+    /// The exit code for this error.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Input(error) if error.is_io() => EXIT_IO,
+            Self::Input(_) | Self::Vocabulary(_) | Self::Data(_) => EXIT_DATA,
+            Self::StopWords(_) => EXIT_USAGE,
+            Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
+            Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self { code: error.exit_code(), message: error.to_string() }
+    }
+}

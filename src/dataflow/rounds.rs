@@ -1,0 +1,134 @@
+//! The exchange of a round: every worker's statistics in, the merged statistics out, everywhere.
+//!
+//! ```text
+//! worker's entries ──route by term──▶ owner merges ──broadcast──▶ every process
+//! ```
+//!
+//! Worker o of W owns the terms w with w mod W = o: all counts of such a term meet there, so that
+//! each (term, topic) is changed by one addition, of one integer, whoever sampled it. One copy of
+//! what is merged goes to each process.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use timely::dataflow::ProbeHandle;
+use timely::dataflow::operators::{Input, Operator, Probe};
+use timely::worker::Worker;
+
+use super::block::{Block, MAX_BLOCK_WORDS};
+use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
+use crate::model::statistics::{Aggregator, Assigned};
+
+/// How long a worker without work sleeps before it looks again.
+const PARK: Duration = Duration::from_millis(100);
+
+/// The statistics' dataflow, on one worker.
+pub struct Rounds {
+    input: BlockInput<u64>,
+    probe: ProbeHandle<u64>,
+    merged: Rc<RefCell<Vec<Block>>>,
+    index: usize,
+    peers: usize,
+}
+
+impl Rounds {
+    /// Builds the dataflow; every worker must.
+    pub fn new(worker: &mut Worker, vocabulary_size: usize, topic_count: usize) -> Self {
+        let (index, peers) = (worker.index(), worker.peers());
+        let merged = Rc::new(RefCell::new(Vec::new()));
+        let arrived = Rc::clone(&merged);
+        let mut probe = ProbeHandle::new();
+        let input = worker.dataflow_named("rounds", |scope| {
+            let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
+            stream
+                .unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
+                    let mut aggregator = Aggregator::new(vocabulary_size, topic_count);
+                    let mut waiting = BTreeMap::new();
+                    move |(input, frontier), output| {
+                        input.for_each(|time, block| {
+                            let kept = waiting
+                                .entry(*time.time())
+                                .or_insert_with(|| (time.retain(0), Vec::new()));
+                            kept.1.push(std::mem::take(block));
+                        });
+                        while let Some(first) = waiting.first_entry()
+                            && !frontier.less_equal(first.key())
+                        {
+                            let (time, blocks) = first.remove();
+                            let mut session = output.session(&time);
+                            for words in merge(&mut aggregator, &blocks) {
+                                let mut block = Block::to_everyone(index, peers, 0, words);
+                                session.give_container(&mut block);
+                            }
+                        }
+                    }
+                })
+                .unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
+                    move |input, _output| {
+                        input.for_each(|_, block| {
+                            arrived.borrow_mut().push(std::mem::take(block));
+                        });
+                    }
+                })
+                .probe_with(&mut probe);
+            input
+        });
+        Self { input, probe, merged, index, peers }
+    }
+
+    /// Gives this worker's entries and waits for everybody's, merged. Entries of the terms that
+    /// worker o owns are in the blocks with source o, ascending; all workers get the same.
+    pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>) -> Vec<Block> {
+        for (owner, words) in entries.into_iter().enumerate() {
+            for piece in words.chunks(MAX_BLOCK_WORDS) {
+                let mut block = Block::to_worker(self.index, owner, 0, piece.to_vec());
+                self.input.send_batch(&mut block);
+            }
+        }
+        let next = *self.input.time() + 1;
+        self.input.advance_to(next);
+        while self.probe.less_than(&next) {
+            worker.step_or_park(Some(PARK));
+        }
+        let mut merged = self.merged.take();
+        merged.sort_by_key(Block::source);
+        merged
+    }
+
+    /// The worker that owns a term.
+    pub fn owner(&self, term: u32) -> usize {
+        term as usize % self.peers
+    }
+}
+
+/// The entries of some blocks as one ascending run, in pieces that fit a block.
+fn merge(aggregator: &mut Aggregator, blocks: &[Block]) -> Vec<Vec<u64>> {
+    for block in blocks {
+        aggregator.add_words(block.words());
+    }
+    let mut words: Vec<u64> = Vec::new();
+    aggregator.drain(|entry: Assigned| words.push(entry.word()));
+    cut_between_terms(&words).map(<[u64]>::to_vec).collect()
+}
+
+/// Cuts ascending entries into pieces that fit a block, between two terms where that is possible:
+/// a term's row is then merged once.
+fn cut_between_terms(words: &[u64]) -> impl Iterator<Item = &[u64]> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut length = rest.len().min(MAX_BLOCK_WORDS);
+        if length < rest.len() {
+            let term = Assigned::from_word(rest[length]).term;
+            let start = rest[..length].partition_point(|&w| Assigned::from_word(w).term < term);
+            length = if start > 0 { start } else { length };
+        }
+        let (piece, others) = rest.split_at(length);
+        rest = others;
+        Some(piece)
+    })
+}
