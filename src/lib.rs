@@ -10,5 +10,6 @@
 
 pub mod corpus;
 pub mod infer;
+pub mod job;
 pub mod model;
 pub mod train;

@@ -6,5 +6,6 @@
 
 mod document;
 pub mod settings;
+pub mod synth_settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};
