@@ -15,6 +15,10 @@ pub mod dataflow;
 pub mod estimate;
 pub mod evaluate;
 pub mod infer;
+<<<<<<< HEAD
 pub mod math;
+=======
+pub mod job;
+>>>>>>> job
 pub mod model;
 pub mod train;

@@ -7,11 +7,14 @@
 mod document;
 pub mod sample;
 pub mod settings;
+<<<<<<< HEAD
 pub mod stop_words;
 pub mod terms;
 pub mod tokenizer;
 pub mod vocabulary;
 pub mod synth;
+=======
+>>>>>>> job
 pub mod synth_settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

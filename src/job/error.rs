@@ -1,0 +1,182 @@
+//! What can be wrong with a job: every variant names the place, the key and what is allowed.
+//!
+//! [`JobError::help`] is the remedy, printed on a line of its own by the command line.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Where a key was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a job file, from 1.
+    Line {
+        /// The job file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// An override, as it was written after `--set`.
+    Set(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Set(text) => write!(f, "--set {text}"),
+        }
+    }
+}
+
+/// Why a job cannot be run as it is written.
+#[derive(Debug, Error)]
+pub enum JobError {
+    /// The job file, or a file that it names, cannot be read.
+    #[error("{}: cannot be read", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Where it is named, if not on the command line.
+        place: Option<Place>,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{place}: this is not TOML: {message}")]
+    Syntax {
+        /// The first line that cannot be read.
+        place: Place,
+        /// What the parser expected.
+        message: String,
+    },
+    /// A key stands outside of every section.
+    #[error("{place}: `{key}` stands in no section")]
+    NoSection {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// Sections that have a key of this name.
+        sections: Vec<&'static str>,
+    },
+    /// There is no such section.
+    #[error("{place}: unknown section [{section}]")]
+    UnknownSection {
+        /// Where.
+        place: Place,
+        /// The section.
+        section: String,
+        /// The section that was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// The section has no such key.
+    #[error("{place}: unknown key `{key}` in [{section}]")]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// The section.
+        section: &'static str,
+        /// The key.
+        key: String,
+        /// The section and key that were probably meant.
+        nearest: Option<(&'static str, &'static str)>,
+    },
+    /// A value is of the wrong type or out of range.
+    #[error("{place}: `{section}.{key}` is {found}, but must be {allowed}")]
+    Invalid {
+        /// Where.
+        place: Place,
+        /// The section.
+        section: &'static str,
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Two keys say the same thing in two ways.
+    #[error("{place}: `{section}.{key}` and `{section}.{other}` exclude each other")]
+    Conflict {
+        /// Where the first of them stands.
+        place: Place,
+        /// The section.
+        section: &'static str,
+        /// One key.
+        key: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// A key that has no default is absent.
+    #[error("{}: `{section}.{key}` is missing", path.display())]
+    Missing {
+        /// The job file.
+        path: PathBuf,
+        /// The section.
+        section: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// An override is not of the form `section.key=value`.
+    #[error("--set {text}: not of the form section.key=value")]
+    Override {
+        /// As it was written.
+        text: String,
+    },
+}
+
+impl JobError {
+    /// What to do about it, in one sentence, where that is not already said.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Read {
+                place: Some(place), ..
+            } => Some(format!(
+                "it is named at {place}; such paths are relative to the job file"
+            )),
+            Self::Read { .. } => {
+                Some("give the path of a job file, such as jobs/quickstart.toml".into())
+            }
+            Self::NoSection { key, sections, .. } => Some(match sections.as_slice() {
+                [] => {
+                    "keys stand in sections: [corpus], [model], [output], …; see docs/JOB.md".into()
+                }
+                [section, ..] => format!("put `{key}` under [{section}]"),
+            }),
+            Self::UnknownSection {
+                nearest: Some(nearest),
+                ..
+            } => Some(format!("did you mean [{nearest}]?")),
+            Self::UnknownSection { .. } => {
+                let names: Vec<String> = super::keys::SECTIONS
+                    .iter()
+                    .map(|s| format!("[{}]", s.name))
+                    .collect();
+                Some(format!("the sections are {}", names.join(", ")))
+            }
+            Self::UnknownKey {
+                section,
+                nearest: Some((home, key)),
+                ..
+            } if section == home => Some(format!("did you mean `{key}`?")),
+            Self::UnknownKey {
+                nearest: Some((home, key)),
+                ..
+            } => Some(format!("`{key}` belongs in [{home}]")),
+            Self::UnknownKey { section, .. } => Some(format!(
+                "the keys of [{section}] are {}",
+                super::keys::names(section).join(", ")
+            )),
+            Self::Conflict { key, other, .. } => {
+                Some(format!("keep `{key}` or `{other}`, not both"))
+            }
+            Self::Missing { section, key, .. } => super::keys::example(section, key)
+                .map(|example| format!("add to [{section}]: {key} = {example}")),
+            Self::Override { .. } => Some("for example: --set train.passes=5".into()),
+            Self::Syntax { .. } | Self::Invalid { .. } => None,
+        }
+    }
+}

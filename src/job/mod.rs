@@ -1,0 +1,185 @@
+//! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
+//!
+//! `source` keeps what was written and where, `section` reads typed values, `check` turns each
+//! section into settings with `defaults` filled in, `resolved` writes a job out again and names
+//! its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] say what of a job is to
+//! run, how far it is, and what came of it. docs/JOB.md describes every key for users.
+
+mod check;
+pub mod defaults;
+mod error;
+pub mod keys;
+mod progress;
+mod resolved;
+mod section;
+mod source;
+mod stages;
+mod summary;
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::corpus::settings::{
+    CorpusSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
+};
+use crate::corpus::synth_settings::SynthSettings;
+use crate::infer::settings::ProjectSettings;
+use crate::model::settings::ModelSettings;
+use crate::train::settings::TrainSettings;
+
+pub use error::{JobError, Place};
+pub use progress::ProgressSnapshot;
+pub use stages::Stages;
+pub use summary::{IngestSummary, ProjectSummary, Summary, TopicSummary, TrainSummary};
+
+/// A job, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The job file.
+    pub path: PathBuf,
+    /// What is read.
+    pub corpus: CorpusSettings,
+    /// How text is cut into tokens.
+    pub tokens: TokenSettings,
+    /// Which terms are kept.
+    pub vocabulary: VocabularySettings,
+    /// What is trained on.
+    pub sample: SampleSettings,
+    /// The model.
+    pub model: ModelSettings,
+    /// How it is trained.
+    pub train: TrainSettings,
+    /// How documents are projected, and what of that is written.
+    pub project: ProjectSettings,
+    /// Where the result goes.
+    pub output: OutputSettings,
+    /// The corpus that the run makes first, if it makes its own.
+    pub synth: Option<SynthStage>,
+    /// The word lists that the job names, with what they held when it was read.
+    pub files: Vec<NamedFile>,
+}
+
+/// Section `[output]` of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSettings {
+    /// The result's folder, relative to the current directory.
+    pub path: PathBuf,
+}
+
+/// Section `[synth]` of a job: the corpus that the run makes before it reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SynthStage {
+    /// The JSON Lines file to make, relative to the current directory.
+    pub path: PathBuf,
+    /// What it looks like.
+    pub settings: SynthSettings,
+}
+
+impl SynthStage {
+    /// What `corpus.input` is when the job does not say: the file made, by its absolute path.
+    pub fn input(&self) -> String {
+        absolute(&self.path).to_string_lossy().into_owned()
+    }
+}
+
+/// A file whose contents are part of the job: the hashes cover them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The sha256 of its contents, in hex.
+    pub sha256: String,
+}
+
+impl Job {
+    /// Reads and checks the job file at `path`; `overrides` are `section.key=value`, later ones
+    /// winning.
+    ///
+    /// # Errors
+    /// The file, or a word list that it names, cannot be read; whatever [`Job::parse`] refuses.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
+        let text = std::fs::read_to_string(path).map_err(|source| JobError::Read {
+            path: path.to_owned(),
+            place: None,
+            source,
+        })?;
+        Self::parse(&text, path, overrides)
+    }
+
+    /// Checks `text`, the content of a job file at `path`.
+    ///
+    /// # Errors
+    /// Not TOML; unknown sections and keys; wrong types and ranges; missing keys; unreadable word
+    /// lists. Each names the file, the line (or the override) and the key.
+    pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, JobError> {
+        let mut source = source::Source::parse(text, path)?;
+        for text in overrides {
+            source.set(text)?;
+        }
+        let folder = absolute(path.parent().unwrap_or(Path::new("")));
+        let synth = match source.has("synth") {
+            true => Some(check::synth(&source.section("synth"), path, &folder)?),
+            false => None,
+        };
+        let mut job = Self {
+            path: path.to_owned(),
+            corpus: check::corpus(&source.section("corpus"), path, &folder, synth.as_ref())?,
+            tokens: check::tokens(&source.section("tokens"))?,
+            vocabulary: check::vocabulary(&source.section("vocabulary"), &folder)?,
+            sample: check::sample(&source.section("sample"))?,
+            model: check::model(&source.section("model"), path)?,
+            train: check::train(&source.section("train"))?,
+            project: check::project(&source.section("project"))?,
+            output: check::output(&source.section("output"), path)?,
+            synth,
+            files: Vec::new(),
+        };
+        job.files = job.named_files(&source)?;
+        Ok(job)
+    }
+
+    /// Reads every word list that the job names.
+    fn named_files(&self, source: &source::Source) -> Result<Vec<NamedFile>, JobError> {
+        let lists = self
+            .vocabulary
+            .stop_words
+            .iter()
+            .filter_map(|list| match list {
+                StopWords::File(path) => Some(("vocabulary", "stop_words", path)),
+                StopWords::Language(_) => None,
+            });
+        let words = self
+            .synth
+            .as_ref()
+            .and_then(|synth| synth.settings.words.as_ref());
+        let words = words.map(|path| ("synth", "words", path));
+        let digest = |(section, key, path): (&'static str, &'static str, &PathBuf)| {
+            let contents = std::fs::read(path).map_err(|error| JobError::Read {
+                path: path.clone(),
+                place: source
+                    .section(section)
+                    .get(key)
+                    .map(|entry| entry.place.clone()),
+                source: error,
+            })?;
+            let sha256 = resolved::hex(&Sha256::digest(&contents));
+            Ok(NamedFile {
+                path: path.clone(),
+                sha256,
+            })
+        };
+        lists.chain(words).map(digest).collect()
+    }
+}
+
+/// The path from the root, by the current directory; as it is where there is none.
+fn absolute(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
+    let absolute = std::path::absolute(path);
+    absolute.unwrap_or_else(|_| path.to_owned())
+}

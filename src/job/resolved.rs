@@ -1,0 +1,300 @@
+//! A checked job written out again: in full for people, canonically for hashes.
+//!
+//! The resolved text has every key with its value and parses back to the same job, from any
+//! folder. The canonical text leaves out what must not change a result's name: where files stand.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use toml::Value;
+
+use super::check::{ESTIMATORS, FORMATS, GEOMETRIES, MIB, ON_DAMAGE, RULES};
+use super::{Job, SynthStage};
+use crate::corpus::settings::{SampleSize, StopWords};
+use crate::infer::settings::{Estimator, InferSettings};
+use crate::model::settings::Alpha;
+
+/// A key with its value, in the order of the keys list.
+type Pair = (&'static str, Value);
+
+impl Job {
+    /// The complete job as TOML: every key, defaults filled in, in a fixed order. Parsing it gives
+    /// this job again, wherever the text stands (`corpus.base` is absolute; `output.path` and
+    /// `synth.path` stay relative to the current directory).
+    pub fn resolved_toml(&self) -> String {
+        let mut text = String::new();
+        let synth = self
+            .synth
+            .as_ref()
+            .map(|synth| ("synth", synth_pairs(synth)));
+        for (section, pairs) in self.sections().into_iter().chain(synth) {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(&format!("[{section}]\n"));
+            for (key, value) in pairs {
+                text.push_str(&format!("{key} = {value}\n"));
+            }
+        }
+        text
+    }
+
+    /// Names the ingested corpus: a sha256, in hex, of what `[corpus]`, `[tokens]`,
+    /// `[vocabulary]` and `[synth]` say and of the stop-word files' contents; not of where the job
+    /// file stands.
+    pub fn corpus_hash(&self) -> String {
+        let mut lines = Canonical::new("corpus");
+        let input = self.synth.as_ref().map(|synth| vec![synth.input()]);
+        let own_corpus = input.as_ref() == Some(&self.corpus.input);
+        let corpus = corpus_pairs(self).into_iter();
+        lines.section(
+            "corpus",
+            corpus.filter(|(key, _)| *key != "base" && !(own_corpus && *key == "input")),
+        );
+        lines.section("tokens", token_pairs(self));
+        let mut vocabulary = vocabulary_pairs(self);
+        vocabulary[0].1 = texts(self.vocabulary.stop_words.iter().map(|list| match list {
+            StopWords::Language(language) => language.clone(),
+            StopWords::File(path) => self.digest_of(path),
+        }));
+        lines.section("vocabulary", vocabulary);
+        if let Some(synth) = &self.synth {
+            let pairs = synth_pairs(synth).into_iter();
+            lines.section(
+                "synth",
+                pairs.filter(|(key, _)| !matches!(*key, "path" | "words")),
+            );
+            let words = synth.settings.words.as_deref();
+            let digest = words.map_or_else(String::new, |path| self.digest_of(path));
+            lines.section("synth", [("words", Value::from(digest))]);
+        }
+        lines.hash()
+    }
+
+    /// Names the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and what
+    /// `[sample]`, `[model]` and `[train]` say, `checkpoint_every` excepted.
+    pub fn train_hash(&self) -> String {
+        let mut lines = Canonical::new("train");
+        lines.line("corpus", &self.corpus_hash());
+        lines.section("sample", sample_pairs(self));
+        lines.section("model", model_pairs(self));
+        let train = train_pairs(self).into_iter();
+        lines.section("train", train.filter(|(key, _)| *key != "checkpoint_every"));
+        lines.hash()
+    }
+
+    /// Names the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and what
+    /// `[project]` says.
+    pub fn project_hash(&self) -> String {
+        let mut lines = Canonical::new("project");
+        lines.line("train", &self.train_hash());
+        lines.section("project", project_pairs(self));
+        lines.hash()
+    }
+
+    fn sections(&self) -> Vec<(&'static str, Vec<Pair>)> {
+        vec![
+            ("corpus", corpus_pairs(self)),
+            ("tokens", token_pairs(self)),
+            ("vocabulary", vocabulary_pairs(self)),
+            ("sample", sample_pairs(self)),
+            ("model", model_pairs(self)),
+            ("train", train_pairs(self)),
+            ("project", project_pairs(self)),
+            ("output", vec![("path", path(&self.output.path))]),
+        ]
+    }
+
+    fn digest_of(&self, path: &Path) -> String {
+        let found = self.files.iter().find(|file| file.path == path);
+        found.map_or_else(String::new, |file| format!("sha256:{}", file.sha256))
+    }
+}
+
+/// Lines `section.key=value`, the values as JSON: a form that no crate's version changes.
+struct Canonical(String);
+
+impl Canonical {
+    fn new(kind: &str) -> Self {
+        Self(format!("topicmill {kind} 1\n"))
+    }
+
+    fn line(&mut self, key: &str, value: &str) {
+        self.0.push_str(&format!("{key}={value}\n"));
+    }
+
+    fn section(&mut self, section: &str, pairs: impl IntoIterator<Item = Pair>) {
+        for (key, value) in pairs {
+            let json = serde_json::to_string(&value).expect("texts and finite numbers are JSON");
+            self.line(&format!("{section}.{key}"), &json);
+        }
+    }
+
+    fn hash(self) -> String {
+        hex(&Sha256::digest(self.0.as_bytes()))
+    }
+}
+
+/// Bytes in hexadecimal, lower case.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn corpus_pairs(job: &Job) -> Vec<Pair> {
+    let corpus = &job.corpus;
+    vec![
+        ("base", path(&corpus.base)),
+        ("input", texts(corpus.input.iter().cloned())),
+        ("exclude", texts(corpus.exclude.iter().cloned())),
+        ("format", word(FORMATS, corpus.format)),
+        ("id", corpus.id.as_str().into()),
+        ("text", texts(corpus.text.iter().cloned())),
+        ("group", corpus.group.as_deref().unwrap_or_default().into()),
+        ("metadata", texts(corpus.metadata.iter().cloned())),
+        (
+            "block_mib",
+            or_auto(corpus.block_bytes.map(|bytes| bytes as f64 / MIB)),
+        ),
+        (
+            "max_document_mib",
+            Value::Float(corpus.max_document_bytes as f64 / MIB),
+        ),
+        ("on_damage", word(ON_DAMAGE, corpus.on_damage)),
+    ]
+}
+
+fn token_pairs(job: &Job) -> Vec<Pair> {
+    let tokens = &job.tokens;
+    vec![
+        ("rule", word(RULES, tokens.rule)),
+        ("lower_case", tokens.lower_case.into()),
+        ("min_length", whole(tokens.min_length as u64)),
+        ("max_length", whole(tokens.max_length as u64)),
+        ("numbers", tokens.numbers.into()),
+        ("identifiers", tokens.identifiers.into()),
+    ]
+}
+
+fn vocabulary_pairs(job: &Job) -> Vec<Pair> {
+    let vocabulary = &job.vocabulary;
+    let lists = vocabulary.stop_words.iter().map(|list| match list {
+        StopWords::Language(language) => language.clone(),
+        StopWords::File(path) => path.to_string_lossy().into_owned(),
+    });
+    vec![
+        ("stop_words", texts(lists)),
+        ("stop_top", whole(vocabulary.stop_top as u64)),
+        ("min_documents", whole(vocabulary.min_documents)),
+        ("max_share", vocabulary.max_share.into()),
+        ("max_terms", whole(vocabulary.max_terms as u64)),
+    ]
+}
+
+fn sample_pairs(job: &Job) -> Vec<Pair> {
+    let size = match job.sample.size {
+        SampleSize::Fraction(fraction) => ("fraction", fraction.into()),
+        SampleSize::Documents(documents) => ("documents", whole(documents)),
+    };
+    vec![size, ("held_out", job.sample.held_out.into())]
+}
+
+fn model_pairs(job: &Job) -> Vec<Pair> {
+    let model = &job.model;
+    let alpha = match &model.alpha {
+        Alpha::Sum(sum) => ("alpha_sum", (*sum).into()),
+        Alpha::Each(each) => ("alpha", (*each).into()),
+        Alpha::Vector(values) => ("alpha", values.clone().into()),
+    };
+    vec![
+        ("topics", whole(model.topics as u64)),
+        ("seed", whole(model.seed)),
+        alpha,
+        ("eta", or_auto(model.eta)),
+        ("published_eta", or_auto(model.published_eta)),
+        ("geometry", word(GEOMETRIES, model.geometry)),
+    ]
+}
+
+fn train_pairs(job: &Job) -> Vec<Pair> {
+    let train = &job.train;
+    vec![
+        ("minibatch", whole(train.minibatch as u64)),
+        ("passes", train.passes.into()),
+        ("burn_in", train.burn_in_sweeps.into()),
+        ("sweeps", train.kept_sweeps.into()),
+        ("step_offset", train.step_offset.into()),
+        ("step_decay", train.step_decay.into()),
+        ("prune", train.prune.into()),
+        ("evaluate_every", train.evaluate_every.into()),
+        ("patience", train.patience.into()),
+        ("tolerance", train.tolerance.into()),
+        ("checkpoint_every", train.checkpoint_every.into()),
+    ]
+}
+
+/// Without projection the sampler's keys say nothing and are left out.
+fn project_pairs(job: &Job) -> Vec<Pair> {
+    let project = &job.project;
+    let mut pairs = match &project.infer {
+        None => vec![("method", "none".into())],
+        Some(InferSettings {
+            burn_in_sweeps,
+            kept_sweeps,
+            estimator,
+        }) => vec![
+            ("method", "gibbs".into()),
+            ("burn_in", (*burn_in_sweeps).into()),
+            ("sweeps", (*kept_sweeps).into()),
+            ("estimator", word::<Estimator>(ESTIMATORS, *estimator)),
+        ],
+    };
+    pairs.extend([
+        ("threshold", project.threshold.into()),
+        ("top", whole(project.top as u64)),
+        ("topic_documents", whole(project.documents_per_topic as u64)),
+        ("top_terms", whole(project.top_terms as u64)),
+    ]);
+    pairs
+}
+
+fn synth_pairs(synth: &SynthStage) -> Vec<Pair> {
+    let settings = &synth.settings;
+    vec![
+        ("path", path(&synth.path)),
+        ("topics", whole(settings.topics as u64)),
+        ("documents", whole(settings.documents)),
+        ("terms", whole(settings.vocabulary as u64)),
+        ("mean_length", settings.mean_length.into()),
+        ("alpha_sum", settings.alpha_sum.into()),
+        ("zipf", settings.zipf.into()),
+        ("seed", whole(settings.seed)),
+        (
+            "words",
+            settings
+                .words
+                .as_deref()
+                .map_or_else(|| Value::from(""), path),
+        ),
+    ]
+}
+
+fn word<T: Copy + PartialEq>(words: &[(&str, T)], value: T) -> Value {
+    let found = words.iter().find(|(_, candidate)| *candidate == value);
+    found
+        .map(|(word, _)| Value::from(*word))
+        .expect("every variant has its word")
+}
+
+fn texts(items: impl Iterator<Item = String>) -> Value {
+    Value::Array(items.map(Value::String).collect())
+}
+
+fn whole(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).expect("checked settings fit in TOML's integers"))
+}
+
+fn or_auto(number: Option<f64>) -> Value {
+    number.map_or_else(|| Value::from("auto"), Value::Float)
+}
+
+fn path(path: &Path) -> Value {
+    Value::String(path.to_string_lossy().into_owned())
+}
