@@ -6,5 +6,6 @@
 
 mod document;
 pub mod settings;
+pub mod shard;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};
