@@ -11,4 +11,5 @@
 pub mod corpus;
 pub mod infer;
 pub mod model;
+pub mod tables;
 pub mod train;
