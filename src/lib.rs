@@ -8,17 +8,26 @@
 //! Modules stand in layers: each one uses only those above it in this list.
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
-pub mod checkpoint;
-pub mod cluster;
-pub mod corpus;
-pub mod dataflow;
-pub mod estimate;
-pub mod evaluate;
-pub mod infer;
-<<<<<<< HEAD
 pub mod math;
-=======
-pub mod job;
->>>>>>> job
+
+pub mod corpus;
+
 pub mod model;
+
+pub mod estimate;
+
+pub mod infer;
+
+pub mod evaluate;
+
 pub mod train;
+
+pub mod checkpoint;
+
+pub mod tables;
+
+pub mod job;
+
+pub mod cluster;
+
+pub mod dataflow;

@@ -4,17 +4,19 @@
 //! a block into documents, `tokenizer` a document into terms, `terms` counts them, `vocabulary`
 //! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
 
+pub mod block;
+mod compression;
 mod document;
+pub mod input;
+pub mod reader;
 pub mod sample;
 pub mod settings;
-<<<<<<< HEAD
+pub mod shard;
 pub mod stop_words;
+pub mod synth;
+pub mod synth_settings;
 pub mod terms;
 pub mod tokenizer;
 pub mod vocabulary;
-pub mod synth;
-=======
->>>>>>> job
-pub mod synth_settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

@@ -1,0 +1,113 @@
+//! Bags of words on disk: one Parquet file per block of the input, a row per document.
+//!
+//! Ingest writes each shard twice: as a draft with a worker's own term ids, uncompressed, and once
+//! the vocabulary is known with final ids, compressed. Everything later reads shards only.
+//! Memory is bounded on both sides by the size of a batch and of a row group, not of the file; a
+//! single document may be larger than either. Columns are listed in docs/FORMATS.md.
+
+mod reader;
+mod writer;
+
+pub use reader::{Columns, ShardReader};
+pub use writer::{ShardCompression, ShardInfo, ShardWriter};
+
+use std::path::{Path, PathBuf};
+
+use arrow::error::ArrowError;
+use parquet::errors::ParquetError;
+
+/// Documents in a record batch, at most: what the reader holds decoded.
+const BATCH_ROWS: usize = 1024;
+/// Bytes of values in a record batch after which it is closed.
+const BATCH_BYTES: usize = 4 << 20;
+/// Documents in a row group, at most.
+const GROUP_ROWS: usize = 1 << 16;
+/// Bytes of values in a row group after which it is closed: 4 Mi (term, count) pairs.
+const GROUP_BYTES: usize = 32 << 20;
+/// Bytes of text in one document (ids and metadata), at most: Arrow's offsets are 32 bits wide.
+const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
+
+/// Key of the file metadata that marks a shard, and the version of its layout.
+const FORMAT_KEY: &str = "topicmill.shard";
+const FORMAT_VERSION: &str = "1";
+/// What stands before the name of a pass-through column, so that it cannot clash with ours.
+const METADATA_PREFIX: &str = "metadata.";
+/// Columns before the pass-through ones, in order.
+const FIXED_COLUMNS: [&str; 7] = [
+    "source_id",
+    "group",
+    "status",
+    "tokens_total",
+    "tokens_stopped",
+    "terms",
+    "counts",
+];
+
+/// What can go wrong with a shard.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    /// The operating system refused; nothing under the final name was touched.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Parquet refused: the disk is full, or the file is damaged.
+    #[error("{path}: {source}; if the file is damaged, remove it and run ingest again")]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        source: ParquetError,
+    },
+    /// The file is sound Parquet, but not a shard of this version.
+    #[error("{path} is not a shard that this version reads: {reason}; run ingest again")]
+    NotAShard {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or wrong.
+        reason: String,
+    },
+    /// A document cannot be stored; the writer is unchanged.
+    #[error("{path}: document {source_id:?} cannot be stored: {reason}")]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// The document's id, shortened to 200 characters.
+        source_id: String,
+        /// Which limit it breaks.
+        reason: String,
+    },
+}
+
+impl ShardError {
+    fn parquet(path: &Path, source: ParquetError) -> Self {
+        Self::Parquet {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn arrow(path: &Path, source: ArrowError) -> Self {
+        Self::parquet(path, source.into())
+    }
+
+    fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn not_a_shard(path: &Path, reason: impl Into<String>) -> Self {
+        Self::NotAShard {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,21 @@
+//! Table `document_topics`: which topics are in which document, the sparse θ. A row per document
+//! and topic whose proportion reaches the threshold; what is left out is `documents.dropped_mass`.
+
+super::schema::table! {
+    /// Writes a part of `document_topics`.
+    writer: DocumentTopicsWriter,
+    table: "document_topics",
+    sorted_by: &["doc_id", "rank"],
+    looked_up_by: &[];
+    /// A row of `document_topics`.
+    pub struct DocumentTopicRow {
+        /// The document.
+        pub doc_id: i64,
+        /// The topic, from 0.
+        pub topic: i32,
+        /// Its proportion in the document, 0 to 1.
+        pub weight: f32,
+        /// 1 for the document's largest proportion, and on without gaps.
+        pub rank: i32,
+    }
+}

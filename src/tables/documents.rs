@@ -1,0 +1,136 @@
+//! Table `documents`: one row per input document, always, whatever was wrong with it. The job's
+//! pass-through columns follow the table's own, as nullable text under their own names.
+
+use std::path::Path;
+
+use super::schema::{Cell, Kind, row};
+use super::writer::TableWriter;
+use super::{FileMetadata, PartInfo, TableError};
+use crate::corpus::DocumentStatus;
+
+/// What training made of a document. Written as its [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// Trained on.
+    Sample,
+    /// Only projected on the finished model (and every document without terms).
+    Projected,
+    /// In the sample, but kept out of training to measure quality.
+    HeldOut,
+}
+
+impl Split {
+    /// The name written to the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sample => "sample",
+            Self::Projected => "projected",
+            Self::HeldOut => "held_out",
+        }
+    }
+}
+
+impl Cell for Split {
+    const KIND: Kind = Kind::Text;
+    fn append(self, builder: &mut super::schema::Builder) -> usize {
+        self.name().append(builder)
+    }
+}
+
+impl Cell for DocumentStatus {
+    const KIND: Kind = Kind::Text;
+    fn append(self, builder: &mut super::schema::Builder) -> usize {
+        self.name().append(builder)
+    }
+}
+
+row! {
+    table: "documents",
+    sorted_by: &["doc_id"],
+    looked_up_by: &["source_id"];
+    /// A row of `documents`. `tokens_total = tokens_in_vocabulary + tokens_stopped +
+    /// tokens_unknown`; the columns from `top_topic` on are `None` where the document has no terms
+    /// or nothing was projected.
+    pub struct DocumentRow<'a> {
+        /// Number of the document, from 0, in the input's order.
+        pub doc_id: i64,
+        /// The input's own id; `<path>#<line or row>` (from 1) where it has none.
+        pub source_id: &'a str,
+        /// The volume this document is a section of.
+        pub group_id: Option<&'a str>,
+        /// Position of the document within its volume, from 0; `None` without a volume.
+        pub section: Option<i32>,
+        /// What became of the document.
+        pub status: DocumentStatus,
+        /// What training made of it.
+        pub split: Split,
+        /// Tokens the tokenizer found.
+        pub tokens_total: i64,
+        /// Tokens in the vocabulary: what the topics explain.
+        pub tokens_in_vocabulary: i64,
+        /// Tokens that are stop words.
+        pub tokens_stopped: i64,
+        /// All other tokens: pruned terms, and terms never seen in ingest.
+        pub tokens_unknown: i64,
+        /// The topic with the largest proportion (the lowest number among equals).
+        pub top_topic: Option<i32>,
+        /// Its proportion, 0 to 1.
+        pub top_weight: Option<f32>,
+        /// Entropy of the proportions, in nats.
+        pub entropy: Option<f32>,
+        /// Log-likelihood of its tokens in the vocabulary given its proportions, nats per token.
+        pub loglik_per_token: Option<f64>,
+        /// Proportions below the threshold or beyond the top N, summed; 1 − Σ weight.
+        pub dropped_mass: Option<f32>,
+    }
+}
+
+/// Writes a part of `documents`, in bounded memory.
+pub struct DocumentsWriter(TableWriter);
+
+impl DocumentsWriter {
+    /// Creates a part at a temporary path. `metadata_names`: the job's pass-through columns; in
+    /// the file they bear the names of [`metadata_columns`].
+    pub fn create(
+        path: &Path,
+        metadata_names: &[String],
+        metadata: &FileMetadata,
+    ) -> Result<Self, TableError> {
+        TableWriter::create(path, &SPEC, &metadata_columns(metadata_names), metadata).map(Self)
+    }
+
+    /// Appends a row and its pass-through values, one per name. Rows come in order of `doc_id`.
+    pub fn push(
+        &mut self,
+        row: &DocumentRow<'_>,
+        metadata: &[Option<String>],
+    ) -> Result<(), TableError> {
+        self.0.push(row, metadata)
+    }
+
+    /// Writes what is buffered and the footer; returns what the manifest needs.
+    pub fn finish(self) -> Result<PartInfo, TableError> {
+        self.0.finish()
+    }
+}
+
+/// The names under which the job's columns stand in `documents`: their own, with `_input` behind
+/// as often as is needed to differ from all before it (SQL does not tell capitals).
+///
+/// ```
+/// # use topicmill::tables::documents::metadata_columns;
+/// let names = ["year".to_owned(), "Status".to_owned()];
+/// assert_eq!(metadata_columns(&names), ["year", "Status_input"]);
+/// ```
+pub fn metadata_columns(names: &[String]) -> Vec<String> {
+    let mut taken: Vec<String> = SPEC.columns.iter().map(|c| c.name.to_owned()).collect();
+    let unique = names.iter().map(|name| {
+        let mut name = name.clone();
+        while taken.contains(&name.to_lowercase()) {
+            name.push_str("_input");
+        }
+        taken.push(name.to_lowercase());
+        name
+    });
+    unique.collect()
+}

@@ -1,0 +1,25 @@
+//! Table `evaluation`: every figure of quality with its method, its unit and what it was measured
+//! on, so that nobody compares what cannot be compared.
+
+super::schema::table! {
+    /// Writes a part of `evaluation`.
+    writer: EvaluationWriter,
+    table: "evaluation",
+    sorted_by: &[],
+    looked_up_by: &[];
+    /// A row of `evaluation`.
+    pub struct EvaluationRow<'a> {
+        /// What is measured (`heldout_loglik_per_token`, `coherence_npmi`, …).
+        pub metric: &'a str,
+        /// How (`document_completion`, …), with what the figure depends on.
+        pub method: &'a str,
+        /// On which documents (`held_out`, `sample`, `all`).
+        pub split: &'a str,
+        /// In which unit (`nats/token`, …).
+        pub unit: &'a str,
+        /// The figure.
+        pub value: f64,
+        /// Its standard error, where one can be given.
+        pub standard_error: Option<f64>,
+    }
+}

@@ -1,0 +1,63 @@
+//! What every part says about itself in its Parquet key-value metadata, so that a file that has
+//! lost its folder still tells which job, settings and model it came from.
+
+use parquet::file::metadata::KeyValue;
+
+use super::SCHEMA_VERSION;
+
+/// The program's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The commit it was built from: `TOPICMILL_COMMIT` in the environment of the build.
+pub const COMMIT: &str = match option_env!("TOPICMILL_COMMIT") {
+    Some(commit) => commit,
+    None => "unknown",
+};
+
+/// Where a part comes from. Written under `topicmill.<field>`; what is `None` is left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileMetadata {
+    /// The job's id.
+    pub job_id: String,
+    /// Hash of the settings that the table depends on, in hexadecimal.
+    pub settings_hash: String,
+    /// Hash of the model, in hexadecimal, for tables that depend on one.
+    pub model_hash: Option<String>,
+    /// The job's seed.
+    pub seed: u64,
+    /// How proportions were estimated (`soft`, `counts`).
+    pub estimator: Option<String>,
+    /// Proportions below this were left out.
+    pub threshold: Option<f64>,
+    /// K, the number of topics.
+    pub topic_count: Option<usize>,
+    /// V, the number of terms kept.
+    pub vocabulary_size: Option<usize>,
+}
+
+impl FileMetadata {
+    /// The pairs for a part of `table`.
+    pub(super) fn key_values(&self, table: &str) -> Vec<KeyValue> {
+        let fields = [
+            ("table", Some(table.to_owned())),
+            ("schema_version", Some(SCHEMA_VERSION.to_string())),
+            ("version", Some(VERSION.to_owned())),
+            ("commit", Some(COMMIT.to_owned())),
+            ("job_id", Some(self.job_id.clone())),
+            ("settings_hash", Some(self.settings_hash.clone())),
+            ("model_hash", self.model_hash.clone()),
+            ("seed", Some(self.seed.to_string())),
+            ("estimator", self.estimator.clone()),
+            ("threshold", self.threshold.map(|t| t.to_string())),
+            ("topic_count", self.topic_count.map(|k| k.to_string())),
+            (
+                "vocabulary_size",
+                self.vocabulary_size.map(|v| v.to_string()),
+            ),
+        ];
+        let present = fields.into_iter().filter_map(|(key, value)| {
+            value.map(|value| KeyValue::new(format!("topicmill.{key}"), value))
+        });
+        present.collect()
+    }
+}

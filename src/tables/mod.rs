@@ -1,0 +1,131 @@
+//! What a job leaves behind: typed, long Parquet tables, and the protocol that makes each file
+//! complete or absent.
+//!
+//! One file per table declares its columns (docs/FORMATS.md lists them); `writer` writes any of
+//! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
+//! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
+
+pub mod document_topics;
+pub mod documents;
+pub mod evaluation;
+mod metadata;
+mod schema;
+pub mod topic_documents;
+pub mod topic_terms;
+pub mod topics;
+pub mod training_log;
+pub mod vocabulary;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+
+pub use metadata::{COMMIT, FileMetadata, VERSION};
+pub use schema::{Column, Kind, TableSpec};
+pub use writer::PartInfo;
+
+/// Version of the tables' columns; rises when one changes its meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Every table that a job can write, by name.
+pub const TABLES: [TableSpec; 8] = [
+    document_topics::SPEC,
+    documents::SPEC,
+    evaluation::SPEC,
+    topic_documents::SPEC,
+    topic_terms::SPEC,
+    topics::SPEC,
+    training_log::SPEC,
+    vocabulary::SPEC,
+];
+
+/// What can go wrong with a table or an output folder.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Parquet refused: the disk is full, or the file is damaged.
+    #[error("{path}: {source}")]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        source: ParquetError,
+    },
+    /// A file is readable, but not what it should be.
+    #[error("{path}: {message}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        message: String,
+    },
+    /// Another run is writing here.
+    #[error(
+        "{root} is in use by another run ({holder}); wait for it, stop it, or choose another \
+         output.path"
+    )]
+    Locked {
+        /// The output folder.
+        root: PathBuf,
+        /// What the lock says of its holder.
+        holder: String,
+    },
+    /// The folder holds files that topicmill has not written.
+    #[error(
+        "{root} holds {found:?}, which topicmill has not written: choose an empty folder for \
+         output.path, or move that away"
+    )]
+    NotOurs {
+        /// The output folder.
+        root: PathBuf,
+        /// One thing that is in the way.
+        found: String,
+    },
+    /// The output has no `_SUCCESS`: its run has not ended, or was killed.
+    #[error("{root} is not complete: it has no _SUCCESS; run the job again, it continues")]
+    Incomplete {
+        /// The output folder.
+        root: PathBuf,
+    },
+}
+
+impl TableError {
+    fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn parquet(path: &Path, source: ParquetError) -> Self {
+        Self::Parquet {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    fn format(path: &Path, message: impl Into<String>) -> Self {
+        Self::Format {
+            path: path.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+/// Bytes in lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The table of this name.
+fn spec(name: &str) -> Option<TableSpec> {
+    TABLES.into_iter().find(|spec| spec.name == name)
+}

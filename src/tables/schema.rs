@@ -1,0 +1,347 @@
+//! How a table is declared: once, as a plain row struct, from which its schema, its column
+//! builders and its writer follow. See any of the table files for the form.
+//!
+//! Types are those every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
+//! lists of them (pandas and Spark lack unsigned integers).
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanBuilder, Float32Builder, Float64Builder, Int32Builder, Int64Builder,
+    ListBuilder, StringBuilder,
+};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 32-bit signed integer.
+    I32,
+    /// 64-bit signed integer.
+    I64,
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+    /// Boolean.
+    Bool,
+    /// UTF-8 string.
+    Text,
+    /// List of UTF-8 strings, none of them null.
+    TextList,
+}
+
+impl Kind {
+    /// The Arrow type that is embedded in the file.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::I32 => DataType::Int32,
+            Self::I64 => DataType::Int64,
+            Self::F32 => DataType::Float32,
+            Self::F64 => DataType::Float64,
+            Self::Bool => DataType::Boolean,
+            Self::Text => DataType::Utf8,
+            Self::TextList => DataType::List(list_element()),
+        }
+    }
+
+    /// The name docs/FORMATS.md and manifest.json use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Bool => "bool",
+            Self::Text => "string",
+            Self::TextList => "list<string>",
+        }
+    }
+
+    /// The kind that an Arrow type stands for, if a table can have it.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        let all = [
+            Self::I32,
+            Self::I64,
+            Self::F32,
+            Self::F64,
+            Self::Bool,
+            Self::Text,
+            Self::TextList,
+        ];
+        all.into_iter().find(|kind| kind.data_type() == *data_type)
+    }
+}
+
+fn list_element() -> FieldRef {
+    Arc::new(Field::new("element", DataType::Utf8, false))
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether a row may lack it.
+    pub nullable: bool,
+}
+
+/// What is fixed about a table.
+#[derive(Clone, Copy, Debug)]
+pub struct TableSpec {
+    /// Its folder's name.
+    pub name: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+    /// The columns its rows are sorted by, ascending, nulls last.
+    pub sorted_by: &'static [&'static str],
+    /// The columns that get a bloom filter.
+    pub looked_up_by: &'static [&'static str],
+}
+
+impl TableSpec {
+    /// The Arrow schema, followed by nullable text columns of these names.
+    pub fn schema(&self, extra: &[String]) -> Schema {
+        let own = self
+            .columns
+            .iter()
+            .map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
+        let extra = extra
+            .iter()
+            .map(|name| Field::new(name, DataType::Utf8, true));
+        Schema::new(own.chain(extra).collect::<Vec<_>>())
+    }
+}
+
+/// A row of a table; implemented by [`table!`](crate::tables) for each row struct.
+pub trait Row {
+    /// The table it belongs to.
+    const SPEC: TableSpec;
+    /// Appends one value to each builder, in the order of the columns; returns the bytes of text.
+    fn append(&self, builders: &mut [Builder]) -> usize;
+}
+
+/// The values of one column of the batch in the making.
+pub enum Builder {
+    /// Of [`Kind::I32`].
+    I32(Int32Builder),
+    /// Of [`Kind::I64`].
+    I64(Int64Builder),
+    /// Of [`Kind::F32`].
+    F32(Float32Builder),
+    /// Of [`Kind::F64`].
+    F64(Float64Builder),
+    /// Of [`Kind::Bool`].
+    Bool(BooleanBuilder),
+    /// Of [`Kind::Text`].
+    Text(StringBuilder),
+    /// Of [`Kind::TextList`].
+    TextList(ListBuilder<StringBuilder>),
+}
+
+impl Builder {
+    /// An empty builder for values of this kind.
+    pub fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::I32 => Self::I32(Int32Builder::new()),
+            Kind::I64 => Self::I64(Int64Builder::new()),
+            Kind::F32 => Self::F32(Float32Builder::new()),
+            Kind::F64 => Self::F64(Float64Builder::new()),
+            Kind::Bool => Self::Bool(BooleanBuilder::new()),
+            Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::TextList => {
+                Self::TextList(ListBuilder::new(StringBuilder::new()).with_field(list_element()))
+            }
+        }
+    }
+
+    /// The column; the builder is empty afterwards.
+    pub fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::I32(b) => Arc::new(b.finish()),
+            Self::I64(b) => Arc::new(b.finish()),
+            Self::F32(b) => Arc::new(b.finish()),
+            Self::F64(b) => Arc::new(b.finish()),
+            Self::Bool(b) => Arc::new(b.finish()),
+            Self::Text(b) => Arc::new(b.finish()),
+            Self::TextList(b) => Arc::new(b.finish()),
+        }
+    }
+
+    fn append_null(&mut self) {
+        match self {
+            Self::I32(b) => b.append_null(),
+            Self::I64(b) => b.append_null(),
+            Self::F32(b) => b.append_null(),
+            Self::F64(b) => b.append_null(),
+            Self::Bool(b) => b.append_null(),
+            Self::Text(b) => b.append_null(),
+            Self::TextList(b) => b.append_null(),
+        }
+    }
+}
+
+/// A value that a row can hold.
+pub trait Cell: Copy {
+    /// The type of its column.
+    const KIND: Kind;
+    /// Whether its column may hold nulls.
+    const NULLABLE: bool = false;
+    /// Appends the value to a builder of [`Self::KIND`]; returns the bytes of text appended.
+    fn append(self, builder: &mut Builder) -> usize;
+}
+
+macro_rules! plain_cells {
+    ($($type:ty => $kind:ident),*) => {$(
+        impl Cell for $type {
+            const KIND: Kind = Kind::$kind;
+            fn append(self, builder: &mut Builder) -> usize {
+                match builder {
+                    Builder::$kind(b) => b.append_value(self),
+                    _ => unreachable!("builders are made from the same declaration as the row"),
+                }
+                0
+            }
+        }
+    )*};
+}
+
+plain_cells!(i32 => I32, i64 => I64, f32 => F32, f64 => F64, bool => Bool);
+
+impl Cell for &str {
+    const KIND: Kind = Kind::Text;
+    fn append(self, builder: &mut Builder) -> usize {
+        match builder {
+            Builder::Text(b) => b.append_value(self),
+            _ => unreachable!("builders are made from the same declaration as the row"),
+        }
+        self.len()
+    }
+}
+
+impl Cell for &[String] {
+    const KIND: Kind = Kind::TextList;
+    fn append(self, builder: &mut Builder) -> usize {
+        match builder {
+            Builder::TextList(b) => {
+                for text in self {
+                    b.values().append_value(text);
+                }
+                b.append(true);
+            }
+            _ => unreachable!("builders are made from the same declaration as the row"),
+        }
+        self.iter().map(String::len).sum()
+    }
+}
+
+impl<C: Cell> Cell for Option<C> {
+    const KIND: Kind = C::KIND;
+    const NULLABLE: bool = true;
+    fn append(self, builder: &mut Builder) -> usize {
+        match self {
+            Some(value) => value.append(builder),
+            None => {
+                builder.append_null();
+                0
+            }
+        }
+    }
+}
+
+/// Declares a table's row struct and implements [`Row`] for it.
+macro_rules! row {
+    (
+        table: $table:literal,
+        sorted_by: $sorted:expr,
+        looked_up_by: $looked_up:expr;
+        $(#[$doc:meta])*
+        pub struct $row:ident $(<$life:lifetime>)? {
+            $( $(#[$field_doc:meta])* pub $field:ident : $type:ty, )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row $(<$life>)? {
+            $( $(#[$field_doc])* pub $field: $type, )*
+        }
+
+        impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
+            const SPEC: $crate::tables::TableSpec = $crate::tables::TableSpec {
+                name: $table,
+                columns: &[$(
+                    $crate::tables::Column {
+                        name: stringify!($field),
+                        kind: <$type as $crate::tables::schema::Cell>::KIND,
+                        nullable: <$type as $crate::tables::schema::Cell>::NULLABLE,
+                    },
+                )*],
+                sorted_by: $sorted,
+                looked_up_by: $looked_up,
+            };
+
+            fn append(&self, builders: &mut [$crate::tables::schema::Builder]) -> usize {
+                let mut builders = builders.iter_mut();
+                let mut bytes = 0;
+                $(
+                    if let Some(builder) = builders.next() {
+                        bytes += $crate::tables::schema::Cell::append(self.$field, builder);
+                    }
+                )*
+                bytes
+            }
+        }
+
+        /// What is fixed about this table: name, columns, order.
+        pub const SPEC: $crate::tables::TableSpec =
+            <$row as $crate::tables::schema::Row>::SPEC;
+    };
+}
+
+/// Declares a table's row struct, its `SPEC` and a writer that takes only such rows.
+macro_rules! table {
+    (
+        $(#[$writer_doc:meta])*
+        writer: $writer:ident,
+        table: $table:literal,
+        sorted_by: $sorted:expr,
+        looked_up_by: $looked_up:expr;
+        $(#[$doc:meta])*
+        pub struct $row:ident $(<$life:lifetime>)? { $($fields:tt)* }
+    ) => {
+        $crate::tables::schema::row! {
+            table: $table,
+            sorted_by: $sorted,
+            looked_up_by: $looked_up;
+            $(#[$doc])*
+            pub struct $row $(<$life>)? { $($fields)* }
+        }
+
+        $(#[$writer_doc])*
+        pub struct $writer($crate::tables::writer::TableWriter);
+
+        impl $writer {
+            /// Creates a part of the table at a temporary path.
+            pub fn create(
+                path: &std::path::Path,
+                metadata: &$crate::tables::FileMetadata,
+            ) -> Result<Self, $crate::tables::TableError> {
+                $crate::tables::writer::TableWriter::create(path, &SPEC, &[], metadata).map(Self)
+            }
+
+            /// Appends a row. Rows must come in the table's order.
+            pub fn push(&mut self, row: &$row) -> Result<(), $crate::tables::TableError> {
+                self.0.push(row, &[])
+            }
+
+            /// Writes what is buffered and the footer; returns what the manifest needs.
+            pub fn finish(self) -> Result<$crate::tables::PartInfo, $crate::tables::TableError> {
+                self.0.finish()
+            }
+        }
+    };
+}
+
+pub(crate) use {row, table};

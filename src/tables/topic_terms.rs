@@ -1,0 +1,25 @@
+//! Table `topic_terms`: which terms make up which topic, the sparse φ. A term of the vocabulary
+//! without a row has the probability `topics.absent_weight`, so that φ can be rebuilt in full.
+
+super::schema::table! {
+    /// Writes a part of `topic_terms`.
+    writer: TopicTermsWriter,
+    table: "topic_terms",
+    sorted_by: &["topic", "rank"],
+    looked_up_by: &["term"];
+    /// A row of `topic_terms`.
+    pub struct TopicTermRow<'a> {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// The term's number, from 0.
+        pub term_id: i32,
+        /// The term.
+        pub term: &'a str,
+        /// Its probability in the topic, smoothing included.
+        pub weight: f32,
+        /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
+        pub count: f64,
+        /// 1 for the topic's most probable term, and on without gaps.
+        pub rank: i32,
+    }
+}

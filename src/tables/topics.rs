@@ -1,0 +1,41 @@
+//! Table `topics`: one row per topic, with its size, its words and how good it is.
+
+super::schema::table! {
+    /// Writes a part of `topics`.
+    writer: TopicsWriter,
+    table: "topics",
+    sorted_by: &["topic"],
+    looked_up_by: &[];
+    /// A row of `topics`. Figures that cannot be computed (a dead topic has no coherence, and
+    /// without a projection no topic has documents) are `None`, never NaN.
+    pub struct TopicRow<'a> {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// α_k, its parameter in the documents' Dirichlet prior.
+        pub alpha: f64,
+        /// Probability in the topic of each term that has no row in `topic_terms`.
+        pub absent_weight: f64,
+        /// Tokens of the collection assigned to the topic, rounded.
+        pub tokens: i64,
+        /// The topic's share of all assigned tokens, 0 to 1.
+        pub share: f64,
+        /// The most probable terms, the first one first.
+        pub top_terms: &'a [String],
+        /// UMass coherence of the top terms (Mimno 2011), nats; nearer to 0 is better.
+        pub coherence_umass: Option<f64>,
+        /// Normalised pointwise mutual information of the top terms, −1 to 1.
+        pub coherence_npmi: Option<f64>,
+        /// Entropy of the term distribution, nats.
+        pub entropy: Option<f64>,
+        /// How much of the top terms' probability is this topic's alone, 0 to 1.
+        pub exclusivity: Option<f64>,
+        /// Effective number of terms, 1 / Σ_w φ_kw².
+        pub effective_terms: Option<f64>,
+        /// Entropy of the topic's spread over documents, nats.
+        pub document_entropy: Option<f64>,
+        /// Documents whose largest proportion is this topic's.
+        pub rank1_documents: Option<i64>,
+        /// True when (almost) no token is left in the topic.
+        pub dead: bool,
+    }
+}

@@ -1,0 +1,36 @@
+//! Table `training_log`: one row per training round. The columns of time and traffic are the only
+//! ones of any table outside the promise of equal bytes; the digest leaves them out.
+
+super::schema::table! {
+    /// Writes a part of `training_log`.
+    writer: TrainingLogWriter,
+    table: "training_log",
+    sorted_by: &["round"],
+    looked_up_by: &[];
+    /// A row of `training_log`.
+    pub struct TrainingLogRow<'a> {
+        /// The round, from 1.
+        pub round: i32,
+        /// The pass over the training sample it belongs to, from 1.
+        pub pass: i32,
+        /// `online` or `refine`.
+        pub phase: &'a str,
+        /// Documents trained on so far, counted at each visit.
+        pub documents_seen: i64,
+        /// Tokens trained on so far, counted at each visit.
+        pub tokens_seen: i64,
+        /// ρ_t, the step size of the round.
+        pub step_size: f64,
+        /// Training time so far, without loading, evaluation and checkpoints, in seconds.
+        pub seconds: f64,
+        /// Tokens of this round per second of it.
+        pub tokens_per_second: f64,
+        /// Log-likelihood per held-out token by document completion, nats, in the rounds that
+        /// measured it.
+        pub heldout_loglik_per_token: Option<f64>,
+        /// Share of the K × V parameters that are above their prior.
+        pub nonzero_share: f64,
+        /// Bytes the processes exchanged in this round.
+        pub bytes_exchanged: i64,
+    }
+}

@@ -1,0 +1,23 @@
+//! Table `vocabulary`: every term that ingest counted, kept or not. The kept ones come first, in
+//! order of their numbers.
+
+super::schema::table! {
+    /// Writes a part of `vocabulary`.
+    writer: VocabularyWriter,
+    table: "vocabulary",
+    sorted_by: &["term_id"],
+    looked_up_by: &["term"];
+    /// A row of `vocabulary`.
+    pub struct VocabularyRow<'a> {
+        /// The term's number, from 0; `None` for terms that were not kept.
+        pub term_id: Option<i32>,
+        /// The term.
+        pub term: &'a str,
+        /// Tokens in the collection.
+        pub count: i64,
+        /// Documents that hold the term.
+        pub document_count: i64,
+        /// `kept`, `stop`, `rare` or `frequent`: why the term was left out, if it was.
+        pub status: &'a str,
+    }
+}

@@ -1,0 +1,215 @@
+//! One Parquet part of any table: rows are buffered into small batches, batches into row groups
+//! that are closed when full, and the bytes are hashed on their way to the disk, so that the
+//! manifest costs no second reading. Memory is bounded by a row group.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::SortingColumn;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
+use sha2::{Digest, Sha256};
+
+use super::schema::{Builder, Cell, Kind, Row, TableSpec};
+use super::{FileMetadata, TableError, hex};
+
+/// Rows in a batch, at most.
+const BATCH_ROWS: usize = 8192;
+/// Bytes of text in a batch after which it is closed.
+const BATCH_TEXT_BYTES: usize = 8 << 20;
+/// Rows in a row group, at most.
+const GROUP_ROWS: usize = 1 << 20;
+/// Encoded bytes in a row group after which it is closed.
+const GROUP_BYTES: usize = 64 << 20;
+/// Bytes of text in one row, at most: Arrow's offsets are 32 bits wide.
+const ROW_TEXT_BYTES: usize = 1 << 30;
+
+/// A finished part, as the manifest records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// Rows.
+    pub rows: u64,
+    /// Size of the file.
+    pub bytes: u64,
+    /// SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Writes one part of a table; each table wraps it in a writer for its own rows.
+pub(super) struct TableWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: ArrowWriter<HashingFile>,
+    builders: Vec<Builder>,
+    own_columns: usize,
+    batch_rows: usize,
+    batch_text_bytes: usize,
+    rows: u64,
+}
+
+impl TableWriter {
+    /// Creates the file (or empties it). `extra`: names of further text columns.
+    pub fn create(
+        path: &Path,
+        spec: &TableSpec,
+        extra: &[String],
+        metadata: &FileMetadata,
+    ) -> Result<Self, TableError> {
+        let schema = Arc::new(spec.schema(extra));
+        let file = HashingFile::create(path).map_err(|e| TableError::io(path, e))?;
+        let properties = properties(spec, metadata);
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
+            .map_err(|e| TableError::parquet(path, e))?;
+        let kinds = spec.columns.iter().map(|column| column.kind);
+        let extra_kinds = extra.iter().map(|_| Kind::Text);
+        Ok(Self {
+            path: path.to_owned(),
+            schema,
+            writer,
+            builders: kinds.chain(extra_kinds).map(Builder::new).collect(),
+            own_columns: spec.columns.len(),
+            batch_rows: 0,
+            batch_text_bytes: 0,
+            rows: 0,
+        })
+    }
+
+    /// Appends a row and the values of the further columns. After an error the part is lost.
+    pub fn push(&mut self, row: &impl Row, extra: &[Option<String>]) -> Result<(), TableError> {
+        let (own, others) = self.builders.split_at_mut(self.own_columns);
+        if extra.len() != others.len() {
+            let message = format!(
+                "{} metadata values for {} columns",
+                extra.len(),
+                others.len()
+            );
+            return Err(TableError::format(&self.path, message));
+        }
+        let extra_bytes: usize = extra.iter().flatten().map(String::len).sum();
+        if extra_bytes > ROW_TEXT_BYTES {
+            let message = "a row has more than 1 GiB of metadata; name fewer columns in the job";
+            return Err(TableError::format(&self.path, message));
+        }
+        self.batch_text_bytes += row.append(own) + extra_bytes;
+        for (builder, value) in others.iter_mut().zip(extra) {
+            value.as_deref().append(builder);
+        }
+        self.rows += 1;
+        self.batch_rows += 1;
+        if self.batch_rows == BATCH_ROWS || self.batch_text_bytes >= BATCH_TEXT_BYTES {
+            self.write_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rest and the footer. The file is not synced: publishing it does that.
+    pub fn finish(mut self) -> Result<PartInfo, TableError> {
+        self.write_batch()?;
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(|e| TableError::parquet(&self.path, e))?;
+        Ok(PartInfo {
+            rows: self.rows,
+            bytes: file.bytes,
+            sha256: hex(&file.hash.finalize()),
+        })
+    }
+
+    fn write_batch(&mut self) -> Result<(), TableError> {
+        if self.batch_rows == 0 {
+            return Ok(());
+        }
+        self.batch_rows = 0;
+        self.batch_text_bytes = 0;
+        let columns = self.builders.iter_mut().map(Builder::finish).collect();
+        RecordBatch::try_new(self.schema.clone(), columns)
+            .map_err(|e| TableError::parquet(&self.path, e.into()))
+            .and_then(|batch| {
+                self.writer
+                    .write(&batch)
+                    .map_err(|e| TableError::parquet(&self.path, e))
+            })
+    }
+}
+
+fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
+    let position = |name: &&str| spec.columns.iter().position(|c| c.name == *name);
+    let sorting = spec
+        .sorted_by
+        .iter()
+        .filter_map(position)
+        .map(|index| SortingColumn {
+            column_idx: index as i32,
+            descending: false,
+            nulls_first: false,
+        });
+    let level = ZstdLevel::try_new(3).expect("3 is a level that zstd has");
+    let mut builder = WriterProperties::builder()
+        .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_max_row_group_bytes(Some(GROUP_BYTES))
+        .set_key_value_metadata(Some(metadata.key_values(spec.name)))
+        .set_sorting_columns(Some(sorting.collect()).filter(|s: &Vec<_>| !s.is_empty()));
+    for column in spec.columns {
+        builder = encode(builder, column.name, column.kind);
+    }
+    for name in spec.looked_up_by {
+        let path = ColumnPath::from(*name);
+        builder = builder
+            .set_column_bloom_filter_fpp(path.clone(), 0.01)
+            .set_column_bloom_filter_max_ndv(path, GROUP_ROWS as u64);
+    }
+    builder.build()
+}
+
+/// Ids that rise are stored as differences, floats byte by byte (it compresses far better);
+/// everything else keeps Parquet's dictionary.
+fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPropertiesBuilder {
+    let path = ColumnPath::from(name);
+    let encoding = match kind {
+        Kind::I64 if name == "doc_id" => Encoding::DELTA_BINARY_PACKED,
+        Kind::F32 | Kind::F64 => Encoding::BYTE_STREAM_SPLIT,
+        _ => return builder,
+    };
+    builder
+        .set_column_dictionary_enabled(path.clone(), false)
+        .set_column_encoding(path, encoding)
+}
+
+/// A file that is hashed as it is written.
+struct HashingFile {
+    file: File,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl HashingFile {
+    fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: File::create(path)?,
+            hash: Sha256::new(),
+            bytes: 0,
+        })
+    }
+}
+
+impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
