@@ -4,7 +4,11 @@
 //! a block into documents, `tokenizer` a document into terms, `terms` counts them, `vocabulary`
 //! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
 
+pub mod block;
+pub mod compression;
 mod document;
+pub mod input;
+pub mod reader;
 pub mod settings;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};
