@@ -1,0 +1,128 @@
+//! How a file is compressed, told by its first bytes, and the stream of what it holds.
+//!
+//! Names are not asked: a `.gz` that somebody unpacked in place reads as what it is. Gzip files of
+//! several members and zstd files of several frames (what `pigz`, `pzstd` and `cat a b` make) read as
+//! one stream. Other compressions are recognised only to be refused with a remedy.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+/// Bytes asked of the disk at a time, for compressed files.
+const DISK_BUFFER_BYTES: usize = 256 * 1024;
+
+/// The largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
+const ZSTD_WINDOW_LOG: u32 = 31;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    Plain,
+    /// Gzip, one member or many.
+    Gzip,
+    /// Zstandard, one frame or many.
+    Zstd,
+}
+
+impl Compression {
+    /// Tells the compression from a file's first bytes (eight suffice).
+    ///
+    /// Fails with the name of the compression when it is one that topicmill does not read.
+    ///
+    /// ```
+    /// # use topicmill::corpus::compression::Compression;
+    /// assert_eq!(Compression::of(&[0x1f, 0x8b, 8, 0]), Ok(Compression::Gzip));
+    /// assert_eq!(Compression::of(b"{\"id\": 1}"), Ok(Compression::Plain));
+    /// assert_eq!(Compression::of(b"BZh91AY&SY"), Err("bzip2"));
+    /// ```
+    pub fn of(start: &[u8]) -> Result<Self, &'static str> {
+        match start {
+            [0x1f, 0x8b, ..] => Ok(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Self::Zstd),
+            // A skippable frame: seekable and parallel writers may put one first.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Ok(Self::Zstd),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Err("bzip2"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Err("xz"),
+            [b'P', b'K', 3, 4, ..] => Err("zip"),
+            _ => Ok(Self::Plain),
+        }
+    }
+
+    /// Opens the file and reads what it holds, decompressed as it goes.
+    pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
+        let file = File::open(path)?;
+        Ok(match self {
+            Self::Plain => Box::new(file),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
+                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
+            )),
+            Self::Zstd => {
+                let buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
+        })
+    }
+
+    /// How many bytes to expect of a file with so many: compressed text is counted four times.
+    pub fn expected_bytes(self, bytes: u64) -> u64 {
+        match self {
+            Self::Plain => bytes,
+            Self::Gzip | Self::Zstd => bytes.saturating_mul(4),
+        }
+    }
+}
+
+/// The first `limit` bytes of a reader, or fewer where it ends before.
+pub(crate) fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    reader.take(limit).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// `bytes` as a gzip member.
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// `bytes` as a zstd frame.
+    pub(crate) fn zstandard(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    #[test]
+    fn several_members_and_frames_read_as_one_stream() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstandard] {
+            let packed = [pack(b"one "), pack(b""), pack(b"two")].concat();
+            std::fs::write(&path, &packed).unwrap();
+            let compression = Compression::of(&packed).unwrap();
+            let read = read_start(compression.open(&path).unwrap(), 100).unwrap();
+            assert_eq!(read, b"one two");
+        }
+    }
+
+    #[test]
+    fn skippable_frames_are_zstd_and_other_compressions_are_refused() {
+        assert_eq!(
+            Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]),
+            Ok(Compression::Zstd)
+        );
+        assert_eq!(Compression::of(b""), Ok(Compression::Plain));
+        assert_eq!(
+            Compression::of(b"BZh9 is how this text begins"),
+            Ok(Compression::Plain)
+        );
+        assert_eq!(Compression::of(b"PK\x03\x04...."), Err("zip"));
+    }
+}

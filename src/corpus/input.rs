@@ -1,0 +1,348 @@
+//! Which files a job reads, in which order, and what they are.
+//!
+//! The order is that of the files' names, byte by byte, and everything after depends on it: document
+//! numbers, blocks, shards. A file's **name** is its path from `corpus.base` (the job file's folder) where it
+//! lies under it or is named relative to it (`../books/a.txt` stays so), and its whole path otherwise.
+//! It is also the `source_id` of a text file, and the first half of `name@offset`, the id of a record that
+//! has none: offset is where the record begins, in bytes of the decompressed file (in rows, for Parquet).
+
+mod error;
+mod pattern;
+mod vocabulary;
+
+pub use error::InputError;
+
+use super::compression::{Compression, read_start};
+use super::settings::{CorpusSettings, Format};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Bytes at each end of a file that its fingerprint covers.
+const FINGERPRINT_BYTES: u64 = 64 * 1024;
+
+/// One file of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile {
+    /// What ids, errors and the order use: the path from the base folder, else the whole path.
+    pub name: String,
+    /// Where to open it.
+    pub path: PathBuf,
+    /// What it holds.
+    pub format: Format,
+    /// How it is compressed, by its first bytes.
+    pub compression: Compression,
+    /// Its size on disk.
+    pub bytes: u64,
+    /// For [`Format::Uci`]: the vocabulary beside it.
+    pub vocabulary: Option<PathBuf>,
+}
+
+impl InputFile {
+    /// How many bytes of content to expect: compressed files are counted four times, Parquet twice.
+    pub fn expected_bytes(&self) -> u64 {
+        match self.format {
+            Format::Parquet => self.bytes.saturating_mul(2),
+            _ => self.compression.expected_bytes(self.bytes),
+        }
+    }
+}
+
+/// Everything a job reads, in the order of the documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The files, ascending by the bytes of their names, each once.
+    pub files: Vec<InputFile>,
+    /// The sum of their sizes on disk.
+    pub total_bytes: u64,
+}
+
+impl Input {
+    /// How many bytes of content to expect of all files together.
+    pub fn expected_bytes(&self) -> u64 {
+        self.files.iter().map(InputFile::expected_bytes).sum()
+    }
+
+    /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
+    ///
+    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, vocabularies included;
+    /// times of modification do not enter. Fails when a file can no longer be read.
+    pub fn fingerprint(&self) -> Result<String, InputError> {
+        let mut digest = Sha256::new();
+        for file in &self.files {
+            digest.update((file.name.len() as u64).to_le_bytes());
+            digest.update(file.name.as_bytes());
+            digest.update([file.format as u8]);
+            for path in std::iter::once(&file.path).chain(&file.vocabulary) {
+                update_with_ends(&mut digest, path).map_err(InputError::unreadable(path))?;
+            }
+        }
+        let hex = |byte: &u8| format!("{byte:02x}");
+        Ok(digest.finalize().iter().map(hex).collect())
+    }
+}
+
+/// Adds a file's size and its two ends, the middle left out.
+fn update_with_ends(digest: &mut Sha256, path: &Path) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    digest.update(bytes.to_le_bytes());
+    digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
+    if bytes > FINGERPRINT_BYTES {
+        file.seek(SeekFrom::Start(
+            bytes
+                .saturating_sub(FINGERPRINT_BYTES)
+                .max(FINGERPRINT_BYTES),
+        ))?;
+        digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
+    }
+    Ok(())
+}
+
+/// Finds every file of the job's input.
+///
+/// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
+pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
+    discover_with(settings, &|name| std::env::var(name).ok())
+}
+
+fn discover_with(
+    settings: &CorpusSettings,
+    environment: pattern::Environment<'_>,
+) -> Result<Input, InputError> {
+    let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
+    let mut paths: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for text in &settings.input {
+        let expanded = pattern::expand(text, environment)?;
+        for path in pattern::find(&settings.base, text, &expanded)? {
+            paths.entry(pattern::normalize(&path)).or_insert(path);
+        }
+    }
+    let mut files = Vec::new();
+    for path in paths.into_values() {
+        let name = name_of(&path, &settings.base);
+        if exclusions.contain(&path, Path::new(&name)) {
+            continue;
+        }
+        if let Some(format) = format_of(&path, settings.format) {
+            files.push(examine(path, name, format)?);
+        }
+    }
+    if files.is_empty() {
+        return Err(InputError::NoFiles);
+    }
+    files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    let total_bytes = files.iter().map(|file| file.bytes).sum();
+    Ok(Input { files, total_bytes })
+}
+
+/// The path from `base`, if that is how it was named or where it lies; else the whole path.
+fn name_of(path: &Path, base: &Path) -> String {
+    let relative = path.strip_prefix(base).unwrap_or(path);
+    pattern::normalize(relative).to_string_lossy().into_owned()
+}
+
+/// What the file holds: as the job says, else by its name; `None` for a UCI vocabulary.
+fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match asked {
+        Some(Format::Uci) if vocabulary::is_vocabulary(&name) => None,
+        Some(format) => Some(format),
+        None if vocabulary::is_vocabulary(&name) && stands_beside_documents(path) => None,
+        None => Some(guess(&name)),
+    }
+}
+
+fn guess(name: &str) -> Format {
+    let plain = stripped(name).to_ascii_lowercase();
+    match plain
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+    {
+        "jsonl" | "ndjson" | "json" => Format::JsonLines,
+        "csv" => Format::Csv,
+        "tsv" => Format::Tsv,
+        "parquet" => Format::Parquet,
+        "txt" if vocabulary::is_documents(&plain) => Format::Uci,
+        _ => Format::Text,
+    }
+}
+
+/// Whether there is a `docword*.txt` in the file's folder.
+fn stands_beside_documents(path: &Path) -> bool {
+    let Some(entries) = path.parent().and_then(|folder| folder.read_dir().ok()) else {
+        return false;
+    };
+    entries
+        .flatten()
+        .any(|entry| guess(&entry.file_name().to_string_lossy()) == Format::Uci)
+}
+
+/// The name without what compression appends.
+fn stripped(name: &str) -> &str {
+    [".gz", ".zst", ".zstd"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name)
+}
+
+/// Opens the file once: its size, its compression, its vocabulary.
+fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, InputError> {
+    let open = || -> io::Result<(Vec<u8>, u64)> {
+        let mut file = File::open(&path)?;
+        let bytes = file.metadata()?.len();
+        Ok((read_start(file.by_ref(), 16)?, bytes))
+    };
+    let (start, bytes) = open().map_err(InputError::unreadable(&path))?;
+    let refuse = |compression| InputError::Compression {
+        path: path.clone(),
+        compression,
+    };
+    let compression = Compression::of(&start).map_err(refuse)?;
+    if format == Format::Parquet && compression != Compression::Plain {
+        return Err(refuse("Parquet compressed as a whole"));
+    }
+    let vocabulary = match format {
+        Format::Uci => Some(vocabulary::find(&path)?),
+        _ => None,
+    };
+    Ok(InputFile {
+        name,
+        path,
+        format,
+        compression,
+        bytes,
+        vocabulary,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::compression::tests::{gzip, zstandard};
+    use crate::corpus::reader::tests::settings;
+
+    /// A folder that holds these files, and settings that read all of it.
+    fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, CorpusSettings) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let settings = settings(folder.path());
+        (folder, settings)
+    }
+
+    #[test]
+    fn files_are_sorted_once_each_with_format_and_compression() {
+        let (_folder, mut settings) = folder(&[
+            ("b/x.jsonl.gz", &gzip(b"{}")),
+            ("b/y.CSV", b"id,text"),
+            ("a.jsonl.zst", b"unpacked in place"),
+            ("b-c.md", &zstandard(b"x")),
+            ("b/docword.k.txt", b""),
+            ("b/vocab.k.txt", b"the"),
+            ("vocab.txt", b"a document here"),
+        ]);
+        settings.input = vec![".".into(), "b/*".into(), "./b/../a.jsonl*".into()];
+        let input = discover(&settings).unwrap();
+        let seen: Vec<_> = input
+            .files
+            .iter()
+            .map(|file| (file.name.as_str(), file.format, file.compression))
+            .collect();
+        use Compression::{Gzip, Plain, Zstd};
+        assert_eq!(
+            seen,
+            [
+                ("a.jsonl.zst", Format::JsonLines, Plain),
+                ("b-c.md", Format::Text, Zstd),
+                ("b/docword.k.txt", Format::Uci, Plain),
+                ("b/x.jsonl.gz", Format::JsonLines, Gzip),
+                ("b/y.CSV", Format::Csv, Plain),
+                ("vocab.txt", Format::Text, Plain),
+            ]
+        );
+        let sizes: u64 = input.files.iter().map(|file| file.bytes).sum();
+        assert_eq!(input.total_bytes, sizes);
+        assert!(
+            input.files[2]
+                .vocabulary
+                .as_ref()
+                .unwrap()
+                .ends_with("b/vocab.k.txt")
+        );
+    }
+
+    #[test]
+    fn names_start_from_the_base_even_above_it() {
+        let (folder, mut settings) = folder(&[("jobs/a.toml", b""), ("data/x.txt", b"")]);
+        settings.base = folder.path().join("jobs");
+        settings.input = vec!["../data".into()];
+        assert_eq!(discover(&settings).unwrap().files[0].name, "../data/x.txt");
+        let whole = folder
+            .path()
+            .join("data/x.txt")
+            .to_string_lossy()
+            .into_owned();
+        settings.input = vec![whole.clone()];
+        assert_eq!(discover(&settings).unwrap().files[0].name, whole);
+    }
+
+    #[test]
+    fn exclusions_leave_out_files_folders_and_paths() {
+        let (_folder, mut settings) = folder(&[
+            ("a.txt", b""),
+            ("b.log", b""),
+            ("old/c.txt", b""),
+            ("x/old/d.txt", b""),
+            ("x/y/e.txt", b""),
+        ]);
+        let names = |settings: &CorpusSettings| -> Vec<String> {
+            discover(settings)
+                .unwrap()
+                .files
+                .into_iter()
+                .map(|file| file.name)
+                .collect()
+        };
+        settings.exclude = vec!["*.log".into(), "old".into()];
+        assert_eq!(names(&settings), ["a.txt", "x/y/e.txt"]);
+        settings.exclude = vec!["x/y".into(), "./*.log".into()];
+        assert_eq!(names(&settings), ["a.txt", "old/c.txt", "x/old/d.txt"]);
+        settings.exclude = vec!["**/*.txt".into(), "*.log".into()];
+        assert!(matches!(discover(&settings), Err(InputError::NoFiles)));
+    }
+
+    #[test]
+    fn the_fingerprint_sees_content_and_names_but_no_times() {
+        let long = vec![b'x'; 300_000];
+        let (folder, settings) = folder(&[("a.txt", b"one"), ("b.txt", &long)]);
+        let fingerprint = || discover(&settings).unwrap().fingerprint().unwrap();
+        let first = fingerprint();
+        assert_eq!(first.len(), 64);
+        std::fs::write(folder.path().join("a.txt"), "one").unwrap();
+        assert_eq!(fingerprint(), first);
+        let mut changed = long.clone();
+        *changed.last_mut().unwrap() = b'y';
+        std::fs::write(folder.path().join("b.txt"), &changed).unwrap();
+        let second = fingerprint();
+        assert_ne!(second, first);
+        std::fs::rename(folder.path().join("b.txt"), folder.path().join("c.txt")).unwrap();
+        assert_ne!(fingerprint(), second);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_a_remedy() {
+        let refusal = |name: &str, bytes: &[u8]| {
+            let (_folder, settings) = folder(&[(name, bytes)]);
+            discover(&settings).unwrap_err().to_string()
+        };
+        assert!(refusal("a.jsonl.bz2", b"BZh91AY&SY").contains("is bzip2"));
+        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("unpack it"));
+        assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
+    }
+}

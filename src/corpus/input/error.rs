@@ -1,0 +1,187 @@
+//! What can be wrong with an input as a whole. What is wrong with one document is its status instead.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An input that cannot be read as the job asks; names the path or pattern and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A pattern of `corpus.input` or `corpus.exclude` is no glob.
+    #[error(
+        "corpus: the pattern `{pattern}` is not valid: {reason}; write `[[]` for a literal `[`"
+    )]
+    Pattern {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// What the glob parser says.
+        reason: String,
+    },
+    /// A pattern names an environment variable that is not set.
+    #[error(
+        "corpus: `{pattern}` uses the environment variable {name}, which is not set; set it, or give a default: ${{{name}:-folder}}"
+    )]
+    Variable {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// The variable.
+        name: String,
+    },
+    /// A pattern of `corpus.input` matches nothing.
+    #[error(
+        "corpus.input: nothing matches `{pattern}` (looked for {}); correct it, or put the files there (relative patterns start from the job file's folder)", .path.display()
+    )]
+    NoMatch {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// The pattern after expansion, from the base folder.
+        path: PathBuf,
+    },
+    /// Everything that matched is excluded, hidden, or a vocabulary.
+    #[error(
+        "corpus.input: no file is left to read; look at `corpus.exclude` and `corpus.format` (hidden files in folders are skipped)"
+    )]
+    NoFiles,
+    /// A file or folder cannot be opened or read.
+    #[error(
+        "{}: cannot be read: {source}; check its permissions, or leave it out with `corpus.exclude`", .path.display()
+    )]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is compressed in a way that is not supported.
+    #[error(
+        "{}: is {compression}, which is not supported here; unpack it, or recompress it with gzip or zstd", .path.display()
+    )]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        compression: &'static str,
+    },
+    /// A `docword` file has no vocabulary beside it, or several that could be meant.
+    #[error(
+        "{}: a UCI bag of words needs its vocabulary beside it, {expected}; found {found}", .path.display()
+    )]
+    Vocabulary {
+        /// The `docword` file.
+        path: PathBuf,
+        /// The name looked for.
+        expected: String,
+        /// The candidates there are, or "none".
+        found: String,
+    },
+    /// A file ends in the middle or cannot be decompressed, and `corpus.on_damage = "fail"`.
+    #[error(
+        "{}: damaged after {offset} bytes of content: {reason}; copy the file again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Bytes (rows, for Parquet) of content in complete records before the damage.
+        offset: u64,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A file's size is not what it was when the input was looked up.
+    #[error("{}: has changed while it was being read; start the run again once it is complete", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A column that the job names is not in the file.
+    #[error("{}: there is no column `{column}`{hint}; the columns are: {available}", .path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column, as `corpus.id`, `text`, `group` or `metadata` has it.
+        column: String,
+        /// The nearest name, as a question, or nothing.
+        hint: String,
+        /// The columns that exist.
+        available: String,
+    },
+    /// A column has a type that cannot be written as text.
+    #[error(
+        "{}: column `{column}` is of type {kind}, which cannot be read as text; choose a text, number, date or list column", .path.display()
+    )]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
+    },
+    /// The header line of a CSV or TSV file cannot be read.
+    #[error("{}: the header cannot be read: {reason}; the first line must name the columns", .path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A UCI bag of words breaks its own format.
+    #[error("{}, line {line}: {reason}", .path.display())]
+    Uci {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// Another thread met an error or panicked; that one has the cause.
+    #[error("reading the input was stopped by an error in another thread")]
+    Stopped,
+}
+
+impl InputError {
+    /// An [`InputError::Unreadable`] for this path.
+    pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Unreadable { path, source }
+    }
+
+    /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.
+    pub(crate) fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
+        let nearest = available
+            .iter()
+            .map(|name| {
+                let (a, b) = (name.to_lowercase(), column.to_lowercase());
+                (strsim::osa_distance(&a, &b), name)
+            })
+            .filter(|&(distance, _)| distance <= column.chars().count().max(3) / 2)
+            .min();
+        Self::MissingColumn {
+            path: path.to_owned(),
+            column: column.to_owned(),
+            hint: nearest.map_or(String::new(), |(_, name)| {
+                format!("; did you mean `{name}`?")
+            }),
+            available: available.join(", "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_column_suggests_the_nearest_and_lists_all() {
+        let columns = ["Id".to_owned(), "body".to_owned(), "texts".to_owned()];
+        let error = InputError::missing_column(Path::new("a.csv"), "text", &columns);
+        assert_eq!(
+            error.to_string(),
+            "a.csv: there is no column `text`; did you mean `texts`?; the columns are: Id, body, texts"
+        );
+        let error = InputError::missing_column(Path::new("a.csv"), "zzzz", &columns);
+        assert_eq!(
+            error.to_string(),
+            "a.csv: there is no column `zzzz`; the columns are: Id, body, texts"
+        );
+    }
+}

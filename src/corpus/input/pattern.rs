@@ -1,0 +1,327 @@
+//! From a pattern of the job to the files it names.
+//!
+//! A pattern is a file, a folder (taken recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`,
+//! `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and folders are
+//! skipped unless the pattern names them; a folder linked into itself is entered once.
+
+use super::InputError;
+use glob::{MatchOptions, Pattern};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+use walkdir::WalkDir;
+
+/// `*` stays within a folder and does not match a leading dot.
+const OPTIONS: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
+
+/// Looks an environment variable up.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Replaces variables and a leading `~/`.
+pub(super) fn expand(pattern: &str, environment: Environment<'_>) -> Result<String, InputError> {
+    let missing = |name: &str| InputError::Variable {
+        pattern: pattern.to_owned(),
+        name: name.to_owned(),
+    };
+    let mut expanded = String::new();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('$') {
+        expanded.push_str(&rest[..at]);
+        let (reference, after) = split_reference(&rest[at + 1..]);
+        rest = after;
+        match reference {
+            None => expanded.push('$'),
+            Some((name, default)) => match environment(name).filter(|value| !value.is_empty()) {
+                Some(value) => expanded.push_str(&value),
+                None => expanded.push_str(default.ok_or_else(|| missing(name))?),
+            },
+        }
+    }
+    expanded.push_str(rest);
+    if expanded == "~" || expanded.starts_with("~/") {
+        let home = environment("HOME").ok_or_else(|| missing("HOME"))?;
+        expanded.replace_range(..1, &home);
+    }
+    Ok(expanded)
+}
+
+/// Splits what follows a `$` into (name, default) and the rest; `None` where it names no variable.
+fn split_reference(text: &str) -> (Option<(&str, Option<&str>)>, &str) {
+    if let Some((inner, rest)) = text.strip_prefix('{').and_then(|t| t.split_once('}')) {
+        let reference = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inner, None),
+        };
+        return (Some(reference), rest);
+    }
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    if end == 0 || text.starts_with(|c: char| c.is_ascii_digit()) {
+        return (None, text);
+    }
+    (Some((&text[..end], None)), &text[end..])
+}
+
+/// Every file that a pattern names, in no particular order.
+///
+/// `pattern` is the job's own wording, for errors; `expanded` is what [`expand`] made of it.
+pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<PathBuf>, InputError> {
+    let whole = base.join(expanded);
+    let files = match std::fs::metadata(&whole) {
+        Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
+        Ok(_) => vec![whole.clone()],
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(InputError::unreadable(&whole)(error));
+        }
+        Err(_) => {
+            let (folder, tail) = split_at_glob(base, expanded);
+            match tail {
+                Some(tail) if folder.is_dir() => walk(&folder, &tail, pattern)?,
+                _ => Vec::new(),
+            }
+        }
+    };
+    if files.is_empty() {
+        return Err(InputError::NoMatch {
+            pattern: pattern.to_owned(),
+            path: whole,
+        });
+    }
+    Ok(files)
+}
+
+/// The folder before the first component with a wildcard, and the pattern from there on.
+fn split_at_glob(base: &Path, expanded: &str) -> (PathBuf, Option<String>) {
+    let mut folder = base.to_owned();
+    let mut components = Path::new(expanded).components();
+    loop {
+        let tail = components.as_path();
+        let Some(component) = components.next() else {
+            return (folder, None);
+        };
+        let text = component.as_os_str().to_string_lossy();
+        if text.contains(['*', '?', '[']) {
+            return (folder, Some(tail.to_string_lossy().into_owned()));
+        }
+        folder.push(component);
+    }
+}
+
+/// The files under `folder` whose path from there matches `tail`.
+fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputError> {
+    let matcher = compile(tail, pattern)?;
+    let depth = match tail.contains("**") {
+        true => usize::MAX,
+        false => Path::new(tail).components().count(),
+    };
+    let hidden_wanted = tail.starts_with('.') || tail.contains("/.");
+    let entries = WalkDir::new(folder)
+        .min_depth(1)
+        .max_depth(depth)
+        .follow_links(true)
+        .into_iter()
+        .filter_entry(|entry| entry.depth() == 0 || hidden_wanted || !is_hidden(entry.file_name()));
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if is_link_trouble(&error) => continue,
+            Err(error) => return Err(walk_error(folder, error)),
+        };
+        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        if entry.file_type().is_file() && matcher.matches_path_with(relative, OPTIONS) {
+            files.push(entry.into_path());
+        }
+    }
+    Ok(files)
+}
+
+/// A link into its own folder, or to nothing: no file, and no error.
+fn is_link_trouble(error: &walkdir::Error) -> bool {
+    let dangling = || {
+        error.path().is_some_and(|path| {
+            path.is_symlink()
+                && error.io_error().map(std::io::Error::kind) == Some(std::io::ErrorKind::NotFound)
+        })
+    };
+    error.loop_ancestor().is_some() || dangling()
+}
+
+fn walk_error(folder: &Path, error: walkdir::Error) -> InputError {
+    let path = error.path().unwrap_or(folder).to_owned();
+    InputError::unreadable(&path)(error.into())
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
+    Pattern::new(glob).map_err(|error| InputError::Pattern {
+        pattern: pattern.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// The globs of `corpus.exclude`, compiled.
+///
+/// One without `/` is matched against each component of a file's path below the base folder; one with `/`
+/// against the path and every folder on it. So `drafts`, `*.log` and `old/2019` leave out what they name
+/// and all that is inside.
+pub(super) struct Exclusions {
+    components: Vec<Pattern>,
+    paths: Vec<Pattern>,
+}
+
+impl Exclusions {
+    pub(super) fn new(
+        base: &Path,
+        patterns: &[String],
+        environment: Environment<'_>,
+    ) -> Result<Self, InputError> {
+        let mut exclusions = Self {
+            components: Vec::new(),
+            paths: Vec::new(),
+        };
+        for pattern in patterns {
+            let expanded = expand(pattern, environment)?;
+            let trimmed = expanded.trim_end_matches('/');
+            if !trimmed.contains('/') {
+                exclusions.components.push(compile(trimmed, pattern)?);
+                continue;
+            }
+            let base = Pattern::escape(&base.to_string_lossy());
+            let whole = normalize(&Path::new(&base).join(trimmed));
+            exclusions
+                .paths
+                .push(compile(&whole.to_string_lossy(), pattern)?);
+        }
+        Ok(exclusions)
+    }
+
+    /// Whether the file at `path` (as [`find`] gives it), called `name`, is left out.
+    pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
+        let path = normalize(path);
+        let component = |pattern: &Pattern| {
+            name.iter()
+                .any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
+        };
+        let whole = |pattern: &Pattern| {
+            path.ancestors()
+                .any(|folder| pattern.matches_path_with(folder, OPTIONS))
+        };
+        self.components.iter().any(component) || self.paths.iter().any(whole)
+    }
+}
+
+/// The path without `.` and, where a name stands before it, without `..`.
+pub(super) fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        let named = matches!(normal.components().next_back(), Some(Component::Normal(_)));
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if named => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(name: &str) -> Option<String> {
+        match name {
+            "HOME" => Some("/home/ann".into()),
+            "DATA" => Some("/data".into()),
+            "NOTHING" => Some(String::new()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn variables_defaults_and_the_home_folder_are_expanded() {
+        let check = |pattern: &str, expected: &str| {
+            assert_eq!(expand(pattern, &environment).unwrap(), expected);
+        };
+        check(
+            "${CARGO_HOME:-~/.cargo}/registry/**/*.rs",
+            "/home/ann/.cargo/registry/**/*.rs",
+        );
+        check("$DATA/x-${DATA}", "/data/x-/data");
+        check("${NOTHING:-there}", "there");
+        check("~/a~/b", "/home/ann/a~/b");
+        check("price$ $5 ~x", "price$ $5 ~x");
+        let error = expand("$ABSENT/x", &environment).unwrap_err().to_string();
+        assert!(
+            error.contains("variable ABSENT") && error.contains("${ABSENT:-folder}"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn paths_are_normalized_by_their_text() {
+        assert_eq!(normalize(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(normalize(Path::new("../a/..")), Path::new(".."));
+    }
+
+    #[test]
+    fn globs_stay_in_their_folders_and_leave_hidden_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        for name in [
+            "a.txt",
+            "b/c.txt",
+            "b/d/e.txt",
+            ".hidden/f.txt",
+            "b/.g.txt",
+            "[x].txt",
+        ] {
+            let path = base.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let found = |pattern: &str| {
+            let mut names: Vec<String> = find(base, pattern, pattern)
+                .unwrap()
+                .iter()
+                .map(|p| p.strip_prefix(base).unwrap().to_str().unwrap().to_owned())
+                .collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(found("**/*.txt"), "[x].txt a.txt b/c.txt b/d/e.txt");
+        assert_eq!(found("*/*.txt"), "b/c.txt");
+        assert_eq!(found("b"), "b/c.txt b/d/e.txt");
+        assert_eq!(found("[x].txt"), "[x].txt");
+        assert_eq!(found(".hidden/*"), ".hidden/f.txt");
+        assert_eq!(found("*/.g*"), "b/.g.txt");
+        assert!(matches!(
+            find(base, "no/*", "no/*"),
+            Err(InputError::NoMatch { .. })
+        ));
+        assert!(matches!(
+            find(base, "b/a**", "b/a**"),
+            Err(InputError::Pattern { .. })
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_into_their_own_folder_and_to_nothing_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        std::fs::create_dir(base.join("a")).unwrap();
+        std::fs::write(base.join("a/x.txt"), "x").unwrap();
+        std::os::unix::fs::symlink(base, base.join("a/up")).unwrap();
+        std::os::unix::fs::symlink(base.join("gone"), base.join("a/dangling")).unwrap();
+        assert_eq!(find(base, ".", ".").unwrap().len(), 1);
+    }
+}

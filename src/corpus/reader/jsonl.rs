@@ -1,0 +1,354 @@
+//! JSON Lines: an object a line, of which the named keys are kept and the rest is passed over.
+//!
+//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays and
+//! objects become compact JSON); text may be a string, a number, or an array of strings, joined by line
+//! breaks. A key that is null or absent holds nothing.
+
+use super::{Context, DocumentSink, body, join_texts, lines};
+use crate::corpus::RawDocument;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Hands over the documents of a stretch of lines that begins at `offset`.
+pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: DocumentSink<'_>) {
+    let keys = Keys::new(context);
+    for (begins, line) in lines(offset, bytes) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match std::str::from_utf8(line) {
+            Ok(line) => emit(keys.document(context, begins, line, false)),
+            Err(_) => {
+                let line = String::from_utf8_lossy(line);
+                emit(keys.document(context, begins, &line, true));
+            }
+        }
+    }
+}
+
+/// The keys that are kept, each once, and what each is for.
+struct Keys<'s> {
+    names: Vec<&'s str>,
+    id: usize,
+    text: Vec<usize>,
+    group: Option<usize>,
+    metadata: Vec<usize>,
+}
+
+impl<'s> Keys<'s> {
+    fn new(context: &Context<'s>) -> Self {
+        let settings = context.settings;
+        let mut names: Vec<&'s str> = Vec::new();
+        let mut place = |name: &'s str| {
+            names
+                .iter()
+                .position(|&known| known == name)
+                .unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                })
+        };
+        let id = place(&settings.id);
+        let text = settings.text.iter().map(|name| place(name)).collect();
+        let group = settings.group.as_deref().map(&mut place);
+        let metadata = settings.metadata.iter().map(|name| place(name)).collect();
+        Self {
+            names,
+            id,
+            text,
+            group,
+            metadata,
+        }
+    }
+
+    /// The document that a line holds.
+    fn document<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        line: &'a str,
+        repaired: bool,
+    ) -> RawDocument<'a> {
+        let mut values = match self.parse(line) {
+            Ok(values) => values,
+            Err(error) => {
+                let what =
+                    format!("not a JSON object on one line: {error}; correct or remove the line");
+                return context.unparsable(offset, &what);
+            }
+        };
+        let id = values[self.id].to_value();
+        let group = self.group.and_then(|key| values[key].to_value());
+        let metadata = self
+            .metadata
+            .iter()
+            .map(|&key| values[key].to_value())
+            .collect();
+        let mut texts = Vec::with_capacity(self.text.len());
+        for &key in &self.text {
+            match std::mem::take(&mut values[key]).into_text() {
+                Ok(text) => texts.extend(text),
+                Err(kind) => {
+                    let name = self.names[key];
+                    let what =
+                        format!("`{name}` holds {kind}; name a key with text in corpus.text");
+                    return context.unparsable(offset, &what);
+                }
+            }
+        }
+        let text = join_texts(texts.into_iter());
+        RawDocument {
+            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
+            group,
+            metadata,
+            body: body(context, text, repaired),
+        }
+    }
+
+    /// The values of the kept keys.
+    fn parse<'a>(&self, line: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
+        let mut parser = serde_json::Deserializer::from_str(line);
+        let values = parser.deserialize_map(Object(&self.names))?;
+        parser.end()?;
+        Ok(values)
+    }
+}
+
+/// What an object holds under a key.
+#[derive(Clone, Default)]
+enum Held<'a> {
+    /// Null, or there is no such key.
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    /// A number or a truth value, as written.
+    Scalar(String),
+    /// An array or an object.
+    Nested(Value),
+}
+
+impl<'a> Held<'a> {
+    /// As an id or as metadata.
+    fn to_value(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Nothing => None,
+            Self::Text(text) => Some(text.clone()),
+            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
+            Self::Nested(value) => Some(Cow::Owned(value.to_string())),
+        }
+    }
+
+    /// As a document's text; the kind of value where that is none.
+    fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Text(text) => Ok(Some(text)),
+            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
+            Self::Nested(Value::Array(items)) => {
+                let text = |item: Value| match item {
+                    Value::String(text) => Ok(Cow::Owned(text)),
+                    _ => Err("an array of other things than strings"),
+                };
+                let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
+                Ok(join_texts(texts.into_iter()))
+            }
+            Self::Nested(_) => Err("an object"),
+        }
+    }
+}
+
+/// Reads an object, and keeps the values of these keys.
+struct Object<'n>(&'n [&'n str]);
+
+impl<'a> Visitor<'a> for Object<'_> {
+    type Value = Vec<Held<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values = vec![Held::Nothing; self.0.len()];
+        while let Some(key) = map.next_key_seed(Key(self.0))? {
+            match key {
+                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Reads a key: its place among the kept ones, if it is one.
+struct Key<'n>(&'n [&'n str]);
+
+impl<'a> DeserializeSeed<'a> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
+        parser.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|&name| name == key))
+    }
+}
+
+/// Reads a value of any type.
+struct AnyValue;
+
+impl<'a> DeserializeSeed<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Held::Nothing)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(Value::from(value).to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Held::Nested(Value::Array(items)))
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut object = serde_json::Map::new();
+        while let Some((key, value)) = map.next_entry()? {
+            object.insert(key, value);
+        }
+        Ok(Held::Nested(Value::Object(object)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Seen, settings};
+    use super::*;
+    use crate::corpus::DocumentStatus;
+    use crate::corpus::compression::Compression;
+    use crate::corpus::input::InputFile;
+    use crate::corpus::settings::Format;
+    use std::path::Path;
+
+    /// Reads the lines with id `id`, text `title` and `text`, group `g` and metadata `m` and `id`.
+    fn documents(bytes: &[u8]) -> Vec<Seen> {
+        let mut settings = settings(Path::new(""));
+        settings.text = vec!["title".into(), "text".into()];
+        settings.group = Some("g".into());
+        settings.metadata = vec!["m".into(), "id".into()];
+        let file = InputFile {
+            name: "f".into(),
+            path: "f".into(),
+            format: Format::JsonLines,
+            compression: Compression::Plain,
+            bytes: 0,
+            vocabulary: None,
+        };
+        let mut seen = Vec::new();
+        read(
+            &Context::new(&file, &settings),
+            100,
+            bytes,
+            &mut |document| {
+                seen.push(Seen::of(&document));
+            },
+        );
+        seen
+    }
+
+    #[test]
+    fn the_named_keys_are_kept_whatever_their_type() {
+        let line = br#"{"x":[{"id":0}],"id":7,"title":"A\nb","text":["c","d"],"g":true,"m":{"k":[1.5,null]}}"#;
+        let seen = &documents(line)[0];
+        assert_eq!((seen.id.as_str(), seen.text.as_str()), ("7", "A\nb\nc\nd"));
+        assert_eq!(seen.group.as_deref(), Some("true"));
+        let metadata = [Some(r#"{"k":[1.5,null]}"#.to_owned()), Some("7".to_owned())];
+        assert_eq!(seen.metadata, metadata);
+        let seen = &documents(br#"{"id":-1.50,"text":12}"#)[0];
+        assert_eq!((seen.id.as_str(), seen.text.as_str()), ("-1.5", "12"));
+        assert_eq!(seen.metadata[0], None);
+    }
+
+    #[test]
+    fn lines_without_id_or_text_are_called_after_their_place() {
+        let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":null,\"text\":null}");
+        let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
+        assert_eq!(ids, ["f@100", "f@117"]);
+        assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
+    }
+
+    #[test]
+    fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
+        for line in [
+            "nonsense",
+            "[1]",
+            "\"a\"",
+            "{\"id\":1",
+            "{} {}",
+            "{\"text\":{}}",
+            "{\"text\":[1]}",
+            "{\"a\":01}",
+        ] {
+            let seen = &documents(line.as_bytes())[0];
+            assert_eq!(seen.status, Some(DocumentStatus::ParseError), "{line}");
+            assert!(seen.text.starts_with("f@100: "), "{}", seen.text);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
+        let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
+        assert_eq!(
+            (seen[0].text.as_str(), seen[0].repaired),
+            ("\u{fffd}!", true)
+        );
+        assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
+    }
+}

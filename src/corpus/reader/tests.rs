@@ -1,0 +1,408 @@
+//! What holds for every format: no document is lost or doubled, wherever the input is cut and whoever reads.
+
+use super::*;
+use crate::corpus::block::{BlockQueue, Share, estimate};
+use crate::corpus::compression::tests::{gzip, zstandard};
+use crate::corpus::input::discover;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Settings that read everything below `base`: id `id`, text `text`.
+pub(crate) fn settings(base: &Path) -> CorpusSettings {
+    CorpusSettings {
+        base: base.to_owned(),
+        input: vec![".".into()],
+        exclude: Vec::new(),
+        format: None,
+        id: "id".into(),
+        text: vec!["text".into()],
+        group: None,
+        metadata: Vec::new(),
+        block_bytes: None,
+        max_document_bytes: 1 << 20,
+        on_damage: OnDamage::Fail,
+    }
+}
+
+/// A document as it was handed over: its text, its counts as text, or what was wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) repaired: bool,
+    pub(crate) status: Option<DocumentStatus>,
+    pub(crate) group: Option<String>,
+    pub(crate) metadata: Vec<Option<String>>,
+}
+
+impl Seen {
+    pub(crate) fn of(document: &RawDocument<'_>) -> Self {
+        let owned = |value: &Option<Cow<'_, str>>| value.as_ref().map(ToString::to_string);
+        let (text, repaired, status) = match &document.body {
+            Body::Text { text, repaired } => (text.to_string(), *repaired, None),
+            Body::Missing { status, reason } => (reason.clone(), false, Some(*status)),
+            Body::Counts { vocabulary, counts } => {
+                let count =
+                    |&(term, count): &(u32, u32)| format!("{}:{count}", vocabulary[term as usize]);
+                (
+                    counts.iter().map(count).collect::<Vec<_>>().join(" "),
+                    false,
+                    None,
+                )
+            }
+        };
+        Self {
+            id: document.source_id.to_string(),
+            text,
+            repaired,
+            status,
+            group: owned(&document.group),
+            metadata: document.metadata.iter().map(owned).collect(),
+        }
+    }
+}
+
+/// The documents of each block of a process's share, by key.
+pub(crate) fn read_share(
+    settings: &CorpusSettings,
+    share: Share,
+) -> Result<Vec<((u32, u32), Vec<Seen>)>, InputError> {
+    let queue = BlockQueue::new(Arc::new(discover(settings)?), settings, share);
+    let mut blocks = Vec::new();
+    while let Some(block) = queue.next_block()? {
+        let mut seen = Vec::new();
+        read_block(&block, settings, &mut |document| {
+            seen.push(Seen::of(&document))
+        })?;
+        blocks.push((block.key(), seen));
+    }
+    blocks.sort_by_key(|(key, _)| *key);
+    assert!(
+        blocks.windows(2).all(|pair| pair[0].0 < pair[1].0),
+        "a key twice"
+    );
+    Ok(blocks)
+}
+
+/// All documents, in their order.
+pub(crate) fn read_all(settings: &CorpusSettings) -> Result<Vec<Seen>, InputError> {
+    let blocks = read_share(settings, Share::ALL)?;
+    Ok(blocks.into_iter().flat_map(|(_, seen)| seen).collect())
+}
+
+/// A folder with one file, and settings that read it.
+pub(crate) fn one_file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(name), bytes).unwrap();
+    let settings = settings(folder.path());
+    (folder, settings)
+}
+
+const JSONL: &str = "\u{feff}{\"id\":\"a\",\"text\":\"one\"}\r\n\n{\"id\":\"b\",\"text\":\"two\"}\nnot json\n{\"text\":\"four\"}";
+const CSV: &str = "\u{feff}id,text\r\na,one\r\n\r\nb,\"two\n\"\"x\"\"\r\n\"\r\nc\r\n,four";
+const TSV: &str = "\u{feff}\nid\ttext\r\na\tone\r\n\r\nb\t\"two\n\t\nc\td\te\n\tfour";
+const UCI: &str = "7\n3\n5\n2 1 2\n2 3 1\n3 2 9\n6 1 1\n6 2 4\n";
+
+/// Every format, as (name, content), plain.
+fn samples() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("x.jsonl", JSONL),
+        ("x.csv", CSV),
+        ("x.tsv", TSV),
+        ("docword.x.txt", UCI),
+        ("x.md", "a text\n"),
+    ]
+}
+
+/// The sample in a folder of its own, a vocabulary beside it.
+fn sample(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
+    let (folder, settings) = one_file(name, bytes);
+    if name.starts_with("docword") {
+        std::fs::write(folder.path().join("vocab.x.txt"), "the\nof\nand\n").unwrap();
+    }
+    (folder, settings)
+}
+
+#[test]
+fn every_cut_of_every_format_and_compression_gives_the_same_documents() {
+    let expected_counts = [4, 4, 5, 7, 1];
+    for ((name, content), expected_count) in samples().into_iter().zip(expected_counts) {
+        let (_folder, settings) = sample(name, content.as_bytes());
+        let whole = read_all(&settings).unwrap();
+        assert_eq!(whole.len(), expected_count, "{name}: {whole:?}");
+        let bytes = content.as_bytes();
+        let halves = bytes.split_at(bytes.len() / 2);
+        let packed = [
+            ("", bytes.to_vec()),
+            (".gz", [gzip(halves.0), gzip(halves.1)].concat()),
+            (".zst", [zstandard(halves.0), zstandard(halves.1)].concat()),
+        ];
+        for (ending, packed) in packed {
+            let (_folder, mut settings) = sample(&format!("{name}{ending}"), &packed);
+            for block_bytes in (1..=bytes.len() as u64 + 1).chain([u64::MAX]) {
+                settings.block_bytes = Some(block_bytes);
+                let mut seen = read_all(&settings).unwrap();
+                for document in &mut seen {
+                    document.id = document.id.replace(ending, "");
+                    document.text = document.text.replace(ending, "");
+                }
+                assert_eq!(seen, whole, "{name}{ending} in blocks of {block_bytes}");
+            }
+        }
+    }
+}
+
+#[test]
+fn documents_are_what_the_samples_say() {
+    let texts = |name: &str, content: &str| -> Vec<(String, String)> {
+        let (_folder, settings) = sample(name, content.as_bytes());
+        let seen = read_all(&settings).unwrap();
+        let text = |seen: &Seen| {
+            seen.status
+                .map_or(seen.text.clone(), |status| status.to_string())
+        };
+        seen.iter()
+            .map(|seen| (seen.id.clone(), text(seen)))
+            .collect()
+    };
+    let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
+    let jsonl = texts("x.jsonl", JSONL);
+    let error = pair("x.jsonl@53", "parse_error");
+    assert_eq!(
+        jsonl,
+        [
+            pair("a", "one"),
+            pair("b", "two"),
+            error,
+            pair("x.jsonl@62", "four")
+        ]
+    );
+    let csv = texts("x.csv", CSV);
+    let error = pair("x.csv@38", "parse_error");
+    assert_eq!(
+        csv,
+        [
+            pair("a", "one"),
+            pair("b", "two\n\"x\"\r\n"),
+            error,
+            pair("x.csv@41", "four")
+        ]
+    );
+    let uci = texts("docword.x.txt", UCI);
+    assert_eq!(uci[1], pair("2", "the:2 and:1"));
+    assert_eq!(uci[6], pair("7", "empty"));
+    assert_eq!(texts("x.md", "a text\n"), [pair("x.md", "a text\n")]);
+}
+
+/// A folder with files of every format and compression.
+fn mixed_folder() -> (tempfile::TempDir, CorpusSettings) {
+    let folder = tempfile::tempdir().unwrap();
+    let write =
+        |name: String, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    for number in 0..10 {
+        for (name, content) in samples() {
+            write(format!("{number}.{name}"), content.as_bytes());
+            write(format!("{number}.{name}.gz"), &gzip(content.as_bytes()));
+        }
+    }
+    write("empty.txt".into(), b"");
+    write("vocab.x.txt".into(), b"the\nof\nand\n");
+    let settings = settings(folder.path());
+    (folder, settings)
+}
+
+#[test]
+fn the_shares_of_all_processes_cover_each_block_once() {
+    let (_folder, mut settings) = mixed_folder();
+    for block_bytes in [7, 40, 1 << 20] {
+        settings.block_bytes = Some(block_bytes);
+        let whole = read_share(&settings, Share::ALL).unwrap();
+        // From 40 streamed files on, two and three processes take whole files; twenty take blocks.
+        for processes in [1, 2, 3, 20] {
+            let mut united = Vec::new();
+            for process in 0..processes {
+                let share = Share { process, processes };
+                let blocks = read_share(&settings, share).unwrap();
+                assert!(
+                    processes > 3 || !blocks.is_empty(),
+                    "{share:?} has nothing to do"
+                );
+                united.extend(blocks);
+            }
+            united.sort_by_key(|(key, _)| *key);
+            assert_eq!(
+                united, whole,
+                "{processes} processes, blocks of {block_bytes}"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_that_share_a_queue_get_each_block_once() {
+    let (_folder, mut settings) = mixed_folder();
+    settings.block_bytes = Some(20);
+    let whole = read_share(&settings, Share::ALL).unwrap();
+    let queue = BlockQueue::new(
+        Arc::new(discover(&settings).unwrap()),
+        &settings,
+        Share::ALL,
+    );
+    let pull = || {
+        let mut keys = Vec::new();
+        while let Some(block) = queue.next_block().unwrap() {
+            keys.push(block.key());
+        }
+        keys
+    };
+    let mut keys: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(pull)).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    keys.sort_unstable();
+    assert!(keys.iter().eq(whole.iter().map(|(key, _)| key)));
+}
+
+#[test]
+fn a_truncated_gzip_fails_or_keeps_what_was_read() {
+    // Lines that hardly compress, so that half of the bytes holds half of the lines.
+    let line = |number: u64| {
+        format!(
+            "{{\"id\":{number},\"text\":\"{:x}\"}}\n",
+            number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        )
+    };
+    let lines: String = (0..20_000).map(line).collect();
+    let packed = gzip(lines.as_bytes());
+    let (_folder, mut settings) = one_file("x.jsonl.gz", &packed[..packed.len() / 2]);
+    for block_bytes in [Some(10_000), None] {
+        settings.block_bytes = block_bytes;
+        settings.on_damage = OnDamage::Fail;
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(
+            error.contains("x.jsonl.gz: damaged after") && error.contains("on_damage"),
+            "{error}"
+        );
+        settings.on_damage = OnDamage::Keep;
+        let seen = read_all(&settings).unwrap();
+        let (last, kept) = seen.split_last().unwrap();
+        assert_eq!(last.status, Some(DocumentStatus::Truncated));
+        assert!((5_000..15_000).contains(&kept.len()), "{}", kept.len());
+        assert!(
+            kept.iter()
+                .enumerate()
+                .all(|(number, seen)| seen.id == number.to_string())
+        );
+    }
+}
+
+#[test]
+fn damaged_texts_headers_and_bags_are_accounted_for() {
+    for (name, content) in samples() {
+        let packed = gzip(content.as_bytes());
+        for length in [5, 15, packed.len() - 1] {
+            let (_folder, mut settings) = sample(&format!("{name}.gz"), &packed[..length]);
+            assert!(read_all(&settings).is_err(), "{name} of {length}");
+            settings.on_damage = OnDamage::Keep;
+            // A bag of words without its header has no documents to account for.
+            if let Ok(seen) = read_all(&settings) {
+                assert_eq!(
+                    seen.last().unwrap().status,
+                    Some(DocumentStatus::Truncated),
+                    "{name}"
+                );
+            } else {
+                assert_eq!(name, "docword.x.txt");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
+    let long = "x".repeat(3 << 20);
+    let content = format!(
+        "{{\"id\":1,\"text\":\"a\"}}\n{{\"id\":2,\"text\":\"{long}\"}}\n{{\"id\":3,\"text\":\"c\"}}\n"
+    );
+    for (name, bytes) in [
+        ("x.jsonl", content.clone().into_bytes()),
+        ("x.jsonl.gz", gzip(content.as_bytes())),
+    ] {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        for block_bytes in [30_000, 1_000_000, 10 << 20] {
+            settings.block_bytes = Some(block_bytes);
+            let seen = read_all(&settings).unwrap();
+            let ids: Vec<_> = seen.iter().map(|seen| seen.id.clone()).collect();
+            assert_eq!(ids, ["1".to_owned(), format!("{name}@20"), "3".to_owned()]);
+            assert_eq!(seen[1].status, Some(DocumentStatus::TooLarge));
+        }
+    }
+    for (name, bytes) in [
+        ("x.txt", long.clone().into_bytes()),
+        ("x.txt.zst", zstandard(long.as_bytes())),
+    ] {
+        let (_folder, settings) = one_file(name, &bytes);
+        assert_eq!(
+            read_all(&settings).unwrap()[0].status,
+            Some(DocumentStatus::TooLarge)
+        );
+    }
+}
+
+#[test]
+fn texts_may_be_empty_or_not_utf8_and_ids_may_repeat() {
+    let (_folder, settings) = one_file("x.txt", b"");
+    assert_eq!(
+        read_all(&settings).unwrap()[0].status,
+        Some(DocumentStatus::Empty)
+    );
+    let (_folder, settings) = one_file("x.txt", b"\xef\xbb\xbfcaf\xe9");
+    let seen = &read_all(&settings).unwrap()[0];
+    assert_eq!((seen.text.as_str(), seen.repaired), ("caf\u{fffd}", true));
+    let line = "{\"id\":\"same\",\"text\":\"a\"}\n";
+    let (_folder, settings) = one_file("x.jsonl", line.repeat(3).as_bytes());
+    assert_eq!(read_all(&settings).unwrap().len(), 3);
+}
+
+#[test]
+fn a_file_that_grows_meanwhile_is_noticed() {
+    let (folder, settings) = one_file("x.jsonl", JSONL.as_bytes());
+    let input = Arc::new(discover(&settings).unwrap());
+    std::fs::write(folder.path().join("x.jsonl"), JSONL.repeat(2)).unwrap();
+    let queue = BlockQueue::new(input, &settings, Share::ALL);
+    let block = queue.next_block().unwrap().unwrap();
+    let result = read_block(&block, &settings, &mut |_| {});
+    assert!(matches!(result, Err(InputError::Changed { .. })));
+}
+
+#[test]
+fn after_an_error_every_call_fails() {
+    let (_folder, settings) = one_file("x.csv", b"a,b\n1,2\n");
+    let queue = BlockQueue::new(
+        Arc::new(discover(&settings).unwrap()),
+        &settings,
+        Share::ALL,
+    );
+    assert!(matches!(
+        queue.next_block(),
+        Err(InputError::MissingColumn { .. })
+    ));
+    assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
+}
+
+#[test]
+fn the_estimate_is_exact_for_plain_files() {
+    let (folder, mut settings) = one_file("x.jsonl", "{\"text\":\"a\"}\n".repeat(100).as_bytes());
+    std::fs::write(folder.path().join("y.txt"), "x".repeat(50)).unwrap();
+    settings.block_bytes = Some(100);
+    let input = discover(&settings).unwrap();
+    let estimate = estimate(&input, &settings);
+    assert_eq!((estimate.content_bytes, estimate.block_bytes), (1350, 100));
+    assert_eq!(
+        estimate.blocks as usize,
+        read_share(&settings, Share::ALL).unwrap().len()
+    );
+}

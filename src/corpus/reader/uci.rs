@@ -1,0 +1,125 @@
+//! The entries of a bag of words, `document term count` a line: the counts of each document of a block.
+//!
+//! A document's id is its number. Counts whose lines do not ascend by term are sorted and added up.
+
+use super::{Context, DocumentSink};
+use crate::corpus::block::uci::Counts;
+use crate::corpus::input::{InputError, InputFile};
+use crate::corpus::settings::CorpusSettings;
+use crate::corpus::{Body, DocumentStatus, RawDocument};
+use std::borrow::Cow;
+
+/// Hands over every document of the block, those without entries too.
+pub(super) fn read(
+    block: &Counts,
+    file: &InputFile,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    let mut next = block.documents.start;
+    let mut counts: Vec<(u32, u32)> = Vec::new();
+    let text = String::from_utf8_lossy(&block.entries);
+    for (line, number) in text.lines().zip(block.line..) {
+        let failure = |reason: String| InputError::Uci {
+            path: file.path.clone(),
+            line: number,
+            reason,
+        };
+        let (document, term, count) = parse(line).ok_or_else(|| {
+            failure(format!(
+                "expected `document term count`, three whole numbers, not `{}`",
+                line.trim()
+            ))
+        })?;
+        if document < next || document >= block.documents.end {
+            let (last, end) = (next, block.documents.end - 1);
+            return Err(failure(format!(
+                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the first line's"
+            )));
+        }
+        let term_count = block.vocabulary.len();
+        if term == 0 || term > term_count as u64 {
+            return Err(failure(format!(
+                "term {term} is not one of 1 to {term_count}"
+            )));
+        }
+        while next < document {
+            emit(finish(&context, block, next, std::mem::take(&mut counts)));
+            next += 1;
+        }
+        if count > 0 {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            // In range: a vocabulary of 2³² terms does not fit into memory.
+            counts.push(((term - 1) as u32, count));
+        }
+    }
+    for document in next..block.documents.end {
+        emit(finish(
+            &context,
+            block,
+            document,
+            std::mem::take(&mut counts),
+        ));
+    }
+    Ok(())
+}
+
+fn parse(line: &str) -> Option<(u64, u64, u64)> {
+    let mut numbers = line
+        .split_ascii_whitespace()
+        .map(|number| number.parse().ok());
+    let entry = (numbers.next()??, numbers.next()??, numbers.next()??);
+    numbers.next().is_none().then_some(entry)
+}
+
+/// The document of this number.
+fn finish<'a>(
+    context: &Context<'_>,
+    block: &'a Counts,
+    number: u64,
+    mut counts: Vec<(u32, u32)>,
+) -> RawDocument<'a> {
+    let id = number.to_string();
+    if let Some((first, reason)) = &block.lost
+        && number >= *first
+    {
+        let reason = format!(
+            "{}, document {id}: is lost: {reason}; copy the file again",
+            context.file.name
+        );
+        return context.missing(id, DocumentStatus::Truncated, reason);
+    }
+    if block.too_large.contains(&number) {
+        return context.too_large(id, context.settings.max_document_bytes + 1);
+    }
+    if counts.is_empty() {
+        let reason = format!("{}, document {id}: has no entries", context.file.name);
+        return context.missing(id, DocumentStatus::Empty, reason);
+    }
+    add_repeated(&mut counts);
+    RawDocument {
+        source_id: Cow::Owned(id),
+        group: None,
+        metadata: vec![None; context.settings.metadata.len()],
+        body: Body::Counts {
+            vocabulary: &block.vocabulary,
+            counts,
+        },
+    }
+}
+
+/// Adds up the counts of a term that several lines give.
+fn add_repeated(counts: &mut Vec<(u32, u32)>) {
+    if counts.is_sorted_by(|a, b| a.0 < b.0) {
+        return;
+    }
+    counts.sort_unstable();
+    counts.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            kept.1 = kept.1.saturating_add(later.1);
+        }
+        same
+    });
+}
