@@ -5,15 +5,22 @@
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
 //! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
 
+pub mod digest;
 pub mod document_topics;
 pub mod documents;
 pub mod evaluation;
+pub mod manifest;
 mod metadata;
+pub mod output;
+mod parts;
+pub mod read;
 mod schema;
 pub mod topic_documents;
 pub mod topic_terms;
 pub mod topics;
 pub mod training_log;
+pub mod verify;
+pub mod views;
 pub mod vocabulary;
 mod writer;
 
@@ -21,8 +28,13 @@ use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
 
+pub use digest::digest;
+pub use manifest::Manifest;
 pub use metadata::{COMMIT, FileMetadata, VERSION};
+pub use output::{Output, part_name};
+pub use parts::scan;
 pub use schema::{Column, Kind, TableSpec};
+pub use verify::{VerifyReport, verify};
 pub use writer::PartInfo;
 
 /// Version of the tables' columns; rises when one changes its meaning.
@@ -129,3 +141,6 @@ fn hex(bytes: &[u8]) -> String {
 fn spec(name: &str) -> Option<TableSpec> {
     TABLES.into_iter().find(|spec| spec.name == name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,7 +115,7 @@ impl TableSpec {
     }
 }
 
-/// A row of a table; implemented by [`table!`](crate::tables) for each row struct.
+/// A row of a table; the `row!` macro implements it for each row struct.
 pub trait Row {
     /// The table it belongs to.
     const SPEC: TableSpec;

@@ -1,0 +1,170 @@
+//! One number for all that a job has found: SHA-256 over the tables' contents and the model.
+//!
+//! What counts is each table's rows, in order, and not how they lie in parts, row groups and
+//! pages. Every column is hashed as one stream of values, so that equal outputs are equal column
+//! by column, and unequal ones can say where. Columns of time and traffic are left out.
+//!
+//! A value is hashed as a tag byte (0 null, 1 present) and then its little-endian bytes; a string
+//! as its length (u64) and UTF-8 bytes; a list as its length and its strings.
+
+use std::path::Path;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
+    StringArray,
+};
+use arrow::datatypes::DataType;
+use sha2::{Digest, Sha256};
+
+use super::manifest::model_files;
+use super::parts::{Batches, describe, footer, part_files, read_chunks};
+use super::{TABLES, TableError, hex};
+
+/// The digest of one column of one table, or of one file of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnDigest {
+    /// The table, or `model`.
+    pub table: String,
+    /// The column, or the file's path.
+    pub column: String,
+    /// SHA-256 of its values, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The one digest of an output folder, in hexadecimal: equal for equal contents.
+/// Errors: a file cannot be read, or the parts of a table have different columns.
+pub fn digest(root: &Path) -> Result<String, TableError> {
+    let mut hash = Sha256::new();
+    for column in column_digests(root)? {
+        for text in [&column.table, &column.column, &column.sha256] {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// What [`digest`] is made of: tables by name, columns in the file's order, then the model's files.
+pub fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
+    let mut digests = Vec::new();
+    for table in TABLES {
+        digests.extend(table_digests(root, table.name)?);
+    }
+    for path in model_files(root)? {
+        let mut hash = Sha256::new();
+        read_chunks(&root.join(&path), |chunk| hash.update(chunk))?;
+        digests.push(ColumnDigest {
+            table: "model".to_owned(),
+            column: path,
+            sha256: hex(&hash.finalize()),
+        });
+    }
+    Ok(digests)
+}
+
+/// Whether a column holds times or traffic, which no two runs share.
+///
+/// ```
+/// # use topicmill::tables::digest::is_timing;
+/// assert!(is_timing("seconds") && is_timing("tokens_per_second"));
+/// assert!(!is_timing("loglik_per_token"));
+/// ```
+pub fn is_timing(column: &str) -> bool {
+    ["seconds", "_per_second", "bytes_exchanged"]
+        .iter()
+        .any(|suffix| column.ends_with(suffix))
+}
+
+fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableError> {
+    let parts = part_files(&root.join(table))?;
+    let Some(first) = parts.first() else {
+        return Ok(Vec::new());
+    };
+    let fields = describe(footer(first)?.1.schema());
+    let own = super::spec(table).map_or(0, |spec| spec.columns.len());
+    // A user's own column may be called anything: only the table's are ever left out.
+    let counts = |index: usize| index >= own || !is_timing(&fields[index].0);
+    let mut hashes: Vec<_> = fields.iter().map(|_| Sha256::new()).collect();
+    let mut bytes = Vec::new();
+    for part in parts {
+        if describe(footer(&part)?.1.schema()) != fields {
+            let message = "has other columns than the first part of its table";
+            return Err(TableError::format(&part, message));
+        }
+        let mut batches = Batches::new(vec![part], None);
+        while let Some(batch) = batches.next()? {
+            for (index, column) in batch.columns().iter().enumerate() {
+                if counts(index) {
+                    bytes.clear();
+                    encode(batches.path(), column, &mut bytes)?;
+                    hashes[index].update(&bytes);
+                }
+            }
+        }
+    }
+    let columns = fields.iter().zip(hashes).enumerate();
+    let digests =
+        columns
+            .filter(|(index, _)| counts(*index))
+            .map(|(_, ((name, kind, nullable), hash))| {
+                let null = if *nullable { "?" } else { "" };
+                ColumnDigest {
+                    table: table.to_owned(),
+                    column: format!("{name} {kind}{null}"),
+                    sha256: hex(&hash.finalize()),
+                }
+            });
+    Ok(digests.collect())
+}
+
+/// Appends the canonical bytes of a column's values.
+fn encode(path: &Path, column: &ArrayRef, out: &mut Vec<u8>) -> Result<(), TableError> {
+    macro_rules! values {
+        ($array:ty, $bytes:expr) => {{
+            let values = column.as_any().downcast_ref::<$array>();
+            let values = values.expect("the type was matched");
+            for row in 0..values.len() {
+                out.push(u8::from(values.is_valid(row)));
+                if values.is_valid(row) {
+                    out.extend_from_slice(&$bytes(values.value(row)));
+                }
+            }
+        }};
+    }
+    match column.data_type() {
+        DataType::Int32 => values!(Int32Array, i32::to_le_bytes),
+        DataType::Int64 => values!(Int64Array, i64::to_le_bytes),
+        DataType::Float32 => values!(Float32Array, f32::to_le_bytes),
+        DataType::Float64 => values!(Float64Array, f64::to_le_bytes),
+        DataType::Boolean => values!(BooleanArray, |b| [u8::from(b)]),
+        DataType::Utf8 => encode_text(column, out),
+        DataType::List(element) if *element.data_type() == DataType::Utf8 => {
+            let lists = column.as_any().downcast_ref::<ListArray>();
+            let lists = lists.expect("the type was matched");
+            for row in 0..lists.len() {
+                out.push(u8::from(lists.is_valid(row)));
+                if lists.is_valid(row) {
+                    let list = lists.value(row);
+                    out.extend_from_slice(&(list.len() as u64).to_le_bytes());
+                    encode_text(&list, out);
+                }
+            }
+        }
+        other => {
+            let message = format!("holds a column of type {other}, which no table has");
+            return Err(TableError::format(path, message));
+        }
+    }
+    Ok(())
+}
+
+fn encode_text(column: &ArrayRef, out: &mut Vec<u8>) {
+    let texts = column.as_any().downcast_ref::<StringArray>();
+    for text in texts.expect("the type was matched") {
+        out.push(u8::from(text.is_some()));
+        if let Some(text) = text {
+            out.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            out.extend_from_slice(text.as_bytes());
+        }
+    }
+}

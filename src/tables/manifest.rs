@@ -1,0 +1,267 @@
+//! `manifest.json`: what an output consists of, with sizes and hashes, and where it came from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::output::MANIFEST;
+use super::parts::{describe, footer, hash_file, part_files, scan};
+use super::{COMMIT, PartInfo, SCHEMA_VERSION, TABLES, TableError, VERSION};
+
+/// Version of the manifest's layout.
+pub const MANIFEST_VERSION: u32 = 1;
+
+/// The content of `manifest.json`. Paths are relative to the output folder, with `/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`MANIFEST_VERSION`].
+    pub format_version: u32,
+    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION) of the tables.
+    pub schema_version: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Commit it was built from.
+    pub commit: String,
+    /// The job's id.
+    pub job_id: String,
+    /// Hash of the settings that each stage depends on, by stage.
+    pub settings: BTreeMap<String, String>,
+    /// The job's seed.
+    pub seed: u64,
+    /// Hash over names and sizes of the input, as ingest saw it.
+    pub input_fingerprint: String,
+    /// Documents of the input by [`DocumentStatus`](crate::corpus::DocumentStatus) name.
+    pub documents_by_status: BTreeMap<String, u64>,
+    /// The tables, by name.
+    pub tables: BTreeMap<String, TableManifest>,
+    /// All other files that are part of the result: the model's.
+    pub files: Vec<FileManifest>,
+    /// When the output was completed, UTC; outside the promise of equal bytes.
+    pub created: String,
+}
+
+/// One table in the manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableManifest {
+    /// Rows of all parts.
+    pub rows: u64,
+    /// The columns, in order.
+    pub columns: Vec<ColumnManifest>,
+    /// The parts, in order.
+    pub parts: Vec<PartManifest>,
+}
+
+/// One column in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnManifest {
+    /// Its name.
+    pub name: String,
+    /// The name of its [`Kind`](super::Kind).
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether it may hold nulls.
+    pub nullable: bool,
+}
+
+/// One part in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartManifest {
+    /// Its path.
+    pub path: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
+/// One other file in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileManifest {
+    /// Its path.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal.
+    pub sha256: String,
+}
+
+impl Manifest {
+    /// A manifest without tables, of this program and this moment.
+    pub fn new(job_id: &str, seed: u64, input_fingerprint: &str) -> Self {
+        Self {
+            format_version: MANIFEST_VERSION,
+            schema_version: SCHEMA_VERSION,
+            version: VERSION.to_owned(),
+            commit: COMMIT.to_owned(),
+            job_id: job_id.to_owned(),
+            settings: BTreeMap::new(),
+            seed,
+            input_fingerprint: input_fingerprint.to_owned(),
+            documents_by_status: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            files: Vec::new(),
+            created: utc(SystemTime::now()),
+        }
+    }
+
+    /// Lists every table and model file that stands in `root`. `written`: parts whose
+    /// [`PartInfo`] is known, by relative path; the others are read and hashed.
+    pub fn describe(
+        &mut self,
+        root: &Path,
+        written: &BTreeMap<String, PartInfo>,
+    ) -> Result<(), TableError> {
+        self.tables.clear();
+        for table in TABLES {
+            let described = describe_table(root, table.name, written)?;
+            if !described.parts.is_empty() {
+                self.tables.insert(table.name.to_owned(), described);
+            }
+        }
+        self.files = Vec::new();
+        for path in model_files(root)? {
+            let (bytes, sha256) = hash_file(&root.join(&path))?;
+            self.files.push(FileManifest {
+                path,
+                bytes,
+                sha256,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads `manifest.json` in `root`. Errors: missing, not JSON of this form, or of a later
+    /// version.
+    pub fn read(root: &Path) -> Result<Self, TableError> {
+        let path = root.join(MANIFEST);
+        let text = fs::read_to_string(&path).map_err(|e| TableError::io(&path, e))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|e| {
+            let message = format!("is not a manifest ({e}); run the job again");
+            TableError::format(&path, message)
+        })?;
+        if manifest.format_version != MANIFEST_VERSION {
+            let message = format!(
+                "has format version {}, this program reads {MANIFEST_VERSION}",
+                manifest.format_version
+            );
+            return Err(TableError::format(&path, message));
+        }
+        Ok(manifest)
+    }
+
+    /// The text of `manifest.json`.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self)
+            .expect("strings, numbers and maps with string keys are always JSON");
+        json.push('\n');
+        json
+    }
+}
+
+fn describe_table(
+    root: &Path,
+    table: &str,
+    written: &BTreeMap<String, PartInfo>,
+) -> Result<TableManifest, TableError> {
+    let mut described = TableManifest::default();
+    for path in part_files(&root.join(table))? {
+        if described.columns.is_empty() {
+            described.columns = describe(footer(&path)?.1.schema())
+                .into_iter()
+                .map(|(name, kind, nullable)| ColumnManifest {
+                    name,
+                    kind,
+                    nullable,
+                })
+                .collect();
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let relative = format!("{table}/{name}");
+        let info = match written.get(&relative) {
+            Some(info) => info.clone(),
+            None => scan(&path)?,
+        };
+        described.rows += info.rows;
+        described.parts.push(PartManifest {
+            path: relative,
+            rows: info.rows,
+            bytes: info.bytes,
+            sha256: info.sha256,
+        });
+    }
+    Ok(described)
+}
+
+/// The files under `model/`, relative to `root`, sorted.
+pub(super) fn model_files(root: &Path) -> Result<Vec<String>, TableError> {
+    let mut files = Vec::new();
+    if !root.join("model").exists() {
+        return Ok(files);
+    }
+    for entry in walkdir::WalkDir::new(root.join("model")) {
+        let entry = entry.map_err(|e| TableError::io(&root.join("model"), e.into()))?;
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let names = relative.iter().map(|name| name.to_string_lossy());
+        files.push(names.collect::<Vec<_>>().join("/"));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A moment as `2026-01-31T12:34:56Z`.
+fn utc(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years begin
+    // in March, eras have 400 years.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = (shifted_month + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(at(1_709_251_199), "2024-02-29T23:59:59Z");
+        assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_manifest_survives_its_json() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut manifest = Manifest::new("job", u64::MAX, "f");
+        manifest.settings.insert("train".into(), "00ff".into());
+        fs::write(folder.path().join(MANIFEST), manifest.to_json()).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+
+        manifest.format_version += 1;
+        fs::write(folder.path().join(MANIFEST), manifest.to_json()).unwrap();
+        let error = Manifest::read(folder.path()).unwrap_err();
+        assert!(matches!(error, TableError::Format { .. }), "{error}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Reading the parts of a table in order, batch by batch, with bounded memory.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, RecordBatch};
+use arrow::datatypes::{DataType, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use sha2::{Digest, Sha256};
+
+use super::schema::Kind;
+use super::{PartInfo, TableError, hex};
+
+/// Rows in a batch, at most.
+const BATCH_ROWS: usize = 8192;
+/// Bytes a batch should take once decoded, about.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// The `*.parquet` files in a folder, in the order of their numbers; none if there is no folder.
+pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+    let mut parts = Vec::new();
+    if !folder.exists() {
+        return Ok(parts);
+    }
+    for entry in fs::read_dir(folder).map_err(|e| TableError::io(folder, e))? {
+        let path = entry.map_err(|e| TableError::io(folder, e))?.path();
+        if path.extension().is_some_and(|ext| ext == "parquet") {
+            parts.push(path);
+        }
+    }
+    // Numbers have five digits or more: a longer name is a higher number.
+    parts.sort_by_cached_key(|path| (path.as_os_str().len(), path.clone()));
+    Ok(parts)
+}
+
+/// What a file's footer says.
+pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), TableError> {
+    let file = File::open(path).map_err(|e| TableError::io(path, e))?;
+    let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+        .map_err(|e| TableError::parquet(path, e))?;
+    Ok((file, footer))
+}
+
+/// Rows, size and hash of a part: reads all of it.
+pub fn scan(path: &Path) -> Result<PartInfo, TableError> {
+    let (bytes, sha256) = hash_file(path)?;
+    let (_, footer) = footer(path)?;
+    let rows = footer.metadata().file_metadata().num_rows() as u64;
+    Ok(PartInfo {
+        rows,
+        bytes,
+        sha256,
+    })
+}
+
+/// Size and SHA-256 of a file.
+pub(super) fn hash_file(path: &Path) -> Result<(u64, String), TableError> {
+    let mut hash = Sha256::new();
+    let bytes = read_chunks(path, |chunk| hash.update(chunk))?;
+    Ok((bytes, hex(&hash.finalize())))
+}
+
+/// Hands a file over in pieces; returns its size.
+pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64, TableError> {
+    let mut file = File::open(path).map_err(|e| TableError::io(path, e))?;
+    let mut chunk = vec![0; 1 << 18];
+    let mut bytes = 0;
+    loop {
+        let read = file.read(&mut chunk).map_err(|e| TableError::io(path, e))?;
+        if read == 0 {
+            return Ok(bytes);
+        }
+        each(&chunk[..read]);
+        bytes += read as u64;
+    }
+}
+
+/// Name, kind (or Arrow's name of it) and nullability of each column.
+pub(super) fn describe(schema: &Schema) -> Vec<(String, String, bool)> {
+    let kind = |data_type: &DataType| match Kind::of(data_type) {
+        Some(kind) => kind.name().to_owned(),
+        None => data_type.to_string(),
+    };
+    let fields = schema.fields().iter();
+    fields
+        .map(|f| (f.name().clone(), kind(f.data_type()), f.is_nullable()))
+        .collect()
+}
+
+/// The record batches of some parts, one part after the other.
+pub(super) struct Batches {
+    parts: std::vec::IntoIter<PathBuf>,
+    columns: Option<&'static [&'static str]>,
+    path: PathBuf,
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl Batches {
+    /// Of all `columns`, or of those named, in the file's order.
+    pub fn new(parts: Vec<PathBuf>, columns: Option<&'static [&'static str]>) -> Self {
+        Self {
+            parts: parts.into_iter(),
+            columns,
+            path: PathBuf::new(),
+            reader: None,
+        }
+    }
+
+    /// The file of the last batch.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next batch that has rows.
+    pub fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+        loop {
+            if let Some(batch) = self.reader.as_mut().and_then(Iterator::next) {
+                let batch = batch.map_err(|e| TableError::parquet(&self.path, e.into()))?;
+                if batch.num_rows() > 0 {
+                    return Ok(Some(batch));
+                }
+                continue;
+            }
+            let Some(path) = self.parts.next() else {
+                return Ok(None);
+            };
+            self.reader = Some(self.open(&path)?);
+            self.path = path;
+        }
+    }
+
+    fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader, TableError> {
+        let (file, footer) = footer(path)?;
+        let mask = match self.columns {
+            None => ProjectionMask::all(),
+            Some(names) => {
+                let index = |name: &&str| {
+                    let missing = |_| TableError::format(path, format!("has no column {name}"));
+                    footer.schema().index_of(name).map_err(missing)
+                };
+                let roots = names.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+                ProjectionMask::roots(footer.parquet_schema(), roots)
+            }
+        };
+        let rows = batch_rows(&footer);
+        ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer)
+            .with_batch_size(rows)
+            .with_projection(mask)
+            .build()
+            .map_err(|e| TableError::parquet(path, e))
+    }
+}
+
+/// Fewer rows where they are large (metadata columns may hold anything).
+fn batch_rows(footer: &ArrowReaderMetadata) -> usize {
+    let groups = footer.metadata().row_groups().iter();
+    let row_bytes = groups.map(|g| (g.total_byte_size() / g.num_rows().max(1)).max(1) as usize);
+    (BATCH_BYTES / row_bytes.max().unwrap_or(1)).clamp(1, BATCH_ROWS)
+}
+
+/// A column of a batch by name and type.
+pub(super) fn column<'a, T: Array + 'static>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a T, TableError> {
+    batch
+        .column_by_name(name)
+        .and_then(|array| array.as_any().downcast_ref())
+        .ok_or_else(|| {
+            TableError::format(path, format!("column {name} is missing or of another type"))
+        })
+}

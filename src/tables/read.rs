@@ -1,0 +1,115 @@
+//! A table for a person to look at: its schema, its first rows, all as text.
+
+use std::path::{Path, PathBuf};
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::TableError;
+use super::parts::{Batches, describe, footer, part_files};
+
+/// A column, as `inspect` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnText {
+    /// Its name.
+    pub name: String,
+    /// Its type: `i32`, `string`, …
+    pub kind: String,
+    /// Whether it may hold nulls.
+    pub nullable: bool,
+}
+
+/// What a table is, as `inspect` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    /// The columns, in order.
+    pub columns: Vec<ColumnText>,
+    /// Parts.
+    pub parts: usize,
+    /// Rows of all parts.
+    pub rows: u64,
+    /// `topicmill.*` pairs of the first part: job, settings, seed, ….
+    pub metadata: Vec<(String, String)>,
+}
+
+/// The first rows of a table, ready to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// One text per column and row; empty for null.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Schema, rows and origin of a table: a Parquet file, or a folder of parts.
+pub fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
+    let parts = parts(path)?;
+    let (_, first) = footer(&parts[0])?;
+    let columns = describe(first.schema()).into_iter();
+    let pairs = first.metadata().file_metadata().key_value_metadata();
+    let ours = pairs.into_iter().flatten().filter_map(|pair| {
+        let key = pair.key.strip_prefix("topicmill.")?;
+        Some((key.to_owned(), pair.value.clone().unwrap_or_default()))
+    });
+    let mut rows = 0;
+    for part in &parts {
+        let (_, footer) = footer(part)?;
+        rows += footer.metadata().file_metadata().num_rows() as u64;
+    }
+    Ok(TableSchema {
+        columns: columns
+            .map(|(name, kind, nullable)| ColumnText {
+                name,
+                kind,
+                nullable,
+            })
+            .collect(),
+        parts: parts.len(),
+        rows,
+        metadata: ours.collect(),
+    })
+}
+
+/// The first `limit` rows of a table (a Parquet file, or a folder of parts), in order.
+pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
+    let parts = parts(path)?;
+    let fields = describe(footer(&parts[0])?.1.schema());
+    let mut rows = Vec::new();
+    let mut batches = Batches::new(parts, None);
+    while rows.len() < limit {
+        let Some(batch) = batches.next()? else { break };
+        let unreadable = |e| TableError::parquet(batches.path(), parquet_error(e));
+        let options = FormatOptions::new();
+        let columns = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(unreadable)?;
+        let wanted = batch.num_rows().min(limit - rows.len());
+        rows.extend((0..wanted).map(|row| {
+            let texts = columns.iter().map(|column| column.value(row).to_string());
+            texts.collect()
+        }));
+    }
+    Ok(Rows {
+        columns: fields.into_iter().map(|(name, ..)| name).collect(),
+        rows,
+    })
+}
+
+fn parquet_error(error: arrow::error::ArrowError) -> parquet::errors::ParquetError {
+    error.into()
+}
+
+/// At least one file.
+fn parts(path: &Path) -> Result<Vec<PathBuf>, TableError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let parts = part_files(path)?;
+    if parts.is_empty() {
+        let message = "holds no *.parquet file: name a table's folder or one of its parts";
+        return Err(TableError::format(path, message));
+    }
+    Ok(parts)
+}

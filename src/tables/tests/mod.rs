@@ -1,0 +1,342 @@
+//! A small sound output, and what its files look like from outside.
+
+mod digest;
+mod output;
+mod verify;
+
+use std::fs;
+use std::path::Path;
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
+use super::documents::{DocumentRow, DocumentsWriter, Split};
+use super::evaluation::{EvaluationRow, EvaluationWriter};
+use super::parts::{Batches, footer, part_files};
+use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
+use super::topic_terms::{TopicTermRow, TopicTermsWriter};
+use super::topics::{TopicRow, TopicsWriter};
+use super::training_log::{TrainingLogRow, TrainingLogWriter};
+use super::vocabulary::{VocabularyRow, VocabularyWriter};
+use super::*;
+use crate::corpus::DocumentStatus;
+
+const DOCUMENTS: usize = 10;
+
+fn metadata() -> FileMetadata {
+    FileMetadata {
+        job_id: "job-1".into(),
+        settings_hash: "abcd".into(),
+        seed: 7,
+        threshold: Some(0.01),
+        topic_count: Some(3),
+        ..FileMetadata::default()
+    }
+}
+
+/// Writes one part of a table and publishes it.
+macro_rules! part {
+    ($output:expr, $writer:ident, $table:literal, $rows:expr) => {{
+        let temporary = $output.temporary_path($table);
+        let mut writer = $writer::create(&temporary, &metadata()).unwrap();
+        for row in $rows {
+            writer.push(&row).unwrap();
+        }
+        let info = writer.finish().unwrap();
+        let relative = concat!($table, "/part-00000.parquet");
+        $output.publish(&temporary, relative).unwrap();
+        assert_eq!(scan(&$output.path(relative)).unwrap(), info);
+    }};
+}
+
+/// A complete output: ten documents, two of them empty, three topics, four kept terms.
+fn write_output(root: &Path) -> Output {
+    let output = Output::lead(root).unwrap();
+    write_documents(&output);
+    write_topics(&output);
+    write_figures(&output);
+    output.write_atomic("model/model.bin", b"phi").unwrap();
+    complete(&output);
+    output
+}
+
+fn complete(output: &Output) {
+    let mut manifest = Manifest::new("job-1", 7, "input");
+    manifest.documents_by_status = [("empty".to_owned(), 2), ("ok".to_owned(), 8)].into();
+    let written = Default::default();
+    manifest.describe(output.root(), &written).unwrap();
+    output.complete(&manifest).unwrap();
+}
+
+fn write_documents(output: &Output) {
+    let temporary = output.temporary_path("documents");
+    let names = ["year".to_owned(), "status".to_owned()];
+    let mut writer = DocumentsWriter::create(&temporary, &names, &metadata()).unwrap();
+    for id in 0..DOCUMENTS {
+        let ok = id % 4 != 3;
+        let source_id = format!("document {id}");
+        let row = DocumentRow {
+            doc_id: id as i64,
+            source_id: &source_id,
+            group_id: ok.then_some("volume"),
+            section: ok.then_some(id as i32),
+            status: if ok {
+                DocumentStatus::Ok
+            } else {
+                DocumentStatus::Empty
+            },
+            split: Split::Projected,
+            tokens_total: if ok { 8 } else { 0 },
+            tokens_in_vocabulary: if ok { 5 } else { 0 },
+            tokens_stopped: if ok { 2 } else { 0 },
+            tokens_unknown: if ok { 1 } else { 0 },
+            top_topic: ok.then_some(id as i32 % 3),
+            top_weight: ok.then_some(0.7),
+            entropy: ok.then_some(0.8),
+            loglik_per_token: ok.then_some(-7.5),
+            dropped_mass: ok.then_some(0.1),
+        };
+        let year = (id > 4).then(|| format!("19{id:02}"));
+        writer.push(&row, &[year, None]).unwrap();
+    }
+    writer.finish().unwrap();
+    output
+        .publish(&temporary, "documents/part-00000.parquet")
+        .unwrap();
+
+    let rows = (0..DOCUMENTS).filter(|id| id % 4 != 3).flat_map(|id| {
+        [(0, 0.7, 1), (1, 0.2, 2)].map(|(shift, weight, rank)| DocumentTopicRow {
+            doc_id: id as i64,
+            topic: (id as i32 + shift) % 3,
+            weight,
+            rank,
+        })
+    });
+    part!(output, DocumentTopicsWriter, "document_topics", rows);
+}
+
+fn write_topics(output: &Output) {
+    let terms = ["whale", "ship", "sea", "naïve"].map(str::to_owned);
+    let rows = (0..3).map(|topic| TopicRow {
+        topic,
+        alpha: 0.1,
+        absent_weight: 0.1,
+        tokens: 13,
+        share: 1.0 / 3.0,
+        top_terms: &terms[..topic as usize + 1],
+        coherence_umass: (topic > 0).then_some(-1.5),
+        coherence_npmi: (topic > 0).then_some(0.2),
+        entropy: Some(1.0),
+        exclusivity: Some(0.5),
+        effective_terms: Some(3.0),
+        document_entropy: None,
+        rank1_documents: Some([3, 2, 3][topic as usize]),
+        dead: topic == 0,
+    });
+    part!(output, TopicsWriter, "topics", rows);
+    let rows = (0..3).flat_map(|topic| {
+        let terms = &terms;
+        [(0.5, 1), (0.3, 2)].map(move |(weight, rank)| TopicTermRow {
+            topic,
+            term_id: rank,
+            term: &terms[rank as usize],
+            weight,
+            count: 2.5,
+            rank,
+        })
+    });
+    part!(output, TopicTermsWriter, "topic_terms", rows);
+    let rows = (0..3).map(|topic| TopicDocumentRow {
+        topic,
+        rank: 1,
+        doc_id: 5,
+        source_id: "document 5",
+        weight: 0.7,
+    });
+    part!(output, TopicDocumentsWriter, "topic_documents", rows);
+    let kept = terms.iter().enumerate().map(|(id, term)| VocabularyRow {
+        term_id: Some(id as i32),
+        term,
+        count: 10,
+        document_count: 8,
+        status: "kept",
+    });
+    let stop = VocabularyRow {
+        term_id: None,
+        term: "the",
+        count: 16,
+        document_count: 8,
+        status: "stop",
+    };
+    part!(output, VocabularyWriter, "vocabulary", kept.chain([stop]));
+}
+
+fn write_figures(output: &Output) {
+    let rows = (1..4).map(|round| TrainingLogRow {
+        round,
+        pass: 1,
+        phase: "online",
+        documents_seen: 3,
+        tokens_seen: 15,
+        step_size: 0.5,
+        seconds: 0.25,
+        tokens_per_second: 60.0,
+        heldout_loglik_per_token: (round == 3).then_some(-7.9),
+        nonzero_share: 0.5,
+        bytes_exchanged: 100,
+    });
+    part!(output, TrainingLogWriter, "training_log", rows);
+    let rows = [None, Some(0.01)].map(|standard_error| EvaluationRow {
+        metric: "heldout_loglik_per_token",
+        method: "document_completion",
+        split: "held_out",
+        unit: "nats/token",
+        value: -7.9,
+        standard_error,
+    });
+    part!(output, EvaluationWriter, "evaluation", rows);
+}
+
+/// All rows of a table in one batch.
+fn read_table(root: &Path, table: &str) -> RecordBatch {
+    let mut batches = Batches::new(part_files(&root.join(table)).unwrap(), None);
+    let mut all = Vec::new();
+    while let Some(batch) = batches.next().unwrap() {
+        all.push(batch);
+    }
+    concat_batches(&all[0].schema(), &all).unwrap()
+}
+
+/// Puts these rows in the place of a table's, uncompressed, cut as asked.
+fn rewrite_table(root: &Path, table: &str, rows: &RecordBatch, per_part: usize, per_group: usize) {
+    let folder = root.join(table);
+    fs::remove_dir_all(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let parts = rows.num_rows().div_ceil(per_part).max(1);
+    for part in 0..parts {
+        let file = fs::File::create(folder.join(part_name(part as u64))).unwrap();
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(per_group))
+            .set_compression(Compression::UNCOMPRESSED)
+            .build();
+        let mut writer = ArrowWriter::try_new(file, rows.schema(), Some(properties)).unwrap();
+        let from = part * per_part;
+        let slice = rows.slice(from, per_part.min(rows.num_rows() - from));
+        writer.write(&slice).unwrap();
+        writer.close().unwrap();
+    }
+}
+
+#[test]
+fn parts_declare_what_readers_profit_from() {
+    let folder = tempfile::tempdir().unwrap();
+    write_output(folder.path());
+    let (_, footer) = footer(&folder.path().join("documents/part-00000.parquet")).unwrap();
+    let group = footer.metadata().row_group(0);
+    assert_eq!(group.sorting_columns().unwrap()[0].column_idx, 0);
+    assert!(group.column(1).bloom_filter_offset().is_some());
+    assert!(group.column(0).column_index_offset().is_some());
+    assert!(group.column(0).statistics().is_some());
+    assert!(matches!(
+        group.column(0).compression(),
+        Compression::ZSTD(_)
+    ));
+}
+
+#[test]
+fn a_table_can_be_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    write_output(folder.path());
+    let table = folder.path().join("documents");
+    let schema = read::table_schema(&table).unwrap();
+    assert_eq!((schema.rows, schema.parts), (10, 1));
+    let pair = |key: &str| {
+        schema
+            .metadata
+            .iter()
+            .find(|(k, _)| k == key)
+            .unwrap()
+            .1
+            .clone()
+    };
+    assert_eq!(pair("seed"), "7");
+    assert_eq!(pair("threshold"), "0.01");
+    assert!(schema.metadata.iter().all(|(key, _)| key != "model_hash"));
+    let names: Vec<_> = schema.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names[15..], ["year", "status_input"]);
+
+    let rows = read::head(&table, 6).unwrap();
+    assert_eq!((rows.columns.len(), rows.rows.len()), (17, 6));
+    assert_eq!(rows.rows[5][1], "document 5");
+    assert_eq!(rows.rows[5][15], "1905");
+    assert_eq!(rows.rows[3][10], "");
+    let topics = read::head(&folder.path().join("topics"), 10).unwrap();
+    assert_eq!(topics.rows[1][5], "[whale, ship]");
+    assert!(read::head(&folder.path().join("model"), 1).is_err());
+}
+
+#[test]
+fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part");
+    let mut writer =
+        writer::TableWriter::create(&path, &topic_documents::SPEC, &[], &metadata()).unwrap();
+    let row = TopicDocumentRow {
+        topic: 0,
+        rank: 1,
+        doc_id: 0,
+        source_id: "",
+        weight: 0.5,
+    };
+    let error = writer.push(&row, &[None]).unwrap_err();
+    assert!(matches!(error, TableError::Format { .. }), "{error}");
+    writer.push(&row, &[]).unwrap();
+    assert_eq!(writer.finish().unwrap().rows, 1);
+}
+
+#[test]
+fn metadata_columns_never_clash() {
+    let names = ["a", "A", "doc_id", "doc_id_input", "a"].map(str::to_owned);
+    assert_eq!(
+        documents::metadata_columns(&names),
+        [
+            "a",
+            "A_input",
+            "doc_id_input",
+            "doc_id_input_input",
+            "a_input_input"
+        ]
+    );
+}
+
+/// docs/FORMATS.md has, under each table's heading, one line per column in order.
+#[test]
+fn every_column_is_documented() {
+    let text = include_str!("../../../docs/FORMATS.md");
+    for table in TABLES {
+        let heading = format!("### `{}`\n", table.name);
+        let (_, section) = text.split_once(&heading).expect(&heading);
+        let section = section.split("\n### ").next().unwrap();
+        let lines = section.lines().filter(|line| line.starts_with("| `"));
+        let documented: Vec<_> = lines
+            .map(|line| {
+                let cells: Vec<_> = line.split('|').map(str::trim).collect();
+                (
+                    cells[1].trim_matches('`').to_owned(),
+                    cells[2].to_owned(),
+                    cells[3] == "yes",
+                )
+            })
+            .collect();
+        let declared: Vec<_> = table
+            .columns
+            .iter()
+            .map(|c| (c.name.to_owned(), c.kind.name().to_owned(), c.nullable))
+            .collect();
+        assert_eq!(documented, declared, "{}", table.name);
+    }
+}

@@ -1,0 +1,163 @@
+//! Is a finished output what it says it is? Every file is hashed again and compared with the
+//! manifest; then the tables are read against each other: documents without gaps, proportions and
+//! word distributions that sum to 1, token counts that agree. Memory is bounded by the number of
+//! topics, not by the collection.
+
+mod documents;
+mod topics;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::manifest::{Manifest, PartManifest};
+use super::output::SUCCESS;
+use super::parts::{footer, hash_file, part_files};
+use super::{TABLES, TableError};
+
+/// Problems that are spelt out; further ones are only counted.
+const PROBLEMS_SHOWN: usize = 50;
+
+/// What [`verify`] found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Files whose hashes were compared.
+    pub files: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Rows of each table, by the files' footers.
+    pub rows: BTreeMap<String, u64>,
+    /// What is wrong, the first 50: file or row, what was expected, what was found.
+    pub problems: Vec<String>,
+    /// How many things are wrong; 0 for a sound output.
+    pub problem_count: u64,
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problem_count == 0
+    }
+
+    fn problem(&mut self, problem: impl FnOnce() -> String) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_SHOWN {
+            self.problems.push(problem());
+        }
+    }
+
+    /// Records a problem unless `sound`.
+    fn expect(&mut self, sound: bool, problem: impl FnOnce() -> String) {
+        if !sound {
+            self.problem(problem);
+        }
+    }
+}
+
+/// Checks the output in `root`. What is wrong with it is in the report; the tables' contents are
+/// only read if all files are as the manifest says.
+///
+/// Errors: [`Incomplete`](TableError::Incomplete) without `_SUCCESS`, no readable manifest, or a
+/// table that lacks a column.
+pub fn verify(root: &Path) -> Result<VerifyReport, TableError> {
+    if !root.join(SUCCESS).exists() {
+        let root = root.to_owned();
+        return Err(TableError::Incomplete { root });
+    }
+    let manifest = Manifest::read(root)?;
+    let mut report = VerifyReport::default();
+    verify_files(root, &manifest, &mut report)?;
+    if report.is_sound() {
+        let totals = documents::verify(root, &manifest, &mut report)?;
+        topics::verify(root, &totals, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn verify_files(
+    root: &Path,
+    manifest: &Manifest,
+    report: &mut VerifyReport,
+) -> Result<(), TableError> {
+    let mut listed = BTreeSet::new();
+    for (name, table) in &manifest.tables {
+        let mut rows = 0;
+        for part in &table.parts {
+            listed.insert(part.path.as_str());
+            rows += verify_part(root, part, report);
+        }
+        report.expect(rows == table.rows, || {
+            format!("{name}: {rows} rows, the manifest says {}", table.rows)
+        });
+        report.rows.insert(name.clone(), rows);
+    }
+    for file in &manifest.files {
+        verify_file(root, &file.path, file.bytes, &file.sha256, report);
+    }
+    for table in TABLES {
+        let folder = root.join(table.name);
+        if !folder.exists() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).map_err(|e| TableError::io(&folder, e))? {
+            let entry = entry.map_err(|e| TableError::io(&folder, e))?;
+            let path = format!("{}/{}", table.name, entry.file_name().to_string_lossy());
+            report.expect(listed.contains(path.as_str()), || {
+                format!("{path}: not in the manifest")
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the rows the footer tells of; 0 for a damaged file.
+fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u64 {
+    if !verify_file(root, &part.path, part.bytes, &part.sha256, report) {
+        return 0;
+    }
+    match footer(&root.join(&part.path)) {
+        Err(error) => {
+            report.problem(|| error.to_string());
+            0
+        }
+        Ok((_, footer)) => {
+            let rows = footer.metadata().file_metadata().num_rows() as u64;
+            report.expect(rows == part.rows, || {
+                format!(
+                    "{}: {rows} rows, the manifest says {}",
+                    part.path, part.rows
+                )
+            });
+            rows
+        }
+    }
+}
+
+fn verify_file(
+    root: &Path,
+    path: &str,
+    bytes: u64,
+    sha256: &str,
+    report: &mut VerifyReport,
+) -> bool {
+    report.files += 1;
+    match hash_file(&root.join(path)) {
+        Err(error) => report.problem(|| error.to_string()),
+        Ok((found, _)) if found != bytes => {
+            report.problem(|| format!("{path}: {found} bytes, the manifest says {bytes}"));
+        }
+        Ok((_, found)) if found != sha256 => {
+            report.problem(|| format!("{path}: its sha256 is {found}, the manifest says {sha256}"));
+        }
+        Ok(_) => {
+            report.bytes += bytes;
+            return true;
+        }
+    }
+    false
+}
+
+/// Parts of a table in order.
+fn parts(root: &Path, table: &str) -> Result<Vec<std::path::PathBuf>, TableError> {
+    part_files(&root.join(table))
+}
