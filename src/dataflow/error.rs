@@ -2,10 +2,12 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
+use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
 use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::vocabulary::VocabularyError;
+use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::infer::ImpossibleDraw;
 use crate::tables::TableError;
 use crate::train::TrainError;
@@ -34,6 +36,12 @@ pub enum RunError {
     /// A stored vocabulary.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
+    /// The vocabulary's file.
+    #[error(transparent)]
+    VocabularyFile(#[from] VocabularyFileError),
+    /// What ingest has left.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
     /// Training.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -69,7 +77,13 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Input(error) if error.is_io() => EXIT_IO,
-            Self::Input(_) | Self::Vocabulary(_) | Self::Data(_) => EXIT_DATA,
+            Self::VocabularyFile(VocabularyFileError::Io { .. })
+            | Self::Collection(CollectionError::Read { .. }) => EXIT_IO,
+            Self::Input(_)
+            | Self::Vocabulary(_)
+            | Self::VocabularyFile(_)
+            | Self::Collection(_)
+            | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,

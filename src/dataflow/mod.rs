@@ -4,5 +4,9 @@
 //! each to one worker or to all. [`gather`] lets all workers meet between two stages.
 
 pub mod block;
+pub mod error;
 pub mod exchange;
+pub mod frequencies;
 pub mod gather;
+pub mod ingest;
+pub mod process;
