@@ -209,10 +209,7 @@ mod tests {
         drafter.draft(text("one", false), &mut out);
         let body = Body::Text { text: "two".into(), repaired: false };
         let metadata = vec![Some("y".into()), None];
-        drafter.draft(
-            RawDocument { source_id: "b".into(), group: None, metadata, body },
-            &mut out,
-        );
+        drafter.draft(RawDocument { source_id: "b".into(), group: None, metadata, body }, &mut out);
         assert_eq!((out.source_id.as_str(), &out.group), ("b", &None));
         assert_eq!(out.metadata, [Some("y".to_owned()), None]);
         assert_eq!((out.terms, out.counts), (vec![1], vec![1]));

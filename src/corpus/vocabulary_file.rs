@@ -104,7 +104,12 @@ mod tests {
     use super::*;
 
     fn term(term: &str, status: TermStatus) -> VocabularyTerm {
-        VocabularyTerm { term: term.to_owned(), tokens: 7 + term.len() as u64, documents: 5, status }
+        VocabularyTerm {
+            term: term.to_owned(),
+            tokens: 7 + term.len() as u64,
+            documents: 5,
+            status,
+        }
     }
 
     #[test]

@@ -50,10 +50,10 @@ impl Frequencies {
     /// Builds the dataflow; every worker must.
     pub fn new(worker: &mut Worker) -> Self {
         let mut input = InputSession::new();
-        let mut probe = ProbeHandle::new();
+        let probe = ProbeHandle::new();
         let mut trace = worker.dataflow_named("frequencies", |scope| {
             let arranged = input.to_collection(scope).arrange_by_self();
-            arranged.stream.probe_with(&mut probe);
+            arranged.stream.probe_with(&probe);
             arranged.trace
         });
         // Only the totals at the end are read: differences of any two times may be added up.

@@ -107,8 +107,7 @@ pub fn ingest(
         return Err(RunError::Data(no_documents(&source.input)));
     }
     let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
-    let agreed =
-        vocabulary::agree(worker, process, drafted.totals, with_tokens, &shared.agreed)?;
+    let agreed = vocabulary::agree(worker, process, drafted.totals, with_tokens, &shared.agreed)?;
     let map = TermMap::new(&drafted.terms, &agreed.vocabulary);
     drop(drafted.terms);
     let documents = drafted.drafts.iter().map(|draft| draft.documents).sum::<u64>();

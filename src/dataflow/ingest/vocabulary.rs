@@ -78,13 +78,7 @@ fn prune(
     let mut message = vec![terms_total];
     for term in vocabulary.terms() {
         if matches!(term.status, TermStatus::Kept | TermStatus::Stop) {
-            words::push(
-                &mut message,
-                &term.term,
-                term.tokens,
-                term.documents,
-                term.status as u8,
-            );
+            words::push(&mut message, &term.term, term.tokens, term.documents, term.status as u8);
         }
     }
     Ok(message)
@@ -107,23 +101,22 @@ fn gather_at_leader(worker: &mut Worker, totals: Totals) -> Option<Vec<TermCount
     let (index, peers) = (worker.index(), worker.peers());
     let gathered: Rc<RefCell<Vec<TermCount>>> = Rc::default();
     let filled = Rc::clone(&gathered);
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let mut input: BlockInput<u64> = worker.dataflow_named("vocabulary", |scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
         let mut parts: Vec<Terms> = (0..peers).map(|_| Terms::default()).collect();
         stream
             .unary::<BlockBuilder, _, _, _>(route(), "collect", |_, _| {
-                move |input, _output| {
-                    input.for_each(|_, block| {
-                        let mut filled = filled.borrow_mut();
-                        parts[block.source()].take(block.words(), &mut |term| {
-                            let (tokens, documents) = (term.tokens, term.documents);
-                            filled.push(TermCount { term: term.term, tokens, documents });
-                        });
+                let mut collect = move |block: &Block| {
+                    let mut filled = filled.borrow_mut();
+                    parts[block.source()].take(block.words(), &mut |term| {
+                        let (tokens, documents) = (term.tokens, term.documents);
+                        filled.push(TermCount { term: term.term, tokens, documents });
                     });
-                }
+                };
+                move |input, _output| input.for_each(|_, block| collect(block))
             })
-            .probe_with(&mut probe);
+            .probe_with(&probe);
         input
     });
     let mut waiting: Vec<u64> = Vec::new();
