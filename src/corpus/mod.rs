@@ -5,6 +5,7 @@
 //! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
 
 pub mod block;
+pub mod collection;
 mod compression;
 mod document;
 pub mod input;

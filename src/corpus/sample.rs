@@ -154,15 +154,28 @@ impl Bags {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
 
+    /// Adds all documents of `other`.
+    pub fn append(&mut self, other: &Self) {
+        for index in 0..other.len() {
+            let (terms, counts) = other.bag(index);
+            self.push(other.document(index), terms, counts);
+        }
+    }
+
     /// The same documents, ascending by number: the order in which results are reproducible.
+    /// A document that was added in pieces, one after the other, becomes one again.
     pub fn sorted(&self) -> Self {
         let mut order: Vec<usize> = (0..self.len()).collect();
-        order.sort_unstable_by_key(|&i| self.documents[i]);
+        order.sort_by_key(|&i| self.documents[i]);
         let mut sorted = Self::default();
         sorted.terms.reserve(self.terms.len());
         sorted.counts.reserve(self.counts.len());
         for index in order {
             let (terms, counts) = self.bag(index);
+            if sorted.documents.last() == Some(&self.documents[index]) {
+                sorted.documents.pop();
+                sorted.ends.pop();
+            }
             sorted.push(self.documents[index], terms, counts);
         }
         sorted
@@ -223,5 +236,8 @@ mod tests {
         assert_eq!((0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(), [2, 5, 9]);
         assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
         assert_eq!(sorted.token_count(), 6);
+        bags.push(2, &[3], &[1]);
+        bags.push(2, &[8], &[2]);
+        assert_eq!(bags.sorted().bag(0), (&[3, 8][..], &[1, 2][..]));
     }
 }

@@ -68,7 +68,7 @@ impl RunError {
     /// The exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Input(error) if error.is_io() => EXIT_IO,
+            Self::Input(InputError::Unreadable { .. } | InputError::Stopped) => EXIT_IO,
             Self::Input(_) | Self::Vocabulary(_) | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,

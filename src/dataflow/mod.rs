@@ -4,5 +4,12 @@
 //! each to one worker or to all. [`gather`] lets all workers meet between two stages.
 
 pub mod block;
+pub mod error;
 pub mod exchange;
 pub mod gather;
+pub mod process;
+pub mod process_model;
+pub mod rounds;
+pub mod sample;
+pub mod sum;
+pub mod train;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 
 use crate::cluster::Placement;
-use crate::job::Job;
+use crate::job::{Job, ProgressSnapshot};
 use crate::tables::output::Output;
 
 /// The ground that all stages of a run stand on, in one process.
@@ -81,26 +81,13 @@ impl Tickets {
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
-    phase: Mutex<Phase>,
-}
-
-/// What is being done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Phase {
-    /// The stage.
-    pub name: &'static str,
-    /// What is counted.
-    pub unit: &'static str,
-    /// How many there are in all, if that is known.
-    pub total: Option<u64>,
-    /// A remark: the held-out quality.
-    pub note: String,
+    phase: Mutex<ProgressSnapshot>,
 }
 
 impl Progress {
-    /// Begins a phase.
-    pub fn begin(&self, name: &'static str, unit: &'static str, total: Option<u64>) {
-        let phase = Phase { name, unit, total, note: String::new() };
+    /// Begins a phase, of so many units in all if that is known.
+    pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
+        let phase = ProgressSnapshot { phase, done: 0, total, unit, note: String::new() };
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
         self.done.store(0, Ordering::Relaxed);
     }
@@ -121,8 +108,8 @@ impl Progress {
     }
 
     /// What is being done, and how much of it is done.
-    pub fn now(&self) -> (Phase, u64) {
+    pub fn snapshot(&self) -> ProgressSnapshot {
         let phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (phase, self.done.load(Ordering::Relaxed))
+        ProgressSnapshot { done: self.done.load(Ordering::Relaxed), ..phase }
     }
 }

@@ -40,7 +40,7 @@ impl Rounds {
         let merged = Rc::new(RefCell::new(Vec::new()));
         let arrived = Rc::clone(&merged);
         let mut probe = ProbeHandle::new();
-        let input = worker.dataflow_named("rounds", |scope| {
+        let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
             stream
                 .unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {

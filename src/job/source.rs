@@ -42,10 +42,8 @@ impl Source {
             };
             source.open(name.get_ref(), section_place)?;
             for (key, value) in table {
-                let entry = Entry {
-                    place: place(key.span()),
-                    value: plain_value(value).map_err(syntax)?,
-                };
+                let entry =
+                    Entry { place: place(key.span()), value: plain_value(value).map_err(syntax)? };
                 source.put(name.get_ref(), key.get_ref(), entry)?;
             }
         }
@@ -57,9 +55,7 @@ impl Source {
     /// # Errors
     /// Another form; an unknown section or key.
     pub(super) fn set(&mut self, text: &str) -> Result<(), JobError> {
-        let malformed = || JobError::Override {
-            text: text.to_owned(),
-        };
+        let malformed = || JobError::Override { text: text.to_owned() };
         let (name, raw) = text.split_once('=').ok_or_else(malformed)?;
         let (section, key) = name.trim().split_once('.').ok_or_else(malformed)?;
         if section.is_empty() || key.is_empty() {
@@ -77,10 +73,7 @@ impl Source {
 
     /// A section; empty if it was not written.
     pub(super) fn section(&self, name: &'static str) -> Section {
-        let absent = || Section {
-            name,
-            entries: BTreeMap::new(),
-        };
+        let absent = || Section { name, entries: BTreeMap::new() };
         self.sections.get(name).cloned().unwrap_or_else(absent)
     }
 
@@ -92,16 +85,9 @@ impl Source {
     fn open(&mut self, name: &str, place: Place) -> Result<(), JobError> {
         let Some(known) = keys::section(name) else {
             let nearest = keys::nearest_section(name);
-            return Err(JobError::UnknownSection {
-                place,
-                section: name.to_owned(),
-                nearest,
-            });
+            return Err(JobError::UnknownSection { place, section: name.to_owned(), nearest });
         };
-        let empty = Section {
-            name: known.name,
-            entries: BTreeMap::new(),
-        };
+        let empty = Section { name: known.name, entries: BTreeMap::new() };
         self.sections.entry(known.name).or_insert(empty);
         Ok(())
     }
@@ -114,12 +100,7 @@ impl Source {
         if !keys::names(section.name).contains(&key) {
             let nearest = keys::nearest_key(section.name, key);
             let (place, section) = (entry.place, section.name);
-            return Err(JobError::UnknownKey {
-                place,
-                section,
-                key: key.to_owned(),
-                nearest,
-            });
+            return Err(JobError::UnknownKey { place, section, key: key.to_owned(), nearest });
         }
         section.entries.insert(key.to_owned(), entry);
         Ok(())
@@ -140,11 +121,7 @@ impl Source {
 }
 
 fn no_section(place: Place, key: &str) -> JobError {
-    JobError::NoSection {
-        place,
-        key: key.to_owned(),
-        sections: keys::sections_with(key),
-    }
+    JobError::NoSection { place, key: key.to_owned(), sections: keys::sections_with(key) }
 }
 
 fn plain_value(value: Spanned<DeValue<'_>>) -> Result<Value, toml::de::Error> {

@@ -91,6 +91,11 @@ impl StopRule {
         } else {
             self.evaluations_since += 1;
         }
+        self.has_stopped(settings)
+    }
+
+    /// True if training should end, by the evaluations seen so far.
+    pub fn has_stopped(&self, settings: &TrainSettings) -> bool {
         settings.patience > 0 && self.evaluations_since >= settings.patience
     }
 }
