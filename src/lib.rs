@@ -8,6 +8,7 @@
 //! Modules stand in layers: each one uses only those above it in this list.
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
+pub mod cli;
 pub mod corpus;
 pub mod infer;
 pub mod job;
