@@ -1,13 +1,14 @@
 //! Where the workers of a run live, and how they come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together over sockets of our own (`connect`, with the greeting in `hello`), starts timely on them and
+//! together over sockets of our own (`connect`, `handshake`, `hello`), starts timely on them and
 //! waits. [`hosts`] reads the host file, [`spawn`] starts all processes on this machine, and
 //! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
 //! authenticated nor encrypted: a cluster belongs on a network of its own.
 
 mod connect;
 pub mod guard;
+mod handshake;
 mod hello;
 pub mod hosts;
 pub mod spawn;

@@ -165,26 +165,25 @@ struct Family {
 impl Family {
     /// Waits for all children; the exit code of the run.
     fn wait(&mut self) -> std::io::Result<u8> {
-        let mut codes: Vec<Option<u8>> = vec![None; self.children.len()];
         let mut failures = Vec::new();
-        let mut ends = None;
-        while codes.contains(&None) {
-            for (child, code) in self.children.iter_mut().zip(&mut codes) {
-                if code.is_some() {
-                    continue;
-                }
-                if let Some(status) = child.try_wait()? {
-                    let ended = exit_code(status);
-                    *code = Some(ended);
-                    // Those that had to be killed are not the cause.
-                    if ended != 0 && ends.is_none_or(|ends| Instant::now() < ends) {
-                        failures.push(ended);
-                    }
-                }
-            }
-            if !failures.is_empty() && Instant::now() >= *ends.get_or_insert(Instant::now() + GRACE)
-            {
+        let mut ends: Option<Instant> = None;
+        let mut running = vec![true; self.children.len()];
+        while running.contains(&true) {
+            let killed = ends.is_some_and(|ends| Instant::now() >= ends);
+            if killed {
                 self.kill();
+            }
+            for (child, running) in self.children.iter_mut().zip(&mut running) {
+                let Some(status) = child.try_wait()?.filter(|_| *running) else {
+                    continue;
+                };
+                *running = false;
+                // Those that had to be killed are not the cause.
+                let code = exit_code(status);
+                failures.extend((code != 0 && !killed).then_some(code));
+            }
+            if !failures.is_empty() {
+                ends.get_or_insert_with(|| Instant::now() + GRACE);
             }
             std::thread::sleep(TICK);
         }
@@ -220,7 +219,7 @@ fn exit_code(status: ExitStatus) -> u8 {
         .unwrap_or(EXIT_INTERNAL)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

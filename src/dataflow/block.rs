@@ -240,7 +240,8 @@ mod tests {
         assert_eq!(clone.words().as_ptr(), block.words().as_ptr());
         drop(clone);
         let pointer = block.words().as_ptr();
-        assert_eq!(block.into_words().as_ptr(), pointer);
+        let words = block.into_words();
+        assert_eq!(words.as_ptr(), pointer);
     }
 
     #[test]

@@ -121,11 +121,16 @@ mod tests {
     use super::*;
     use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
 
-    /// A block as the receiver sees it: round, source, target, tag, first word.
-    type Seen = (u64, usize, Option<usize>, u64, u64);
+    /// A block as the receiver sees it.
+    type Seen = (usize, Option<usize>, u64, Vec<u64>);
 
-    /// Rounds of `blocks(worker, peers, round)` over a pact; what each worker has received when
-    /// the probe says that the round is over.
+    fn seen(block: &Block) -> Seen {
+        let words = block.words().to_vec();
+        (block.source(), block.target(), block.tag(), words)
+    }
+
+    /// Rounds of `blocks(worker, peers, round)` over a pact; what the worker had received of each
+    /// round when the probe said that it was over.
     fn rounds<P>(
         worker: &mut Worker,
         pact: P,
@@ -135,28 +140,22 @@ mod tests {
     where
         P: ParallelizationContract<u64, Block>,
     {
-        let received: Rc<RefCell<Vec<Seen>>> = Rc::default();
+        // A faster worker may send blocks of the next round already.
+        let received = Rc::new(RefCell::new(vec![Vec::new(); count as usize]));
         let filled = Rc::clone(&received);
-        let mut probe = ProbeHandle::new();
+        let probe = ProbeHandle::new();
         let mut input: BlockInput<u64> = worker.dataflow(|scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            stream
-                .unary::<BlockBuilder, _, _, _>(pact, "collect", |_, _| {
-                    move |input, _output| {
-                        input.for_each(|time, block| {
-                            let first = block.words().first().copied().unwrap_or(0);
-                            let seen = (*time.time(), block.source(), block.target(), block.tag());
-                            let (round, source, target, tag) = seen;
-                            filled
-                                .borrow_mut()
-                                .push((round, source, target, tag, first));
-                        });
-                    }
-                })
-                .probe_with(&mut probe);
+            let keep = move |time: u64, block: &Block| {
+                filled.borrow_mut()[time as usize].push(seen(block));
+            };
+            let collect = stream.unary::<BlockBuilder, _, _, _>(pact, "collect", |_, _| {
+                move |input, _output| input.for_each(|time, block| keep(*time.time(), block))
+            });
+            collect.probe_with(&probe);
             input
         });
-        let mut seen = Vec::new();
+        let mut complete = Vec::new();
         for round in 0..count {
             for mut block in blocks(worker.index(), worker.peers(), round) {
                 input.send_batch(&mut block);
@@ -165,96 +164,68 @@ mod tests {
             while probe.less_than(&(round + 1)) {
                 worker.step_or_park(Some(Duration::from_millis(100)));
             }
-            // A faster worker may have sent blocks of the next round already.
-            let (mut now, later): (Vec<Seen>, Vec<Seen>) = received
-                .take()
-                .into_iter()
-                .partition(|block| block.0 == round);
-            received.replace(later);
+            let mut now = std::mem::take(&mut received.borrow_mut()[round as usize]);
             now.sort_unstable();
-            seen.push(now);
+            complete.push(now);
         }
-        seen
+        assert!(received.borrow().iter().all(Vec::is_empty));
+        complete
     }
 
-    /// The rounds as seen by all workers of one process.
-    fn on_threads<P, M>(
-        threads: usize,
-        count: u64,
-        pact: M,
-        blocks: fn(usize, usize, u64) -> Vec<Block>,
-    ) -> Vec<Vec<Vec<Seen>>>
+    /// Runs rounds on 1, 2 and 3 threads and compares what each worker got with what all sent to it.
+    fn check<P>(count: u64, pact: fn() -> P, blocks: fn(usize, usize, u64) -> Vec<Block>)
     where
-        P: ParallelizationContract<u64, Block>,
-        M: Fn() -> P + Send + Sync + 'static,
+        P: ParallelizationContract<u64, Block> + 'static,
     {
-        let placement = Placement::single(threads);
-        execute(&placement, [0; 32], DEFAULT_DEADLINE, move |worker| {
-            Ok::<_, Failure>(rounds(worker, pact(), count, blocks))
-        })
-        .unwrap()
-    }
-
-    /// One block a round for each worker, its words telling whence and whither; every third is empty.
-    fn to_each(source: usize, peers: usize, round: u64) -> Vec<Block> {
-        let block = |target: usize| {
-            let word = (source * 100 + target) as u64 + round * 10_000;
-            let words = if target % 3 == 2 {
-                vec![]
-            } else {
-                vec![word; 5]
-            };
-            Block::to_worker(source, target, round, words)
-        };
-        (0..peers).map(block).collect()
+        for threads in 1..=3 {
+            let placement = Placement::single(threads);
+            let all = execute(&placement, [0; 32], DEFAULT_DEADLINE, move |worker| {
+                Ok::<_, Failure>(rounds(worker, pact(), count, blocks))
+            })
+            .unwrap();
+            for (me, rounds) in all.iter().enumerate() {
+                for (round, got) in (0..).zip(rounds) {
+                    let mut expected: Vec<Seen> = (0..threads)
+                        .flat_map(|source| blocks(source, threads, round))
+                        .filter(|block| block.target().is_none_or(|target| target == me))
+                        .map(|block| seen(&block))
+                        .collect();
+                    expected.sort_unstable();
+                    assert_eq!(got, &expected, "worker {me} of {threads}, round {round}");
+                }
+            }
+        }
     }
 
     #[test]
     fn route_delivers_each_block_once_to_its_target() {
-        for threads in 1..=3 {
-            let seen = on_threads(threads, 4, route, to_each);
-            for (me, rounds) in seen.iter().enumerate() {
-                for (round, blocks) in (0..).zip(rounds) {
-                    let sent = |source: usize| to_each(source, threads, round).swap_remove(me);
-                    let mut expected: Vec<Seen> = (0..threads)
-                        .map(|source| {
-                            let word = sent(source).words().first().copied().unwrap_or(0);
-                            (round, source, Some(me), round, word)
-                        })
-                        .collect();
-                    expected.sort_unstable();
-                    assert_eq!(blocks, &expected, "{threads} threads, worker {me}");
-                }
-            }
-        }
-    }
-
-    /// Source + 1 blocks a round for everyone.
-    fn for_all(source: usize, peers: usize, round: u64) -> Vec<Block> {
-        let block = |tag: usize| {
-            Block::to_everyone(source, peers, tag as u64, vec![round * 100 + source as u64])
-        };
-        (0..=source).map(block).collect()
+        // One block a round for each worker; every third is empty.
+        check(20, route, |source, peers, round| {
+            let block = |target: usize| {
+                let word = (source * 100 + target) as u64 + round * 10_000;
+                let words = if target % 3 == 2 {
+                    vec![]
+                } else {
+                    vec![word; 5]
+                };
+                Block::to_worker(source, target, round, words)
+            };
+            (0..peers).map(block).collect()
+        });
     }
 
     #[test]
     fn broadcast_delivers_each_block_once_to_every_worker_in_every_of_200_rounds() {
-        for threads in 1..=3 {
-            let seen = on_threads(threads, 200, || Broadcast, for_all);
-            for (me, rounds) in seen.iter().enumerate() {
-                for (round, blocks) in (0..).zip(rounds) {
-                    let mut expected = Vec::new();
-                    for source in 0..threads {
-                        for tag in 0..=source as u64 {
-                            expected.push((round, source, None, tag, round * 100 + source as u64));
-                        }
-                    }
-                    assert_eq!(
-                        blocks, &expected,
-                        "{threads} threads, worker {me}, round {round}"
-                    );
-                }
-            }
-        }
+        // The first worker sends one block a round, the second two, and so on.
+        check(
+            200,
+            || Broadcast,
+            |source, peers, round| {
+                let word = round * 100 + source as u64;
+                (0..=source as u64)
+                    .map(|tag| Block::to_everyone(source, peers, tag, vec![word]))
+                    .collect()
+            },
+        );
     }
 }

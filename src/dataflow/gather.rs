@@ -44,7 +44,7 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
     let filled = Rc::clone(&gathered);
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let mut input: BlockInput<u64> = worker.dataflow_named("all gather", |scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
         stream
@@ -56,7 +56,7 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
                     });
                 }
             })
-            .probe_with(&mut probe);
+            .probe_with(&probe);
         input
     });
     for (number, words) in mine.into_iter().enumerate() {
@@ -76,10 +76,10 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
 
 /// Waits until every worker has called it.
 pub fn barrier(worker: &mut Worker) {
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let input: BlockInput<u64> = worker.dataflow_named("barrier", |scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-        stream.probe_with(&mut probe);
+        stream.probe_with(&probe);
         input
     });
     input.close();

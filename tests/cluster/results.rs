@@ -131,7 +131,7 @@ fn exchange<P: ParallelizationContract<u64, Block>>(
     const ROUNDS: u64 = 200;
     let sums = Rc::new(RefCell::new(vec![(0, 0); ROUNDS as usize]));
     let filled = Rc::clone(&sums);
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let mut input: BlockInput<u64> = worker.dataflow(|scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
         stream
@@ -144,7 +144,7 @@ fn exchange<P: ParallelizationContract<u64, Block>>(
                     });
                 }
             })
-            .probe_with(&mut probe);
+            .probe_with(&probe);
         input
     });
     let mut seen = Vec::new();
