@@ -60,7 +60,10 @@ pub(crate) enum Content {
     /// A range of a plain file of lines, to be read by whoever parses it.
     Lines(LineRange),
     /// Records cut from a stream.
-    Pieces { pieces: Vec<Piece>, header: Option<Arc<Header>> },
+    Pieces {
+        pieces: Vec<Piece>,
+        header: Option<Arc<Header>>,
+    },
     /// Documents of a bag of words.
     Counts(uci::Counts),
     /// Row groups of a Parquet file.
@@ -106,5 +109,9 @@ pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
         file => file.expected_bytes().div_ceil(block_bytes),
     };
     let blocks = texts::sources(input).into_iter().map(blocks_of).sum();
-    Estimate { content_bytes: input.expected_bytes(), block_bytes, blocks }
+    Estimate {
+        content_bytes: input.expected_bytes(),
+        block_bytes,
+        blocks,
+    }
 }

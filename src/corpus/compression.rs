@@ -54,10 +54,9 @@ impl Compression {
         let file = File::open(path)?;
         Ok(match self {
             Self::Plain => Box::new(file),
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(
-                DISK_BUFFER_BYTES,
-                file,
-            ))),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
+                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
+            )),
             Self::Zstd => {
                 let buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
@@ -115,9 +114,15 @@ pub(crate) mod tests {
 
     #[test]
     fn skippable_frames_are_zstd_and_other_compressions_are_refused() {
-        assert_eq!(Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]), Ok(Compression::Zstd));
+        assert_eq!(
+            Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]),
+            Ok(Compression::Zstd)
+        );
         assert_eq!(Compression::of(b""), Ok(Compression::Plain));
-        assert_eq!(Compression::of(b"BZh9 is how this text begins"), Ok(Compression::Plain));
+        assert_eq!(
+            Compression::of(b"BZh9 is how this text begins"),
+            Ok(Compression::Plain)
+        );
         assert_eq!(Compression::of(b"PK\x03\x04...."), Err("zip"));
     }
 }

@@ -91,7 +91,11 @@ fn update_with_ends(digest: &mut Sha256, path: &Path) -> io::Result<()> {
     digest.update(bytes.to_le_bytes());
     digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
     if bytes > FINGERPRINT_BYTES {
-        file.seek(SeekFrom::Start(bytes.saturating_sub(FINGERPRINT_BYTES).max(FINGERPRINT_BYTES)))?;
+        file.seek(SeekFrom::Start(
+            bytes
+                .saturating_sub(FINGERPRINT_BYTES)
+                .max(FINGERPRINT_BYTES),
+        ))?;
         digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
     }
     Ok(())
@@ -153,7 +157,10 @@ fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
 
 fn guess(name: &str) -> Format {
     let plain = stripped(name).to_ascii_lowercase();
-    match plain.rsplit_once('.').map_or("", |(_, extension)| extension) {
+    match plain
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+    {
         "jsonl" | "ndjson" | "json" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
@@ -168,12 +175,17 @@ fn stands_beside_documents(path: &Path) -> bool {
     let Some(entries) = path.parent().and_then(|folder| folder.read_dir().ok()) else {
         return false;
     };
-    entries.flatten().any(|entry| guess(&entry.file_name().to_string_lossy()) == Format::Uci)
+    entries
+        .flatten()
+        .any(|entry| guess(&entry.file_name().to_string_lossy()) == Format::Uci)
 }
 
 /// The name without what compression appends.
 fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+    [".gz", ".zst", ".zstd"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name)
 }
 
 /// Opens the file once: its size, its compression, its vocabulary.
@@ -184,7 +196,10 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
         Ok((read_start(file.by_ref(), 16)?, bytes))
     };
     let (start, bytes) = open().map_err(InputError::unreadable(&path))?;
-    let refuse = |compression| InputError::Compression { path: path.clone(), compression };
+    let refuse = |compression| InputError::Compression {
+        path: path.clone(),
+        compression,
+    };
     let compression = Compression::of(&start).map_err(refuse)?;
     if format == Format::Parquet && compression != Compression::Plain {
         return Err(refuse("Parquet compressed as a whole"));
@@ -193,7 +208,14 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
         Format::Uci => Some(vocabulary::find(&path)?),
         _ => None,
     };
-    Ok(InputFile { name, path, format, compression, bytes, vocabulary })
+    Ok(InputFile {
+        name,
+        path,
+        format,
+        compression,
+        bytes,
+        vocabulary,
+    })
 }
 
 #[cfg(test)]
@@ -246,7 +268,13 @@ mod tests {
         );
         let sizes: u64 = input.files.iter().map(|file| file.bytes).sum();
         assert_eq!(input.total_bytes, sizes);
-        assert!(input.files[2].vocabulary.as_ref().unwrap().ends_with("b/vocab.k.txt"));
+        assert!(
+            input.files[2]
+                .vocabulary
+                .as_ref()
+                .unwrap()
+                .ends_with("b/vocab.k.txt")
+        );
     }
 
     #[test]
@@ -255,7 +283,11 @@ mod tests {
         settings.base = folder.path().join("jobs");
         settings.input = vec!["../data".into()];
         assert_eq!(discover(&settings).unwrap().files[0].name, "../data/x.txt");
-        let whole = folder.path().join("data/x.txt").to_string_lossy().into_owned();
+        let whole = folder
+            .path()
+            .join("data/x.txt")
+            .to_string_lossy()
+            .into_owned();
         settings.input = vec![whole.clone()];
         assert_eq!(discover(&settings).unwrap().files[0].name, whole);
     }
@@ -270,7 +302,12 @@ mod tests {
             ("x/y/e.txt", b""),
         ]);
         let names = |settings: &CorpusSettings| -> Vec<String> {
-            discover(settings).unwrap().files.into_iter().map(|file| file.name).collect()
+            discover(settings)
+                .unwrap()
+                .files
+                .into_iter()
+                .map(|file| file.name)
+                .collect()
         };
         settings.exclude = vec!["*.log".into(), "old".into()];
         assert_eq!(names(&settings), ["a.txt", "x/y/e.txt"]);

@@ -47,7 +47,11 @@ impl SampleRule {
             SampleSize::Fraction(share) => (share * 2f64.powi(64)) as u64,
             SampleSize::Documents(_) => nth_key,
         };
-        Self { seed, bound, held_out: settings.held_out }
+        Self {
+            seed,
+            bound,
+            held_out: settings.held_out,
+        }
     }
 
     /// The random key by which documents enter the sample, the smallest first.
@@ -78,7 +82,10 @@ impl SmallestKeys {
     /// Keeps the `limit` smallest.
     pub fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { limit, heap: std::collections::BinaryHeap::new() }
+        Self {
+            limit,
+            heap: std::collections::BinaryHeap::new(),
+        }
     }
 
     /// Sees a key.
@@ -99,7 +106,11 @@ impl SmallestKeys {
     /// The bound for [`SampleRule`]: the last key kept, or `u64::MAX` when all were.
     pub fn bound(self) -> u64 {
         let full = self.heap.len() == self.limit;
-        self.heap.peek().copied().filter(|_| full).unwrap_or(u64::MAX)
+        self.heap
+            .peek()
+            .copied()
+            .filter(|_| full)
+            .unwrap_or(u64::MAX)
     }
 }
 
@@ -114,7 +125,12 @@ pub struct Bags {
 
 impl Default for Bags {
     fn default() -> Self {
-        Self { documents: Vec::new(), ends: vec![0], terms: Vec::new(), counts: Vec::new() }
+        Self {
+            documents: Vec::new(),
+            ends: vec![0],
+            terms: Vec::new(),
+            counts: Vec::new(),
+        }
     }
 }
 
@@ -214,13 +230,20 @@ mod tests {
                 let mut own = SmallestKeys::new(100);
                 let mine = (0..1000).filter(|d| d % workers == worker);
                 mine.for_each(|d| own.add(SampleRule::key(3, d)));
-                own.into_sorted().into_iter().for_each(|key| merged.add(key));
+                own.into_sorted()
+                    .into_iter()
+                    .for_each(|key| merged.add(key));
             }
             merged.bound()
         };
         assert_eq!(bound(1), bound(3));
         let rule = SampleRule::new(&settings(SampleSize::Documents(100), 0.0), 3, bound(2));
-        assert_eq!((0..1000).filter(|&d| rule.split(d) == Split::Sample).count(), 100);
+        assert_eq!(
+            (0..1000)
+                .filter(|&d| rule.split(d) == Split::Sample)
+                .count(),
+            100
+        );
         let mut few = SmallestKeys::new(100);
         few.add(5);
         assert_eq!(few.bound(), u64::MAX);
@@ -233,7 +256,10 @@ mod tests {
         bags.push(2, &[], &[]);
         bags.push(5, &[0], &[3]);
         let sorted = bags.sorted();
-        assert_eq!((0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(), [2, 5, 9]);
+        assert_eq!(
+            (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
+            [2, 5, 9]
+        );
         assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
         assert_eq!(sorted.token_count(), 6);
         bags.push(2, &[3], &[1]);

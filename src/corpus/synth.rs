@@ -87,9 +87,20 @@ fn synthesize_in_files(
     let answer = unfinished.join("answer");
     fs::create_dir_all(&answer).map_err(|e| SynthError::io(&answer, e))?;
     let planted = PlantedTopics::plant(settings);
-    let corpus =
-        write_documents(settings.documents, &planted, &words, &unfinished, file_bytes, progress)?;
-    let record = Record { generator: GENERATOR, settings: settings.clone(), words_sha256, corpus };
+    let corpus = write_documents(
+        settings.documents,
+        &planted,
+        &words,
+        &unfinished,
+        file_bytes,
+        progress,
+    )?;
+    let record = Record {
+        generator: GENERATOR,
+        settings: settings.clone(),
+        words_sha256,
+        corpus,
+    };
     write_answer(&planted, &words, &record, &answer)?;
     publish(&unfinished, folder).map_err(|e| SynthError::io(folder, e))?;
     Ok(corpus)
@@ -107,15 +118,23 @@ fn find_finished(
         Err(e) if e.kind() == io::ErrorKind::NotFound => return check_vacant(folder),
         Err(e) => return Err(SynthError::io(&path, e)),
     };
-    let other = || SynthError::OtherSettings { path: folder.to_owned() };
+    let other = || SynthError::OtherSettings {
+        path: folder.to_owned(),
+    };
     let record: Record = serde_json::from_slice(&bytes).map_err(|_| other())?;
-    let wanted = SynthSettings { words: None, ..settings.clone() };
+    let wanted = SynthSettings {
+        words: None,
+        ..settings.clone()
+    };
     if (record.generator, &record.settings) != (GENERATOR, &wanted)
         || record.words_sha256 != words_sha256
     {
         return Err(other());
     }
-    Ok(Some(SynthSummary { reused: true, ..record.corpus }))
+    Ok(Some(SynthSummary {
+        reused: true,
+        ..record.corpus
+    }))
 }
 
 /// Nothing was found; neither may anything else stand there.
@@ -241,7 +260,10 @@ mod tests {
     fn a_longer_corpus_begins_like_a_shorter_one() {
         let root = tempfile::tempdir().unwrap();
         let (short, long) = (root.path().join("short"), root.path().join("long"));
-        let fewer = SynthSettings { documents: 100, ..settings() };
+        let fewer = SynthSettings {
+            documents: 100,
+            ..settings()
+        };
         synthesize(&fewer, &short, &mut |_| ()).unwrap();
         synthesize(&settings(), &long, &mut |_| ()).unwrap();
         assert!(text(&long, 1).starts_with(&text(&short, 1)));
@@ -255,9 +277,18 @@ mod tests {
         let file = folder.join("documents-00000.jsonl");
         let before = fs::metadata(&file).unwrap().modified().unwrap();
         let again = synthesize(&settings(), &folder, &mut |_| ()).unwrap();
-        assert_eq!(again, SynthSummary { reused: true, ..made });
+        assert_eq!(
+            again,
+            SynthSummary {
+                reused: true,
+                ..made
+            }
+        );
         assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
-        let other = SynthSettings { seed: 2, ..settings() };
+        let other = SynthSettings {
+            seed: 2,
+            ..settings()
+        };
         let error = synthesize(&other, &folder, &mut |_| ()).unwrap_err();
         assert!(matches!(error, SynthError::OtherSettings { .. }), "{error}");
         fs::remove_dir_all(folder.join("answer")).unwrap();
@@ -285,7 +316,10 @@ mod tests {
         let list = root.path().join("words.txt");
         let words: Vec<String> = (0..300).map(|i| format!("w\"{i}")).collect();
         fs::write(&list, words.join("\n")).unwrap();
-        let settings = SynthSettings { words: Some(list), ..settings() };
+        let settings = SynthSettings {
+            words: Some(list),
+            ..settings()
+        };
         let folder = root.path().join("corpus");
         synthesize(&settings, &folder, &mut |_| ()).unwrap();
         let topics = read_answer(&folder).unwrap();
@@ -306,10 +340,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("answer")).unwrap();
         let path = root.path().join("answer/topics.tsv");
-        for damaged in ["0\ta\t0.5\n0\tb\n", "0\ta\t1\n2\tb\t1\n", "0\ta\t1\n0\tb\tx\n"] {
+        for damaged in [
+            "0\ta\t0.5\n0\tb\n",
+            "0\ta\t1\n2\tb\t1\n",
+            "0\ta\t1\n0\tb\tx\n",
+        ] {
             fs::write(&path, format!("topic\tterm\tweight\n{damaged}")).unwrap();
             let error = read_answer(root.path()).unwrap_err();
-            assert!(matches!(error, SynthError::Answer { line: 3, .. }), "{error}");
+            assert!(
+                matches!(error, SynthError::Answer { line: 3, .. }),
+                "{error}"
+            );
         }
     }
 
@@ -317,7 +358,10 @@ mod tests {
     fn settings_out_of_range_are_refused_before_anything_is_written() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("corpus");
-        let bad = SynthSettings { topics: 0, ..settings() };
+        let bad = SynthSettings {
+            topics: 0,
+            ..settings()
+        };
         let error = synthesize(&bad, &folder, &mut |_| ()).unwrap_err();
         assert_eq!(error.to_string(), "synth.topics must be 1 to 65535");
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
@@ -327,7 +371,10 @@ mod tests {
     fn no_documents_are_one_empty_file() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("corpus");
-        let none = SynthSettings { documents: 0, ..settings() };
+        let none = SynthSettings {
+            documents: 0,
+            ..settings()
+        };
         let made = synthesize(&none, &folder, &mut |_| ()).unwrap();
         assert_eq!((made.files, made.bytes, text(&folder, 1).len()), (1, 0, 0));
     }

@@ -79,6 +79,9 @@ impl RunError {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self { code: error.exit_code(), message: error.to_string() }
+        Self {
+            code: error.exit_code(),
+            message: error.to_string(),
+        }
     }
 }

@@ -27,7 +27,13 @@ impl Process {
     /// For the workers of `placement` that are in this process.
     pub fn new(job: Job, output: Output, placement: Placement) -> Self {
         let barrier = Barrier::new(placement.threads);
-        Self { job, output, placement, progress: Progress::default(), barrier }
+        Self {
+            job,
+            output,
+            placement,
+            progress: Progress::default(),
+            barrier,
+        }
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
@@ -87,7 +93,13 @@ pub struct Progress {
 impl Progress {
     /// Begins a phase, of so many units in all if that is known.
     pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
-        let phase = ProgressSnapshot { phase, done: 0, total, unit, note: String::new() };
+        let phase = ProgressSnapshot {
+            phase,
+            done: 0,
+            total,
+            unit,
+            note: String::new(),
+        };
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
         self.done.store(0, Ordering::Relaxed);
     }
@@ -104,12 +116,22 @@ impl Progress {
 
     /// Remarks something.
     pub fn note(&self, note: String) {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner).note = note;
+        self.phase
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .note = note;
     }
 
     /// What is being done, and how much of it is done.
     pub fn snapshot(&self) -> ProgressSnapshot {
-        let phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        ProgressSnapshot { done: self.done.load(Ordering::Relaxed), ..phase }
+        let phase = self
+            .phase
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        ProgressSnapshot {
+            done: self.done.load(Ordering::Relaxed),
+            ..phase
+        }
     }
 }

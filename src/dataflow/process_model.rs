@@ -54,7 +54,10 @@ impl ProcessModel {
 
     /// All parts, in order.
     pub fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
-        self.parts.iter().map(|p| p.read().unwrap_or_else(PoisonError::into_inner)).collect()
+        self.parts
+            .iter()
+            .map(|p| p.read().unwrap_or_else(PoisonError::into_inner))
+            .collect()
     }
 
     /// Prepares the factors of all terms of `documents`: worker `part` marks its share of them,
@@ -85,8 +88,12 @@ impl ProcessModel {
 
     /// Prepares the factors of the needed terms of one part.
     pub fn prepare(&self, part: usize, priors: &Priors, is_needed: impl Fn(u32) -> bool) {
-        let parameters = self.parts[part].read().unwrap_or_else(PoisonError::into_inner);
-        let mut slot = self.factors[part].write().unwrap_or_else(PoisonError::into_inner);
+        let parameters = self.parts[part]
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.factors[part]
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let buffers = slot.take();
         *slot = Some(Factors::prepare(&parameters, priors, is_needed, buffers));
     }
@@ -94,8 +101,9 @@ impl ProcessModel {
     /// Gives the factors of all parts to `read`.
     pub fn with_table<T>(&self, read: impl FnOnce(FactorTable<'_>) -> T) -> T {
         let locks = self.factors.iter();
-        let guards: Vec<_> =
-            locks.map(|f| f.read().unwrap_or_else(PoisonError::into_inner)).collect();
+        let guards: Vec<_> = locks
+            .map(|f| f.read().unwrap_or_else(PoisonError::into_inner))
+            .collect();
         let parts: Vec<&Factors> = guards.iter().filter_map(|f| f.as_ref()).collect();
         read(FactorTable::new(&parts))
     }
@@ -132,11 +140,18 @@ impl ProcessModel {
         merged: &[Block],
         prune: f64,
     ) {
-        let mut parameters = self.parts[part].write().unwrap_or_else(PoisonError::into_inner);
+        let mut parameters = self.parts[part]
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut topic_counts = vec![0; parameters.topic_count()];
-        merged.iter().for_each(|block| add_topic_counts(block.words(), &mut topic_counts));
+        merged
+            .iter()
+            .for_each(|block| add_topic_counts(block.words(), &mut topic_counts));
         parameters.decay(step, &topic_counts);
-        for block in merged.iter().filter(|b| b.source() % self.parts.len() == part) {
+        for block in merged
+            .iter()
+            .filter(|b| b.source() % self.parts.len() == part)
+        {
             parameters.add(step, block.words());
         }
         let is_small = parameters.is_scale_small();
@@ -158,7 +173,10 @@ impl ProcessModel {
             parameters.fixed_point_totals(&mut totals);
         }
         process.meet();
-        self.parts[part].write().unwrap_or_else(PoisonError::into_inner).set_totals(&totals);
+        self.parts[part]
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .set_totals(&totals);
         process.meet();
     }
 }

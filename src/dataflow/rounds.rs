@@ -75,7 +75,13 @@ impl Rounds {
                 .probe_with(&mut probe);
             input
         });
-        Self { input, probe, merged, index, peers }
+        Self {
+            input,
+            probe,
+            merged,
+            index,
+            peers,
+        }
     }
 
     /// Gives this worker's entries and waits for everybody's, merged. Entries of the terms that

@@ -66,16 +66,24 @@ pub fn sample_rule(
         return Ok(SampleRule::new(settings, seed, u64::MAX));
     };
     let mut smallest = SmallestKeys::new(wanted);
-    for_each_document(worker, process, &shared.keys, collection, |number, document| {
-        if document.status.has_terms() {
-            smallest.add(SampleRule::key(seed, number));
-        }
-        Ok(())
-    })?;
+    for_each_document(
+        worker,
+        process,
+        &shared.keys,
+        collection,
+        |number, document| {
+            if document.status.has_terms() {
+                smallest.add(SampleRule::key(seed, number));
+            }
+            Ok(())
+        },
+    )?;
     let mut merged = SmallestKeys::new(wanted);
     let mine = smallest.into_sorted();
     for keys in all_gather(worker, bytemuck::cast_slice(&mine)) {
-        bytemuck::pod_collect_to_vec::<u8, u64>(&keys).into_iter().for_each(|k| merged.add(k));
+        bytemuck::pod_collect_to_vec::<u8, u64>(&keys)
+            .into_iter()
+            .for_each(|k| merged.add(k));
     }
     Ok(SampleRule::new(settings, seed, merged.bound()))
 }
@@ -92,7 +100,9 @@ fn for_each_document(
     let mut document = ShardDocument::default();
     loop {
         let number = first + tickets.take() * step;
-        let Some(shard) = collection.shards.get(number) else { return Ok(()) };
+        let Some(shard) = collection.shards.get(number) else {
+            return Ok(());
+        };
         let path = process.output.path(&Collection::shard_path(number));
         let mut reader = ShardReader::open(&path, Columns::Counts)?;
         let mut next = shard.first_document;
@@ -113,26 +123,44 @@ pub fn load_sample<'a>(
     rule: &SampleRule,
 ) -> Result<Sample<'a>, RunError> {
     let mut sender = Sender::new(worker);
-    process.progress.begin("sample", "documents", Some(collection.documents));
-    for_each_document(worker, process, &shared.shards, collection, |number, document| {
-        process.progress.add(1);
-        let split = rule.split(number);
-        if document.status.has_terms() && split != Split::Projected {
-            sender.send(number, split == Split::HeldOut, document);
-        }
-        Ok(())
-    })?;
+    process
+        .progress
+        .begin("sample", "documents", Some(collection.documents));
+    for_each_document(
+        worker,
+        process,
+        &shared.shards,
+        collection,
+        |number, document| {
+            process.progress.add(1);
+            let split = rule.split(number);
+            if document.status.has_terms() && split != Split::Projected {
+                sender.send(number, split == Split::HeldOut, document);
+            }
+            Ok(())
+        },
+    )?;
     let (training, held_out) = sender.finish(worker);
-    let counts = [training.len() as u64, training.token_count(), held_out.len() as u64];
+    let counts = [
+        training.len() as u64,
+        training.token_count(),
+        held_out.len() as u64,
+    ];
     {
-        let mut all = shared.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = shared
+            .received
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         all.0.append(&training);
         all.1.append(&held_out);
     }
     let totals = sum(worker, &counts.map(|n| n as i64));
     process.meet();
     let (training, held_out) = shared.loaded.get(|| {
-        let mut all = shared.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = shared
+            .received
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let (training, held_out) = std::mem::take(&mut *all);
         Ok::<_, RunError>((training.sorted(), held_out.sorted()))
     })?;
@@ -174,7 +202,13 @@ impl Sender {
             input
         });
         let waiting = vec![Vec::new(); worker.peers()];
-        Self { input, probe, received, waiting, index: worker.index() }
+        Self {
+            input,
+            probe,
+            received,
+            waiting,
+            index: worker.index(),
+        }
     }
 
     fn send(&mut self, number: u64, held_out: bool, document: &ShardDocument) {
@@ -194,7 +228,8 @@ impl Sender {
 
     fn flush(&mut self, target: usize) {
         let words = std::mem::take(&mut self.waiting[target]);
-        self.input.send_batch(&mut Block::to_worker(self.index, target, 0, words));
+        self.input
+            .send_batch(&mut Block::to_worker(self.index, target, 0, words));
     }
 
     fn finish(mut self, worker: &mut Worker) -> (Bags, Bags) {
@@ -217,7 +252,11 @@ fn unpack(words: &[u64], bags: &mut (Bags, Bags)) {
         counts.clear();
         terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
         counts.extend(pairs.iter().map(|pair| *pair as u32));
-        let target = if tagged & 1 == 1 { &mut bags.1 } else { &mut bags.0 };
+        let target = if tagged & 1 == 1 {
+            &mut bags.1
+        } else {
+            &mut bags.0
+        };
         target.push(tagged >> 1, &terms, &counts);
         rest = next;
     }

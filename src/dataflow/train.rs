@@ -82,8 +82,15 @@ pub fn train(
         }
     }
     let (published_eta, heldout) = trainer.publish(worker)?;
-    let header = Header { published_eta: Some(published_eta), ..trainer.header() };
-    Ok(Trained { header, heldout, stopped_early })
+    let header = Header {
+        published_eta: Some(published_eta),
+        ..trainer.header()
+    };
+    Ok(Trained {
+        header,
+        heldout,
+        stopped_early,
+    })
 }
 
 /// One worker's state between rounds.
@@ -157,7 +164,9 @@ impl<'a> Trainer<'a> {
         if documents > 0 {
             let prune = self.plan.process.job.train.prune;
             let process = self.plan.process;
-            self.plan.model.global_step(process, self.part, step, &merged, prune);
+            self.plan
+                .model
+                .global_step(process, self.part, step, &merged, prune);
         }
         self.seen.documents += documents;
         self.seen.tokens += tokens;
@@ -188,7 +197,9 @@ impl<'a> Trainer<'a> {
         }
         let training = self.plan.sample.training;
         let documents = (0..training.len()).map(|i| training.document(i));
-        self.dealt = self.schedule.deal(self.schedule.pass(self.round), documents);
+        self.dealt = self
+            .schedule
+            .deal(self.schedule.pass(self.round), documents);
         let length = |batch: &Vec<u32>| {
             let tokens = |&i: &u32| training.bag(i as usize).1.iter().map(|&n| i64::from(n));
             [batch.len() as i64, batch.iter().flat_map(tokens).sum()]
@@ -203,7 +214,9 @@ impl<'a> Trainer<'a> {
     fn prepare_for(&mut self, bags: &crate::corpus::sample::Bags, which: &[u32], priors: &Priors) {
         self.purpose += 1;
         let process = self.plan.process;
-        self.plan.model.prepare_for(process, self.part, bags, which, priors, self.purpose);
+        self.plan
+            .model
+            .prepare_for(process, self.part, bags, which, priors, self.purpose);
     }
 
     /// Samples documents of the minibatch; gives the entries for each owner.
@@ -211,12 +224,18 @@ impl<'a> Trainer<'a> {
         let job = &self.plan.process.job;
         let (training, round) = (self.plan.sample.training, self.round);
         let local = &mut self.local;
-        self.plan.model.for_my_documents(minibatch, |index, table| {
-            let (terms, counts) = training.bag(index);
-            let document = training.document(index);
-            let key = StreamKey { seed: job.model.seed, round, document };
-            local.sample(key, Bag { terms, counts }, table, &job.train)
-        })?;
+        self.plan
+            .model
+            .for_my_documents(minibatch, |index, table| {
+                let (terms, counts) = training.bag(index);
+                let document = training.document(index);
+                let key = StreamKey {
+                    seed: job.model.seed,
+                    round,
+                    document,
+                };
+                local.sample(key, Bag { terms, counts }, table, &job.train)
+            })?;
         let mut entries = vec![Vec::new(); self.plan.process.placement.workers()];
         local.finish(|entry| entries[self.rounds.owner(entry.term)].push(entry.word()));
         Ok(entries)
@@ -226,18 +245,30 @@ impl<'a> Trainer<'a> {
     fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, RunError> {
         let held_out = self.plan.sample.held_out;
         let documents: Vec<u32> = (0..held_out.len() as u32).collect();
-        self.prepare_for(held_out, &documents, &publish::published(self.plan.priors, eta));
+        self.prepare_for(
+            held_out,
+            &documents,
+            &publish::published(self.plan.priors, eta),
+        );
         let seed = self.plan.process.job.model.seed;
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
-        self.plan.model.for_my_documents(&documents, |index, table| {
-            let (terms, counts) = held_out.bag(index);
-            let document = held_out.document(index);
-            let scored = completer.score(seed, document, Bag { terms, counts }, table);
-            mine.merge(scored.map_err(|source| TrainError::ImpossibleDraw { document, source })?);
-            Ok::<_, TrainError>(())
-        })?;
+        self.plan
+            .model
+            .for_my_documents(&documents, |index, table| {
+                let (terms, counts) = held_out.bag(index);
+                let document = held_out.document(index);
+                let scored = completer.score(seed, document, Bag { terms, counts }, table);
+                mine.merge(
+                    scored.map_err(|source| TrainError::ImpossibleDraw { document, source })?,
+                );
+                Ok::<_, TrainError>(())
+            })?;
         let all = sum(worker, &[mine.log_likelihood, mine.tokens, mine.documents]);
-        Ok(Completion { log_likelihood: all[0], tokens: all[1], documents: all[2] })
+        Ok(Completion {
+            log_likelihood: all[0],
+            tokens: all[1],
+            documents: all[2],
+        })
     }
 
     fn evaluate_if_due(&mut self, worker: &mut Worker) -> Result<Option<f64>, RunError> {
@@ -248,7 +279,10 @@ impl<'a> Trainer<'a> {
         let eta = publish::provisional_eta(self.plan.priors);
         let heldout = self.score(worker, eta)?.per_token();
         if let Some(value) = heldout {
-            self.plan.process.progress.note(format!("held-out {value:.4} nats a token"));
+            self.plan
+                .process
+                .progress
+                .note(format!("held-out {value:.4} nats a token"));
         }
         Ok(heldout)
     }
@@ -298,7 +332,12 @@ impl<'a> Trainer<'a> {
     fn checkpoint(&self) -> Result<(), RunError> {
         self.plan.process.meet();
         if self.index == 0 {
-            save(self.plan.process, self.plan.model, &self.header(), CHECKPOINT)?;
+            save(
+                self.plan.process,
+                self.plan.model,
+                &self.header(),
+                CHECKPOINT,
+            )?;
         }
         self.plan.process.meet();
         Ok(())

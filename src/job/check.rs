@@ -61,13 +61,17 @@ pub(super) fn corpus(
     folder: &Path,
     synth: Option<&SynthStage>,
 ) -> Result<CorpusSettings, JobError> {
-    let base = section.name("base")?.map_or_else(|| folder.to_owned(), |base| folder.join(base));
+    let base = section
+        .name("base")?
+        .map_or_else(|| folder.to_owned(), |base| folder.join(base));
     Ok(CorpusSettings {
         base,
         input: input(section, job_path, synth)?,
         exclude: section.texts("exclude")?.unwrap_or_default(),
         format: section.choice("format", FORMATS, None)?,
-        id: section.name("id")?.unwrap_or_else(|| defaults::ID.to_owned()),
+        id: section
+            .name("id")?
+            .unwrap_or_else(|| defaults::ID.to_owned()),
         text: names(section, "text")?.unwrap_or_else(|| vec![defaults::TEXT.to_owned()]),
         group: section.text("group")?.filter(|group| !group.is_empty()),
         metadata: metadata(section)?,
@@ -182,12 +186,18 @@ fn is_language(name: &str) -> bool {
 /// `[sample]`.
 pub(super) fn sample(section: &Section) -> Result<SampleSettings, JobError> {
     section.exclude("fraction", "documents")?;
-    let size = match (section.get("fraction"), section.whole_if_set("documents", 1..=COUNT)?) {
+    let size = match (
+        section.get("fraction"),
+        section.whole_if_set("documents", 1..=COUNT)?,
+    ) {
         (Some(entry), _) => SampleSize::Fraction(section.real_of("fraction", entry, SHARE)?),
         (None, Some(documents)) => SampleSize::Documents(documents),
         (None, None) => SampleSize::Documents(defaults::SAMPLE_DOCUMENTS),
     };
-    Ok(SampleSettings { size, held_out: section.real("held_out", PART, defaults::HELD_OUT)? })
+    Ok(SampleSettings {
+        size,
+        held_out: section.real("held_out", PART, defaults::HELD_OUT)?,
+    })
 }
 
 /// `[model]`.
@@ -216,12 +226,14 @@ fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobEr
         section.invalid("alpha", entry, &allowed)
     };
     let positive = |value: &Value| {
-        super::section::number(value).filter(|x| (POSITIVE.holds)(*x)).ok_or_else(refuse)
+        super::section::number(value)
+            .filter(|x| (POSITIVE.holds)(*x))
+            .ok_or_else(refuse)
     };
     match &entry.value {
-        Value::Array(items) if items.len() == topics => {
-            Ok(Alpha::Vector(items.iter().map(positive).collect::<Result<_, _>>()?))
-        }
+        Value::Array(items) if items.len() == topics => Ok(Alpha::Vector(
+            items.iter().map(positive).collect::<Result<_, _>>()?,
+        )),
         value => Ok(Alpha::Each(positive(value)?)),
     }
 }
@@ -246,8 +258,10 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
 }
 
 /// Robbins and Monro's condition: steps whose squares have a finite sum, but not the steps.
-const DECAY: Reals =
-    Reals { holds: |x| x > 0.5 && x <= 1.0, allowed: "a number above 0.5, at most 1" };
+const DECAY: Reals = Reals {
+    holds: |x| x > 0.5 && x <= 1.0,
+    allowed: "a number above 0.5, at most 1",
+};
 
 /// `[project]`.
 pub(super) fn project(section: &Section) -> Result<ProjectSettings, JobError> {
@@ -272,8 +286,12 @@ pub(super) fn project(section: &Section) -> Result<ProjectSettings, JobError> {
 
 /// `[output]`.
 pub(super) fn output(section: &Section, job_path: &Path) -> Result<OutputSettings, JobError> {
-    let path = section.name("path")?.ok_or_else(|| missing(job_path, "output", "path"))?;
-    Ok(OutputSettings { path: PathBuf::from(path) })
+    let path = section
+        .name("path")?
+        .ok_or_else(|| missing(job_path, "output", "path"))?;
+    Ok(OutputSettings {
+        path: PathBuf::from(path),
+    })
 }
 
 /// `[synth]`, where it was written. A word list is relative to `folder`, the job file's.
@@ -282,7 +300,9 @@ pub(super) fn synth(
     job_path: &Path,
     folder: &Path,
 ) -> Result<SynthStage, JobError> {
-    let path = section.name("path")?.ok_or_else(|| missing(job_path, "synth", "path"))?;
+    let path = section
+        .name("path")?
+        .ok_or_else(|| missing(job_path, "synth", "path"))?;
     let words = section.text("words")?.filter(|words| !words.is_empty());
     let settings = SynthSettings {
         topics: section.whole("topics", 1..=65_535, defaults::SYNTH_TOPICS)? as usize,
@@ -294,9 +314,16 @@ pub(super) fn synth(
         seed: section.whole("seed", 0..=i64::MAX as u64, defaults::SEED)?,
         words: words.map(|words| folder.join(words)),
     };
-    Ok(SynthStage { path: PathBuf::from(path), settings })
+    Ok(SynthStage {
+        path: PathBuf::from(path),
+        settings,
+    })
 }
 
 fn missing(path: &Path, section: &'static str, key: &'static str) -> JobError {
-    JobError::Missing { path: path.to_owned(), section, key }
+    JobError::Missing {
+        path: path.to_owned(),
+        section,
+        key,
+    }
 }

@@ -135,9 +135,11 @@ impl JobError {
     /// What to do about it, in one sentence, where that is not already said.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Read { place: Some(place), .. } => {
-                Some(format!("it is named at {place}; such paths are relative to the job file"))
-            }
+            Self::Read {
+                place: Some(place), ..
+            } => Some(format!(
+                "it is named at {place}; such paths are relative to the job file"
+            )),
             Self::Read { .. } => {
                 Some("give the path of a job file, such as jobs/quickstart.toml".into())
             }
@@ -147,20 +149,26 @@ impl JobError {
                 }
                 [section, ..] => format!("put `{key}` under [{section}]"),
             }),
-            Self::UnknownSection { nearest: Some(nearest), .. } => {
-                Some(format!("did you mean [{nearest}]?"))
-            }
+            Self::UnknownSection {
+                nearest: Some(nearest),
+                ..
+            } => Some(format!("did you mean [{nearest}]?")),
             Self::UnknownSection { .. } => {
-                let names: Vec<String> =
-                    super::keys::SECTIONS.iter().map(|s| format!("[{}]", s.name)).collect();
+                let names: Vec<String> = super::keys::SECTIONS
+                    .iter()
+                    .map(|s| format!("[{}]", s.name))
+                    .collect();
                 Some(format!("the sections are {}", names.join(", ")))
             }
-            Self::UnknownKey { section, nearest: Some((home, key)), .. } if section == home => {
-                Some(format!("did you mean `{key}`?"))
-            }
-            Self::UnknownKey { nearest: Some((home, key)), .. } => {
-                Some(format!("`{key}` belongs in [{home}]"))
-            }
+            Self::UnknownKey {
+                section,
+                nearest: Some((home, key)),
+                ..
+            } if section == home => Some(format!("did you mean `{key}`?")),
+            Self::UnknownKey {
+                nearest: Some((home, key)),
+                ..
+            } => Some(format!("`{key}` belongs in [{home}]")),
             Self::UnknownKey { section, .. } => Some(format!(
                 "the keys of [{section}] are {}",
                 super::keys::names(section).join(", ")

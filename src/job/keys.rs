@@ -32,16 +32,40 @@ pub const SECTIONS: &[SectionKeys] = &[
     },
     SectionKeys {
         name: "tokens",
-        keys: &["rule", "lower_case", "min_length", "max_length", "numbers", "identifiers"],
+        keys: &[
+            "rule",
+            "lower_case",
+            "min_length",
+            "max_length",
+            "numbers",
+            "identifiers",
+        ],
     },
     SectionKeys {
         name: "vocabulary",
-        keys: &["stop_words", "stop_top", "min_documents", "max_share", "max_terms"],
+        keys: &[
+            "stop_words",
+            "stop_top",
+            "min_documents",
+            "max_share",
+            "max_terms",
+        ],
     },
-    SectionKeys { name: "sample", keys: &["fraction", "documents", "held_out"] },
+    SectionKeys {
+        name: "sample",
+        keys: &["fraction", "documents", "held_out"],
+    },
     SectionKeys {
         name: "model",
-        keys: &["topics", "seed", "alpha", "alpha_sum", "eta", "published_eta", "geometry"],
+        keys: &[
+            "topics",
+            "seed",
+            "alpha",
+            "alpha_sum",
+            "eta",
+            "published_eta",
+            "geometry",
+        ],
     },
     SectionKeys {
         name: "train",
@@ -72,7 +96,10 @@ pub const SECTIONS: &[SectionKeys] = &[
             "top_terms",
         ],
     },
-    SectionKeys { name: "output", keys: &["path"] },
+    SectionKeys {
+        name: "output",
+        keys: &["path"],
+    },
     SectionKeys {
         name: "synth",
         keys: &[
@@ -90,8 +117,10 @@ pub const SECTIONS: &[SectionKeys] = &[
 ];
 
 /// Pairs of keys that say the same thing in two ways: an override of one replaces the other.
-pub const ALTERNATIVES: &[(&str, &str, &str)] =
-    &[("sample", "fraction", "documents"), ("model", "alpha", "alpha_sum")];
+pub const ALTERNATIVES: &[(&str, &str, &str)] = &[
+    ("sample", "fraction", "documents"),
+    ("model", "alpha", "alpha_sum"),
+];
 
 /// The section of this name as the list spells it.
 pub fn section(name: &str) -> Option<&'static SectionKeys> {
@@ -105,7 +134,11 @@ pub fn names(section_name: &str) -> &'static [&'static str] {
 
 /// The sections that have a key of this name, in order.
 pub fn sections_with(key: &str) -> Vec<&'static str> {
-    SECTIONS.iter().filter(|s| s.keys.contains(&key)).map(|s| s.name).collect()
+    SECTIONS
+        .iter()
+        .filter(|s| s.keys.contains(&key))
+        .map(|s| s.name)
+        .collect()
 }
 
 /// The section that was probably meant.
@@ -154,8 +187,14 @@ mod tests {
 
     #[test]
     fn slips_of_the_pen_are_understood() {
-        assert_eq!(nearest_key("train", "minibach"), Some(("train", "minibatch")));
-        assert_eq!(nearest_key("vocabulary", "min_docs"), Some(("vocabulary", "min_documents")));
+        assert_eq!(
+            nearest_key("train", "minibach"),
+            Some(("train", "minibatch"))
+        );
+        assert_eq!(
+            nearest_key("vocabulary", "min_docs"),
+            Some(("vocabulary", "min_documents"))
+        );
         assert_eq!(nearest_key("train", "topics"), Some(("model", "topics")));
         assert_eq!(nearest_key("train", "qqqqqq"), None);
         assert_eq!(nearest_section("modle"), Some("model"));

@@ -158,20 +158,33 @@ impl Job {
 
     /// Reads every word list that the job names.
     fn named_files(&self, source: &source::Source) -> Result<Vec<NamedFile>, JobError> {
-        let lists = self.vocabulary.stop_words.iter().filter_map(|list| match list {
-            StopWords::File(path) => Some(("vocabulary", "stop_words", path)),
-            StopWords::Language(_) => None,
-        });
-        let words = self.synth.as_ref().and_then(|synth| synth.settings.words.as_ref());
+        let lists = self
+            .vocabulary
+            .stop_words
+            .iter()
+            .filter_map(|list| match list {
+                StopWords::File(path) => Some(("vocabulary", "stop_words", path)),
+                StopWords::Language(_) => None,
+            });
+        let words = self
+            .synth
+            .as_ref()
+            .and_then(|synth| synth.settings.words.as_ref());
         let words = words.map(|path| ("synth", "words", path));
         let digest = |(section, key, path): (&'static str, &'static str, &PathBuf)| {
             let contents = std::fs::read(path).map_err(|error| JobError::Read {
                 path: path.clone(),
-                place: source.section(section).get(key).map(|entry| entry.place.clone()),
+                place: source
+                    .section(section)
+                    .get(key)
+                    .map(|entry| entry.place.clone()),
                 source: error,
             })?;
             let sha256 = resolved::hex(&Sha256::digest(&contents));
-            Ok(NamedFile { path: path.clone(), sha256 })
+            Ok(NamedFile {
+                path: path.clone(),
+                sha256,
+            })
         };
         lists.chain(words).map(digest).collect()
     }
@@ -179,7 +192,11 @@ impl Job {
 
 /// The path from the root, by the current directory; as it is where there is none.
 fn absolute(path: &Path) -> PathBuf {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     let absolute = std::path::absolute(path);
     absolute.unwrap_or_else(|_| path.to_owned())
 }

@@ -23,7 +23,10 @@ impl Job {
     /// `synth.path` stay relative to the current directory).
     pub fn resolved_toml(&self) -> String {
         let mut text = String::new();
-        let synth = self.synth.as_ref().map(|synth| ("synth", synth_pairs(synth)));
+        let synth = self
+            .synth
+            .as_ref()
+            .map(|synth| ("synth", synth_pairs(synth)));
         for (section, pairs) in self.sections().into_iter().chain(synth) {
             text.push_str(if text.is_empty() { "" } else { "\n" });
             text.push_str(&format!("[{section}]\n"));
@@ -55,7 +58,10 @@ impl Job {
         lines.section("vocabulary", vocabulary);
         if let Some(synth) = &self.synth {
             let pairs = synth_pairs(synth).into_iter();
-            lines.section("synth", pairs.filter(|(key, _)| !matches!(*key, "path" | "words")));
+            lines.section(
+                "synth",
+                pairs.filter(|(key, _)| !matches!(*key, "path" | "words")),
+            );
             let words = synth.settings.words.as_deref();
             let digest = words.map_or_else(String::new, |path| self.digest_of(path));
             lines.section("synth", [("words", Value::from(digest))]);
@@ -143,8 +149,14 @@ fn corpus_pairs(job: &Job) -> Vec<Pair> {
         ("text", texts(corpus.text.iter().cloned())),
         ("group", corpus.group.as_deref().unwrap_or_default().into()),
         ("metadata", texts(corpus.metadata.iter().cloned())),
-        ("block_mib", or_auto(corpus.block_bytes.map(|bytes| bytes as f64 / MIB))),
-        ("max_document_mib", Value::Float(corpus.max_document_bytes as f64 / MIB)),
+        (
+            "block_mib",
+            or_auto(corpus.block_bytes.map(|bytes| bytes as f64 / MIB)),
+        ),
+        (
+            "max_document_mib",
+            Value::Float(corpus.max_document_bytes as f64 / MIB),
+        ),
         ("on_damage", word(ON_DAMAGE, corpus.on_damage)),
     ]
 }
@@ -223,7 +235,11 @@ fn project_pairs(job: &Job) -> Vec<Pair> {
     let project = &job.project;
     let mut pairs = match &project.infer {
         None => vec![("method", "none".into())],
-        Some(InferSettings { burn_in_sweeps, kept_sweeps, estimator }) => vec![
+        Some(InferSettings {
+            burn_in_sweeps,
+            kept_sweeps,
+            estimator,
+        }) => vec![
             ("method", "gibbs".into()),
             ("burn_in", (*burn_in_sweeps).into()),
             ("sweeps", (*kept_sweeps).into()),
@@ -250,13 +266,21 @@ fn synth_pairs(synth: &SynthStage) -> Vec<Pair> {
         ("alpha_sum", settings.alpha_sum.into()),
         ("zipf", settings.zipf.into()),
         ("seed", whole(settings.seed)),
-        ("words", settings.words.as_deref().map_or_else(|| Value::from(""), path)),
+        (
+            "words",
+            settings
+                .words
+                .as_deref()
+                .map_or_else(|| Value::from(""), path),
+        ),
     ]
 }
 
 fn word<T: Copy + PartialEq>(words: &[(&str, T)], value: T) -> Value {
     let found = words.iter().find(|(_, candidate)| *candidate == value);
-    found.map(|(word, _)| Value::from(*word)).expect("every variant has its word")
+    found
+        .map(|(word, _)| Value::from(*word))
+        .expect("every variant has its word")
 }
 
 fn texts(items: impl Iterator<Item = String>) -> Value {

@@ -38,17 +38,25 @@ pub(super) struct Reals {
 }
 
 /// Numbers above 0.
-pub(super) const POSITIVE: Reals =
-    Reals { holds: |x| x > 0.0 && x.is_finite(), allowed: "a number above 0" };
+pub(super) const POSITIVE: Reals = Reals {
+    holds: |x| x > 0.0 && x.is_finite(),
+    allowed: "a number above 0",
+};
 /// Numbers from 0.
-pub(super) const NOT_NEGATIVE: Reals =
-    Reals { holds: |x| x >= 0.0 && x.is_finite(), allowed: "a number from 0" };
+pub(super) const NOT_NEGATIVE: Reals = Reals {
+    holds: |x| x >= 0.0 && x.is_finite(),
+    allowed: "a number from 0",
+};
 /// Shares that are not nothing: (0, 1].
-pub(super) const SHARE: Reals =
-    Reals { holds: |x| x > 0.0 && x <= 1.0, allowed: "a number above 0, at most 1" };
+pub(super) const SHARE: Reals = Reals {
+    holds: |x| x > 0.0 && x <= 1.0,
+    allowed: "a number above 0, at most 1",
+};
 /// Shares that are not all: [0, 1).
-pub(super) const PART: Reals =
-    Reals { holds: |x| (0.0..1.0).contains(&x), allowed: "a number from 0, below 1" };
+pub(super) const PART: Reals = Reals {
+    holds: |x| (0.0..1.0).contains(&x),
+    allowed: "a number from 0, below 1",
+};
 
 impl Section {
     /// The error for this key's value.
@@ -64,18 +72,24 @@ impl Section {
 
     /// The entry of a key, if it was set.
     pub(super) fn get(&self, key: &'static str) -> Option<&Entry> {
-        debug_assert!(super::keys::names(self.name).contains(&key), "{key} is not in the list");
+        debug_assert!(
+            super::keys::names(self.name).contains(&key),
+            "{key} is not in the list"
+        );
         self.entries.get(key)
     }
 
     /// The entry of a key, unless it is absent or `"auto"`.
     pub(super) fn get_unless_auto(&self, key: &'static str) -> Option<&Entry> {
-        self.get(key).filter(|entry| entry.value.as_str() != Some("auto"))
+        self.get(key)
+            .filter(|entry| entry.value.as_str() != Some("auto"))
     }
 
     /// A text; `None` when absent.
     pub(super) fn text(&self, key: &'static str) -> Result<Option<String>, JobError> {
-        self.get(key).map(|entry| self.text_of(key, entry)).transpose()
+        self.get(key)
+            .map(|entry| self.text_of(key, entry))
+            .transpose()
     }
 
     /// A text that is not empty; `None` when absent.
@@ -95,7 +109,11 @@ impl Section {
             return Ok(None);
         };
         let Value::Array(items) = &entry.value else {
-            return Ok(Some(vec![self.text_or(key, entry, "a text or a list of texts")?]));
+            return Ok(Some(vec![self.text_or(
+                key,
+                entry,
+                "a text or a list of texts",
+            )?]));
         };
         let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
         match texts.collect::<Option<Vec<_>>>() {
@@ -108,9 +126,10 @@ impl Section {
     pub(super) fn flag(&self, key: &'static str, default: bool) -> Result<bool, JobError> {
         match self.get(key) {
             None => Ok(default),
-            Some(entry) => {
-                entry.value.as_bool().ok_or_else(|| self.invalid(key, entry, "true or false"))
-            }
+            Some(entry) => entry
+                .value
+                .as_bool()
+                .ok_or_else(|| self.invalid(key, entry, "true or false")),
         }
     }
 
@@ -189,12 +208,14 @@ impl Section {
         choices: &[(&str, T)],
     ) -> Result<T, JobError> {
         let word = entry.value.as_str();
-        choices.iter().find(|(name, _)| Some(*name) == word).map(|(_, value)| *value).ok_or_else(
-            || {
+        choices
+            .iter()
+            .find(|(name, _)| Some(*name) == word)
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
                 let names: Vec<String> = choices.iter().map(|(n, _)| format!("\"{n}\"")).collect();
                 self.invalid(key, entry, &format!("one of {}", names.join(", ")))
-            },
-        )
+            })
     }
 
     /// Refuses two keys that say the same thing.

@@ -42,8 +42,10 @@ impl Source {
             };
             source.open(name.get_ref(), section_place)?;
             for (key, value) in table {
-                let entry =
-                    Entry { place: place(key.span()), value: plain_value(value).map_err(syntax)? };
+                let entry = Entry {
+                    place: place(key.span()),
+                    value: plain_value(value).map_err(syntax)?,
+                };
                 source.put(name.get_ref(), key.get_ref(), entry)?;
             }
         }
@@ -55,7 +57,9 @@ impl Source {
     /// # Errors
     /// Another form; an unknown section or key.
     pub(super) fn set(&mut self, text: &str) -> Result<(), JobError> {
-        let malformed = || JobError::Override { text: text.to_owned() };
+        let malformed = || JobError::Override {
+            text: text.to_owned(),
+        };
         let (name, raw) = text.split_once('=').ok_or_else(malformed)?;
         let (section, key) = name.trim().split_once('.').ok_or_else(malformed)?;
         if section.is_empty() || key.is_empty() {
@@ -88,7 +92,10 @@ impl Source {
 
     /// A section; empty if it was not written.
     pub(super) fn section(&self, name: &'static str) -> Section {
-        let absent = || Section { name, entries: BTreeMap::new() };
+        let absent = || Section {
+            name,
+            entries: BTreeMap::new(),
+        };
         self.sections.get(name).cloned().unwrap_or_else(absent)
     }
 
@@ -100,9 +107,16 @@ impl Source {
     fn open(&mut self, name: &str, place: Place) -> Result<(), JobError> {
         let Some(known) = keys::section(name) else {
             let nearest = keys::nearest_section(name);
-            return Err(JobError::UnknownSection { place, section: name.to_owned(), nearest });
+            return Err(JobError::UnknownSection {
+                place,
+                section: name.to_owned(),
+                nearest,
+            });
         };
-        let empty = Section { name: known.name, entries: BTreeMap::new() };
+        let empty = Section {
+            name: known.name,
+            entries: BTreeMap::new(),
+        };
         self.sections.entry(known.name).or_insert(empty);
         Ok(())
     }
@@ -115,7 +129,12 @@ impl Source {
         if !keys::names(section.name).contains(&key) {
             let nearest = keys::nearest_key(section.name, key);
             let (place, section) = (entry.place, section.name);
-            return Err(JobError::UnknownKey { place, section, key: key.to_owned(), nearest });
+            return Err(JobError::UnknownKey {
+                place,
+                section,
+                key: key.to_owned(),
+                nearest,
+            });
         }
         section.entries.insert(key.to_owned(), entry);
         Ok(())
@@ -136,7 +155,11 @@ impl Source {
 }
 
 fn no_section(place: Place, key: &str) -> JobError {
-    JobError::NoSection { place, key: key.to_owned(), sections: keys::sections_with(key) }
+    JobError::NoSection {
+        place,
+        key: key.to_owned(),
+        sections: keys::sections_with(key),
+    }
 }
 
 fn plain_value(value: Spanned<DeValue<'_>>) -> Result<Value, toml::de::Error> {

@@ -70,7 +70,9 @@ pub fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
 /// assert!(!is_timing("loglik_per_token"));
 /// ```
 pub fn is_timing(column: &str) -> bool {
-    ["seconds", "_per_second", "bytes_exchanged"].iter().any(|suffix| column.ends_with(suffix))
+    ["seconds", "_per_second", "bytes_exchanged"]
+        .iter()
+        .any(|suffix| column.ends_with(suffix))
 }
 
 fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableError> {
@@ -102,14 +104,16 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
     }
     let columns = fields.iter().zip(hashes).enumerate();
     let digests =
-        columns.filter(|(index, _)| counts(*index)).map(|(_, ((name, kind, nullable), hash))| {
-            let null = if *nullable { "?" } else { "" };
-            ColumnDigest {
-                table: table.to_owned(),
-                column: format!("{name} {kind}{null}"),
-                sha256: hex(&hash.finalize()),
-            }
-        });
+        columns
+            .filter(|(index, _)| counts(*index))
+            .map(|(_, ((name, kind, nullable), hash))| {
+                let null = if *nullable { "?" } else { "" };
+                ColumnDigest {
+                    table: table.to_owned(),
+                    column: format!("{name} {kind}{null}"),
+                    sha256: hex(&hash.finalize()),
+                }
+            });
     Ok(digests.collect())
 }
 

@@ -126,7 +126,11 @@ impl Manifest {
         self.files = Vec::new();
         for path in model_files(root)? {
             let (bytes, sha256) = hash_file(&root.join(&path))?;
-            self.files.push(FileManifest { path, bytes, sha256 });
+            self.files.push(FileManifest {
+                path,
+                bytes,
+                sha256,
+            });
         }
         Ok(())
     }
@@ -169,7 +173,11 @@ fn describe_table(
         if described.columns.is_empty() {
             described.columns = describe(footer(&path)?.1.schema())
                 .into_iter()
-                .map(|(name, kind, nullable)| ColumnManifest { name, kind, nullable })
+                .map(|(name, kind, nullable)| ColumnManifest {
+                    name,
+                    kind,
+                    nullable,
+                })
                 .collect();
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();

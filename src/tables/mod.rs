@@ -111,15 +111,24 @@ pub enum TableError {
 
 impl TableError {
     fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     fn parquet(path: &Path, source: ParquetError) -> Self {
-        Self::Parquet { path: path.to_owned(), source }
+        Self::Parquet {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     fn format(path: &Path, message: impl Into<String>) -> Self {
-        Self::Format { path: path.to_owned(), message: message.into() }
+        Self::Format {
+            path: path.to_owned(),
+            message: message.into(),
+        }
     }
 }
 

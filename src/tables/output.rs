@@ -45,7 +45,10 @@ impl Output {
         fs::create_dir_all(root).map_err(|e| TableError::io(root, e))?;
         check_ours(root)?;
         let lock = take_lock(root)?;
-        let output = Self { root: root.to_owned(), lock };
+        let output = Self {
+            root: root.to_owned(),
+            lock,
+        };
         let temporary = output.path(TEMPORARY);
         if temporary.exists() {
             fs::remove_dir_all(&temporary).map_err(|e| TableError::io(&temporary, e))?;
@@ -57,7 +60,10 @@ impl Output {
     /// The same folder for the other processes of a run: no lock, nothing is removed. The leading
     /// process must have opened it before.
     pub fn join(root: &Path) -> Result<Self, TableError> {
-        let output = Self { root: root.to_owned(), lock: None };
+        let output = Self {
+            root: root.to_owned(),
+            lock: None,
+        };
         create_folder(&output.path(TEMPORARY))?;
         Ok(output)
     }
@@ -181,7 +187,10 @@ impl Output {
     }
 
     fn not_ours(&self, found: &str) -> TableError {
-        TableError::NotOurs { root: self.root.clone(), found: found.to_owned() }
+        TableError::NotOurs {
+            root: self.root.clone(),
+            found: found.to_owned(),
+        }
     }
 }
 
@@ -196,7 +205,9 @@ pub fn part_name(number: u64) -> String {
 
 /// Whether [`part_name`] makes this name.
 pub(super) fn is_part_name(name: &str) -> bool {
-    let number = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".parquet"));
+    let number = name
+        .strip_prefix("part-")
+        .and_then(|rest| rest.strip_suffix(".parquet"));
     number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
@@ -226,7 +237,10 @@ fn check_ours(root: &Path) -> Result<(), TableError> {
         None if names.is_empty() || has_mark(root)? => return Ok(()),
         None => &names[0],
     };
-    Err(TableError::NotOurs { root: root.to_owned(), found: foreign.clone() })
+    Err(TableError::NotOurs {
+        root: root.to_owned(),
+        found: foreign.clone(),
+    })
 }
 
 /// Whether the lock or the manifest says that topicmill wrote this folder. A lock that was killed
@@ -285,7 +299,9 @@ fn create_folder(folder: &Path) -> Result<(), TableError> {
 }
 
 fn sync_folder(folder: &Path) -> Result<(), TableError> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(|e| TableError::io(folder, e))
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| TableError::io(folder, e))
 }
 
 fn remove_file(path: &Path) -> Result<(), TableError> {

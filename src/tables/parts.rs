@@ -51,7 +51,11 @@ pub fn scan(path: &Path) -> Result<PartInfo, TableError> {
     let (bytes, sha256) = hash_file(path)?;
     let (_, footer) = footer(path)?;
     let rows = footer.metadata().file_metadata().num_rows() as u64;
-    Ok(PartInfo { rows, bytes, sha256 })
+    Ok(PartInfo {
+        rows,
+        bytes,
+        sha256,
+    })
 }
 
 /// Size and SHA-256 of a file.
@@ -83,7 +87,9 @@ pub(super) fn describe(schema: &Schema) -> Vec<(String, String, bool)> {
         None => data_type.to_string(),
     };
     let fields = schema.fields().iter();
-    fields.map(|f| (f.name().clone(), kind(f.data_type()), f.is_nullable())).collect()
+    fields
+        .map(|f| (f.name().clone(), kind(f.data_type()), f.is_nullable()))
+        .collect()
 }
 
 /// The record batches of some parts, one part after the other.
@@ -97,7 +103,12 @@ pub(super) struct Batches {
 impl Batches {
     /// Of all `columns`, or of those named, in the file's order.
     pub fn new(parts: Vec<PathBuf>, columns: Option<&'static [&'static str]>) -> Self {
-        Self { parts: parts.into_iter(), columns, path: PathBuf::new(), reader: None }
+        Self {
+            parts: parts.into_iter(),
+            columns,
+            path: PathBuf::new(),
+            reader: None,
+        }
     }
 
     /// The file of the last batch.
@@ -158,7 +169,10 @@ pub(super) fn column<'a, T: Array + 'static>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a T, TableError> {
-    batch.column_by_name(name).and_then(|array| array.as_any().downcast_ref()).ok_or_else(|| {
-        TableError::format(path, format!("column {name} is missing or of another type"))
-    })
+    batch
+        .column_by_name(name)
+        .and_then(|array| array.as_any().downcast_ref())
+        .ok_or_else(|| {
+            TableError::format(path, format!("column {name} is missing or of another type"))
+        })
 }

@@ -57,7 +57,11 @@ pub fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
     }
     Ok(TableSchema {
         columns: columns
-            .map(|(name, kind, nullable)| ColumnText { name, kind, nullable })
+            .map(|(name, kind, nullable)| ColumnText {
+                name,
+                kind,
+                nullable,
+            })
             .collect(),
         parts: parts.len(),
         rows,
@@ -87,7 +91,10 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
             texts.collect()
         }));
     }
-    Ok(Rows { columns: fields.into_iter().map(|(name, ..)| name).collect(), rows })
+    Ok(Rows {
+        columns: fields.into_iter().map(|(name, ..)| name).collect(),
+        rows,
+    })
 }
 
 fn parquet_error(error: arrow::error::ArrowError) -> parquet::errors::ParquetError {

@@ -60,8 +60,15 @@ impl Kind {
 
     /// The kind that an Arrow type stands for, if a table can have it.
     pub fn of(data_type: &DataType) -> Option<Self> {
-        let all =
-            [Self::I32, Self::I64, Self::F32, Self::F64, Self::Bool, Self::Text, Self::TextList];
+        let all = [
+            Self::I32,
+            Self::I64,
+            Self::F32,
+            Self::F64,
+            Self::Bool,
+            Self::Text,
+            Self::TextList,
+        ];
         all.into_iter().find(|kind| kind.data_type() == *data_type)
     }
 }
@@ -97,8 +104,13 @@ pub struct TableSpec {
 impl TableSpec {
     /// The Arrow schema, followed by nullable text columns of these names.
     pub fn schema(&self, extra: &[String]) -> Schema {
-        let own = self.columns.iter().map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
-        let extra = extra.iter().map(|name| Field::new(name, DataType::Utf8, true));
+        let own = self
+            .columns
+            .iter()
+            .map(|c| Field::new(c.name, c.kind.data_type(), c.nullable));
+        let extra = extra
+            .iter()
+            .map(|name| Field::new(name, DataType::Utf8, true));
         Schema::new(own.chain(extra).collect::<Vec<_>>())
     }
 }

@@ -84,7 +84,11 @@ impl TableWriter {
     pub fn push(&mut self, row: &impl Row, extra: &[Option<String>]) -> Result<(), TableError> {
         let (own, others) = self.builders.split_at_mut(self.own_columns);
         if extra.len() != others.len() {
-            let message = format!("{} metadata values for {} columns", extra.len(), others.len());
+            let message = format!(
+                "{} metadata values for {} columns",
+                extra.len(),
+                others.len()
+            );
             return Err(TableError::format(&self.path, message));
         }
         let extra_bytes: usize = extra.iter().flatten().map(String::len).sum();
@@ -107,8 +111,15 @@ impl TableWriter {
     /// Writes the rest and the footer. The file is not synced: publishing it does that.
     pub fn finish(mut self) -> Result<PartInfo, TableError> {
         self.write_batch()?;
-        let file = self.writer.into_inner().map_err(|e| TableError::parquet(&self.path, e))?;
-        Ok(PartInfo { rows: self.rows, bytes: file.bytes, sha256: hex(&file.hash.finalize()) })
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(|e| TableError::parquet(&self.path, e))?;
+        Ok(PartInfo {
+            rows: self.rows,
+            bytes: file.bytes,
+            sha256: hex(&file.hash.finalize()),
+        })
     }
 
     fn write_batch(&mut self) -> Result<(), TableError> {
@@ -121,18 +132,24 @@ impl TableWriter {
         RecordBatch::try_new(self.schema.clone(), columns)
             .map_err(|e| TableError::parquet(&self.path, e.into()))
             .and_then(|batch| {
-                self.writer.write(&batch).map_err(|e| TableError::parquet(&self.path, e))
+                self.writer
+                    .write(&batch)
+                    .map_err(|e| TableError::parquet(&self.path, e))
             })
     }
 }
 
 fn properties(spec: &TableSpec, metadata: &FileMetadata) -> WriterProperties {
     let position = |name: &&str| spec.columns.iter().position(|c| c.name == *name);
-    let sorting = spec.sorted_by.iter().filter_map(position).map(|index| SortingColumn {
-        column_idx: index as i32,
-        descending: false,
-        nulls_first: false,
-    });
+    let sorting = spec
+        .sorted_by
+        .iter()
+        .filter_map(position)
+        .map(|index| SortingColumn {
+            column_idx: index as i32,
+            descending: false,
+            nulls_first: false,
+        });
     let level = ZstdLevel::try_new(3).expect("3 is a level that zstd has");
     let mut builder = WriterProperties::builder()
         .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -162,7 +179,9 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
         Kind::F32 | Kind::F64 => Encoding::BYTE_STREAM_SPLIT,
         _ => return builder,
     };
-    builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding)
+    builder
+        .set_column_dictionary_enabled(path.clone(), false)
+        .set_column_encoding(path, encoding)
 }
 
 /// A file that is hashed as it is written.
@@ -174,7 +193,11 @@ struct HashingFile {
 
 impl HashingFile {
     fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::create(path)?, hash: Sha256::new(), bytes: 0 })
+        Ok(Self {
+            file: File::create(path)?,
+            hash: Sha256::new(),
+            bytes: 0,
+        })
     }
 }
 

@@ -261,7 +261,9 @@ impl<R: Read> RecordCutter<R> {
             return false;
         }
         let before = self.held.len();
-        let read = (&mut self.stream).take(FILL_BYTES as u64).read_to_end(&mut self.held);
+        let read = (&mut self.stream)
+            .take(FILL_BYTES as u64)
+            .read_to_end(&mut self.held);
         self.ended = !matches!(read, Ok(1..));
         self.damage = read.err();
         self.held.len() > before
@@ -314,19 +316,31 @@ mod tests {
         let text = b"ab\n0123456789\ncd\n012345678901234567890";
         let mut cutter = cutter(text, false, Boundary::Line);
         let too_large = |offset, bytes| Piece::TooLarge { offset, bytes };
-        assert_eq!(cutter.next_pieces(4), [records(0, "ab\n"), too_large(3, 11)]);
-        assert_eq!(cutter.next_pieces(99), [records(14, "cd\n"), too_large(17, 21)]);
+        assert_eq!(
+            cutter.next_pieces(4),
+            [records(0, "ab\n"), too_large(3, 11)]
+        );
+        assert_eq!(
+            cutter.next_pieces(99),
+            [records(14, "cd\n"), too_large(17, 21)]
+        );
     }
 
     #[test]
     fn a_broken_stream_keeps_what_is_complete() {
-        let truncated = |offset| Piece::Truncated { offset, reason: "torn".into() };
+        let truncated = |offset| Piece::Truncated {
+            offset,
+            reason: "torn".into(),
+        };
         let mut short = cutter(b"ab\ncd\nef", true, Boundary::Line);
         assert_eq!(short.next_pieces(1), [records(0, "ab\n")]);
         assert_eq!(short.next_pieces(4), [records(3, "cd\n")]);
         assert_eq!(short.next_pieces(99), [truncated(6)]);
         let mut whole = cutter(b"ab\ncd\nef", true, Boundary::Line);
-        assert_eq!(whole.next_pieces(99), [records(0, "ab\ncd\n"), truncated(6)]);
+        assert_eq!(
+            whole.next_pieces(99),
+            [records(0, "ab\ncd\n"), truncated(6)]
+        );
         assert_eq!(whole.next_pieces(99), []);
         let mut long = cutter(b"ab\n0123456789012345", true, Boundary::Line);
         assert_eq!(long.next_pieces(99), [records(0, "ab\n"), truncated(3)]);

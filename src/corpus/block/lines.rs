@@ -42,11 +42,17 @@ impl Records {
         settings: &CorpusSettings,
         limit: u64,
     ) -> Result<Self, InputError> {
-        let stream =
-            file.compression.open(&file.path).map_err(InputError::unreadable(&file.path))?;
+        let stream = file
+            .compression
+            .open(&file.path)
+            .map_err(InputError::unreadable(&file.path))?;
         let mut cutter = RecordCutter::new(stream, 0, boundary_of(file.format), limit);
         cutter.skip_byte_order_mark();
-        let mut records = Self { cutter, header: None, first: Vec::new() };
+        let mut records = Self {
+            cutter,
+            header: None,
+            first: Vec::new(),
+        };
         if matches!(file.format, Format::Csv | Format::Tsv) {
             records.read_header(file, settings)?;
         }

@@ -29,7 +29,10 @@ pub struct Share {
 
 impl Share {
     /// The share of a process that is alone: everything.
-    pub const ALL: Self = Self { process: 0, processes: 1 };
+    pub const ALL: Self = Self {
+        process: 0,
+        processes: 1,
+    };
 }
 
 /// Cuts one source into blocks, in order.
@@ -71,7 +74,10 @@ impl BlockQueue {
     /// # Panics
     /// When `share.process` is not below `share.processes`.
     pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
-        assert!(share.process < share.processes, "no such process: {share:?}");
+        assert!(
+            share.process < share.processes,
+            "no such process: {share:?}"
+        );
         let sources = sources(&input, share.processes);
         Self {
             block_bytes: block_bytes(&input, settings),
@@ -201,7 +207,11 @@ impl Cut for TextRuns {
 fn sources(input: &Input, processes: usize) -> Vec<Source> {
     let mut sources: Vec<Source> = texts::sources(input)
         .into_iter()
-        .map(|files| Source { files, owner: None, state: Mutex::new(State::Waiting) })
+        .map(|files| Source {
+            files,
+            owner: None,
+            state: Mutex::new(State::Waiting),
+        })
         .collect();
     let file_of = |source: &Source| &input.files[source.files.start];
     let mut streamed: Vec<usize> = (0..sources.len())

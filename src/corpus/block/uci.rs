@@ -88,7 +88,11 @@ impl CountStream {
 
     /// Reads another stretch of entries on to `held`; the reason when the stream broke.
     fn read_on(&mut self) -> Result<Option<String>, InputError> {
-        let end = self.records.cutter.offset().saturating_add(self.block_bytes);
+        let end = self
+            .records
+            .cutter
+            .offset()
+            .saturating_add(self.block_bytes);
         let pieces = self.records.cutter.next_pieces(end);
         check_damage(&pieces, &self.file, self.on_damage)?;
         self.ended = pieces.is_empty();
@@ -128,7 +132,9 @@ impl CountStream {
         let mut start = self.held.len();
         let mut last = None;
         while start > 0 {
-            let before = self.held[..start - 1].iter().rposition(|&byte| byte == b'\n');
+            let before = self.held[..start - 1]
+                .iter()
+                .rposition(|&byte| byte == b'\n');
             let line_start = before.map_or(0, |at| at + 1);
             let document = document_of(&self.held[line_start..start]);
             if last.is_some() && document != last {
@@ -273,9 +279,9 @@ fn read_header(
 ) -> Result<u64, InputError> {
     let end = records.cutter.offset() + 1;
     let number = match records.cutter.next_pieces(end).first() {
-        Some(Piece::Records { bytes, .. }) => {
-            std::str::from_utf8(bytes).ok().and_then(|text| text.trim().parse().ok())
-        }
+        Some(Piece::Records { bytes, .. }) => std::str::from_utf8(bytes)
+            .ok()
+            .and_then(|text| text.trim().parse().ok()),
         _ => None,
     };
     number.ok_or_else(|| InputError::Uci {

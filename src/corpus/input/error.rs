@@ -158,7 +158,9 @@ impl InputError {
         Self::MissingColumn {
             path: path.to_owned(),
             column: column.to_owned(),
-            hint: nearest.map_or(String::new(), |(_, name)| format!("; did you mean `{name}`?")),
+            hint: nearest.map_or(String::new(), |(_, name)| {
+                format!("; did you mean `{name}`?")
+            }),
             available: available.join(", "),
         }
     }

@@ -22,8 +22,10 @@ pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Replaces variables and a leading `~/`.
 pub(super) fn expand(pattern: &str, environment: Environment<'_>) -> Result<String, InputError> {
-    let missing =
-        |name: &str| InputError::Variable { pattern: pattern.to_owned(), name: name.to_owned() };
+    let missing = |name: &str| InputError::Variable {
+        pattern: pattern.to_owned(),
+        name: name.to_owned(),
+    };
     let mut expanded = String::new();
     let mut rest = pattern;
     while let Some(at) = rest.find('$') {
@@ -83,7 +85,10 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
         }
     };
     if files.is_empty() {
-        return Err(InputError::NoMatch { pattern: pattern.to_owned(), path: whole });
+        return Err(InputError::NoMatch {
+            pattern: pattern.to_owned(),
+            path: whole,
+        });
     }
     Ok(files)
 }
@@ -177,7 +182,10 @@ impl Exclusions {
         patterns: &[String],
         environment: Environment<'_>,
     ) -> Result<Self, InputError> {
-        let mut exclusions = Self { components: Vec::new(), paths: Vec::new() };
+        let mut exclusions = Self {
+            components: Vec::new(),
+            paths: Vec::new(),
+        };
         for pattern in patterns {
             let expanded = expand(pattern, environment)?;
             let trimmed = expanded.trim_end_matches('/');
@@ -187,7 +195,9 @@ impl Exclusions {
             }
             let base = Pattern::escape(&base.to_string_lossy());
             let whole = normalize(&Path::new(&base).join(trimmed));
-            exclusions.paths.push(compile(&whole.to_string_lossy(), pattern)?);
+            exclusions
+                .paths
+                .push(compile(&whole.to_string_lossy(), pattern)?);
         }
         Ok(exclusions)
     }
@@ -196,10 +206,12 @@ impl Exclusions {
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
         let path = normalize(path);
         let component = |pattern: &Pattern| {
-            name.iter().any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
+            name.iter()
+                .any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
         };
         let whole = |pattern: &Pattern| {
-            path.ancestors().any(|folder| pattern.matches_path_with(folder, OPTIONS))
+            path.ancestors()
+                .any(|folder| pattern.matches_path_with(folder, OPTIONS))
         };
         self.components.iter().any(component) || self.paths.iter().any(whole)
     }
@@ -239,7 +251,10 @@ mod tests {
         let check = |pattern: &str, expected: &str| {
             assert_eq!(expand(pattern, &environment).unwrap(), expected);
         };
-        check("${CARGO_HOME:-~/.cargo}/registry/**/*.rs", "/home/ann/.cargo/registry/**/*.rs");
+        check(
+            "${CARGO_HOME:-~/.cargo}/registry/**/*.rs",
+            "/home/ann/.cargo/registry/**/*.rs",
+        );
         check("$DATA/x-${DATA}", "/data/x-/data");
         check("${NOTHING:-there}", "there");
         check("~/a~/b", "/home/ann/a~/b");
@@ -261,7 +276,14 @@ mod tests {
     fn globs_stay_in_their_folders_and_leave_hidden_files() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path();
-        for name in ["a.txt", "b/c.txt", "b/d/e.txt", ".hidden/f.txt", "b/.g.txt", "[x].txt"] {
+        for name in [
+            "a.txt",
+            "b/c.txt",
+            "b/d/e.txt",
+            ".hidden/f.txt",
+            "b/.g.txt",
+            "[x].txt",
+        ] {
             let path = base.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
@@ -281,8 +303,14 @@ mod tests {
         assert_eq!(found("[x].txt"), "[x].txt");
         assert_eq!(found(".hidden/*"), ".hidden/f.txt");
         assert_eq!(found("*/.g*"), "b/.g.txt");
-        assert!(matches!(find(base, "no/*", "no/*"), Err(InputError::NoMatch { .. })));
-        assert!(matches!(find(base, "b/a**", "b/a**"), Err(InputError::Pattern { .. })));
+        assert!(matches!(
+            find(base, "no/*", "no/*"),
+            Err(InputError::NoMatch { .. })
+        ));
+        assert!(matches!(
+            find(base, "b/a**", "b/a**"),
+            Err(InputError::Pattern { .. })
+        ));
     }
 
     #[cfg(unix)]

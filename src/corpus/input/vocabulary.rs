@@ -28,7 +28,9 @@ pub(super) fn find(documents: &Path) -> Result<PathBuf, InputError> {
     candidates.sort();
     let name = documents.file_name().unwrap_or_default().to_string_lossy();
     let expected = super::stripped(&name).replacen("docword", "vocab", 1);
-    let twin = candidates.iter().find(|candidate| super::stripped(candidate) == expected);
+    let twin = candidates
+        .iter()
+        .find(|candidate| super::stripped(candidate) == expected);
     match (twin, candidates.as_slice()) {
         (Some(name), _) => Ok(folder.join(name)),
         (None, [only]) => Ok(folder.join(only)),
@@ -59,6 +61,9 @@ mod tests {
         assert_eq!(vocabulary("train.docword.txt").unwrap(), "vocab.txt");
         touch("vocab.kos.txt");
         assert_eq!(vocabulary("docword.kos.txt.gz").unwrap(), "vocab.kos.txt");
-        assert!(matches!(vocabulary("docword.nips.txt"), Err(InputError::Vocabulary { .. })));
+        assert!(matches!(
+            vocabulary("docword.nips.txt"),
+            Err(InputError::Vocabulary { .. })
+        ));
     }
 }

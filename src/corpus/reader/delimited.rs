@@ -47,7 +47,11 @@ impl Columns {
             id,
             text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
             group: settings.group.as_ref().map(place).transpose()?,
-            metadata: settings.metadata.iter().map(place).collect::<Result<_, _>>()?,
+            metadata: settings
+                .metadata
+                .iter()
+                .map(place)
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -75,11 +79,14 @@ impl Header {
                 .flatten()
                 .take(1)
                 .for_each(|record| record.iter().for_each(&mut add)),
-            _ => {
-                lines(0, line).flat_map(|(_, line)| line.split(|&byte| byte == b'\t')).for_each(add)
-            }
+            _ => lines(0, line)
+                .flat_map(|(_, line)| line.split(|&byte| byte == b'\t'))
+                .for_each(add),
         }
-        Ok(Self { fields: names.len(), columns: Columns::find(&names, file, settings)? })
+        Ok(Self {
+            fields: names.len(),
+            columns: Columns::find(&names, file, settings)?,
+        })
     }
 
     /// The document of a row.
@@ -100,7 +107,11 @@ impl Header {
         let columns = &self.columns;
         let value =
             |place: usize| Some(String::from_utf8_lossy(fields[place])).filter(|v| !v.is_empty());
-        let texts: Vec<_> = columns.text.iter().filter_map(|&place| value(place)).collect();
+        let texts: Vec<_> = columns
+            .text
+            .iter()
+            .filter_map(|&place| value(place))
+            .collect();
         let repaired = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         let id = columns.id.and_then(value);
         RawDocument {
@@ -114,7 +125,10 @@ impl Header {
 
 /// A parser of records without a header, of any number of fields.
 fn parser(bytes: &[u8]) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes)
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(bytes)
 }
 
 /// Hands over the rows of a stretch of CSV that begins at `offset`.
@@ -130,7 +144,9 @@ pub(super) fn read_csv(
     loop {
         // The parser still stands before the last row's line feed, and before blank lines.
         let position = parser.position().byte() as usize;
-        let blank = bytes[position..].iter().take_while(|&&byte| matches!(byte, b'\r' | b'\n'));
+        let blank = bytes[position..]
+            .iter()
+            .take_while(|&&byte| matches!(byte, b'\r' | b'\n'));
         let begins = offset + (position + blank.count()) as u64;
         match parser.read_byte_record(&mut record) {
             Ok(true) => {
@@ -195,17 +211,29 @@ mod tests {
     fn quoted_fields_hold_commas_quotes_and_line_breaks() {
         let rows = b"1,\"a, \"\"b\"\"\nc\",x\r\n\r\n,d,\r\n2,\xff,\"\"\n";
         let seen = documents(Format::Csv, "id,\"text\",m\r\n", rows).unwrap();
-        let texts: Vec<_> = seen.iter().map(|s| (s.id.as_str(), s.text.as_str())).collect();
-        assert_eq!(texts, [("1", "a, \"b\"\nc"), ("f@120", "d"), ("2", "\u{fffd}")]);
+        let texts: Vec<_> = seen
+            .iter()
+            .map(|s| (s.id.as_str(), s.text.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [("1", "a, \"b\"\nc"), ("f@120", "d"), ("2", "\u{fffd}")]
+        );
         assert_eq!(seen[0].metadata, [Some("x".to_owned())]);
         assert_eq!(seen[1].metadata, [None]);
-        assert_eq!([false, false, true], [seen[0].repaired, seen[1].repaired, seen[2].repaired]);
+        assert_eq!(
+            [false, false, true],
+            [seen[0].repaired, seen[1].repaired, seen[2].repaired]
+        );
     }
 
     #[test]
     fn quotes_mean_nothing_in_tsv() {
         let seen = documents(Format::Tsv, "m\ttext\tx\n", b"\"a\tb \"c\"\t\n\t\t\r\n").unwrap();
-        assert_eq!((seen[0].id.as_str(), seen[0].text.as_str()), ("f@100", "b \"c\""));
+        assert_eq!(
+            (seen[0].id.as_str(), seen[0].text.as_str()),
+            ("f@100", "b \"c\"")
+        );
         assert_eq!(seen[0].metadata, [Some("\"a".to_owned())]);
         assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
     }
@@ -216,7 +244,11 @@ mod tests {
         let status: Vec<_> = seen.iter().map(|s| s.status).collect();
         let wrong = Some(DocumentStatus::ParseError);
         assert_eq!(status, [wrong, None, wrong]);
-        assert!(seen[2].text.starts_with("f@110: 4 fields, where the header has 3"));
+        assert!(
+            seen[2]
+                .text
+                .starts_with("f@110: 4 fields, where the header has 3")
+        );
     }
 
     #[test]

@@ -42,16 +42,25 @@ impl<'s> Keys<'s> {
         let settings = context.settings;
         let mut names: Vec<&'s str> = Vec::new();
         let mut place = |name: &'s str| {
-            names.iter().position(|&known| known == name).unwrap_or_else(|| {
-                names.push(name);
-                names.len() - 1
-            })
+            names
+                .iter()
+                .position(|&known| known == name)
+                .unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                })
         };
         let id = place(&settings.id);
         let text = settings.text.iter().map(|name| place(name)).collect();
         let group = settings.group.as_deref().map(&mut place);
         let metadata = settings.metadata.iter().map(|name| place(name)).collect();
-        Self { names, id, text, group, metadata }
+        Self {
+            names,
+            id,
+            text,
+            group,
+            metadata,
+        }
     }
 
     /// The document that a line holds.
@@ -72,7 +81,11 @@ impl<'s> Keys<'s> {
         };
         let id = values[self.id].to_value();
         let group = self.group.and_then(|key| values[key].to_value());
-        let metadata = self.metadata.iter().map(|&key| values[key].to_value()).collect();
+        let metadata = self
+            .metadata
+            .iter()
+            .map(|&key| values[key].to_value())
+            .collect();
         let mut texts = Vec::with_capacity(self.text.len());
         for &key in &self.text {
             match std::mem::take(&mut values[key]).into_text() {
@@ -279,9 +292,14 @@ mod tests {
             vocabulary: None,
         };
         let mut seen = Vec::new();
-        read(&Context::new(&file, &settings), 100, bytes, &mut |document| {
-            seen.push(Seen::of(&document));
-        });
+        read(
+            &Context::new(&file, &settings),
+            100,
+            bytes,
+            &mut |document| {
+                seen.push(Seen::of(&document));
+            },
+        );
         seen
     }
 
@@ -327,7 +345,10 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
         let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
-        assert_eq!((seen[0].text.as_str(), seen[0].repaired), ("\u{fffd}!", true));
+        assert_eq!(
+            (seen[0].text.as_str(), seen[0].repaired),
+            ("\u{fffd}!", true)
+        );
         assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
     }
 }

@@ -74,7 +74,14 @@ impl GroupRuns {
             Err(error) if keeps_damaged(settings) => (None, Some(error.to_string())),
             Err(error) => return Err(damaged(file, 0, &error.to_string())),
         };
-        Ok(Self { layout, next_group: 0, next_row: 0, block_bytes, blocks: 0, broken })
+        Ok(Self {
+            layout,
+            next_group: 0,
+            next_row: 0,
+            block_bytes,
+            blocks: 0,
+            broken,
+        })
     }
 }
 
@@ -117,7 +124,11 @@ fn unsigned(size: i64) -> u64 {
 }
 
 fn damaged(file: &InputFile, row: u64, reason: &str) -> InputError {
-    InputError::Damaged { path: file.path.clone(), offset: row, reason: reason.to_owned() }
+    InputError::Damaged {
+        path: file.path.clone(),
+        offset: row,
+        reason: reason.to_owned(),
+    }
 }
 
 impl Layout {
@@ -145,7 +156,11 @@ impl Layout {
             // Each place was put into `roots` above.
             *place = roots.partition_point(|&root| root < *place);
         }
-        Ok(Self { metadata, roots, columns })
+        Ok(Self {
+            metadata,
+            roots,
+            columns,
+        })
     }
 }
 
@@ -191,7 +206,10 @@ impl RowGroups {
         }
         let metadata = &self.layout.metadata;
         let groups = &metadata.metadata().row_groups()[self.groups.clone()];
-        let bytes: u64 = groups.iter().map(|group| unsigned(group.total_byte_size())).sum();
+        let bytes: u64 = groups
+            .iter()
+            .map(|group| unsigned(group.total_byte_size()))
+            .sum();
         let rows: u64 = groups.iter().map(|group| unsigned(group.num_rows())).sum();
         let batch_rows = (BATCH_BYTES.saturating_mul(rows) / bytes.max(1)).clamp(1, BATCH_ROWS);
         let mask =
@@ -255,9 +273,9 @@ impl Values {
     fn value(&self, row: usize) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(texts) => texts.is_valid(row).then(|| Cow::Borrowed(texts.value(row))),
-            Self::Bytes(bytes) => {
-                bytes.is_valid(row).then(|| String::from_utf8_lossy(bytes.value(row)))
-            }
+            Self::Bytes(bytes) => bytes
+                .is_valid(row)
+                .then(|| String::from_utf8_lossy(bytes.value(row))),
             Self::Lists { lists, quoted } => lists.is_valid(row).then(|| {
                 let items = lists.value(row);
                 let json = |item: Option<&str>| match item {
@@ -294,7 +312,11 @@ impl Batch {
     fn new(batch: &RecordBatch) -> Result<Self, ArrowError> {
         Ok(Self {
             rows: batch.num_rows(),
-            values: batch.columns().iter().map(Values::new).collect::<Result<_, _>>()?,
+            values: batch
+                .columns()
+                .iter()
+                .map(Values::new)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -309,8 +331,11 @@ impl Batch {
         let value = |place: usize| self.values[place].value(index);
         let id = columns.id.and_then(value);
         let source_id = id.unwrap_or_else(|| Cow::Owned(context.place(row)));
-        let texts: Vec<_> =
-            columns.text.iter().filter_map(|&place| self.values[place].text(index)).collect();
+        let texts: Vec<_> = columns
+            .text
+            .iter()
+            .filter_map(|&place| self.values[place].text(index))
+            .collect();
         let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
         if bytes > context.settings.max_document_bytes {
             return context.too_large(source_id.into_owned(), bytes);

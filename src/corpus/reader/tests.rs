@@ -44,7 +44,11 @@ impl Seen {
             Body::Counts { vocabulary, counts } => {
                 let count =
                     |&(term, count): &(u32, u32)| format!("{}:{count}", vocabulary[term as usize]);
-                (counts.iter().map(count).collect::<Vec<_>>().join(" "), false, None)
+                (
+                    counts.iter().map(count).collect::<Vec<_>>().join(" "),
+                    false,
+                    None,
+                )
             }
         };
         Self {
@@ -67,11 +71,16 @@ pub(crate) fn read_share(
     let mut blocks = Vec::new();
     while let Some(block) = queue.next_block()? {
         let mut seen = Vec::new();
-        read_block(&block, settings, &mut |document| seen.push(Seen::of(&document)))?;
+        read_block(&block, settings, &mut |document| {
+            seen.push(Seen::of(&document))
+        })?;
         blocks.push((block.key(), seen));
     }
     blocks.sort_by_key(|(key, _)| *key);
-    assert!(blocks.windows(2).all(|pair| pair[0].0 < pair[1].0), "a key twice");
+    assert!(
+        blocks.windows(2).all(|pair| pair[0].0 < pair[1].0),
+        "a key twice"
+    );
     Ok(blocks)
 }
 
@@ -148,18 +157,36 @@ fn documents_are_what_the_samples_say() {
     let texts = |name: &str, content: &str| -> Vec<(String, String)> {
         let (_folder, settings) = sample(name, content.as_bytes());
         let seen = read_all(&settings).unwrap();
-        let text = |seen: &Seen| seen.status.map_or(seen.text.clone(), |status| status.to_string());
-        seen.iter().map(|seen| (seen.id.clone(), text(seen))).collect()
+        let text = |seen: &Seen| {
+            seen.status
+                .map_or(seen.text.clone(), |status| status.to_string())
+        };
+        seen.iter()
+            .map(|seen| (seen.id.clone(), text(seen)))
+            .collect()
     };
     let pair = |id: &str, text: &str| (id.to_owned(), text.to_owned());
     let jsonl = texts("x.jsonl", JSONL);
     let error = pair("x.jsonl@53", "parse_error");
-    assert_eq!(jsonl, [pair("a", "one"), pair("b", "two"), error, pair("x.jsonl@62", "four")]);
+    assert_eq!(
+        jsonl,
+        [
+            pair("a", "one"),
+            pair("b", "two"),
+            error,
+            pair("x.jsonl@62", "four")
+        ]
+    );
     let csv = texts("x.csv", CSV);
     let error = pair("x.csv@38", "parse_error");
     assert_eq!(
         csv,
-        [pair("a", "one"), pair("b", "two\n\"x\"\r\n"), error, pair("x.csv@41", "four")]
+        [
+            pair("a", "one"),
+            pair("b", "two\n\"x\"\r\n"),
+            error,
+            pair("x.csv@41", "four")
+        ]
     );
     let uci = texts("docword.x.txt", UCI);
     assert_eq!(uci[1], pair("2", "the:2 and:1"));
@@ -196,11 +223,17 @@ fn the_shares_of_all_processes_cover_each_block_once() {
             for process in 0..processes {
                 let share = Share { process, processes };
                 let blocks = read_share(&settings, share).unwrap();
-                assert!(processes > 3 || !blocks.is_empty(), "{share:?} has nothing to do");
+                assert!(
+                    processes > 3 || !blocks.is_empty(),
+                    "{share:?} has nothing to do"
+                );
                 united.extend(blocks);
             }
             united.sort_by_key(|(key, _)| *key);
-            assert_eq!(united, whole, "{processes} processes, blocks of {block_bytes}");
+            assert_eq!(
+                united, whole,
+                "{processes} processes, blocks of {block_bytes}"
+            );
         }
     }
 }
@@ -210,7 +243,11 @@ fn threads_that_share_a_queue_get_each_block_once() {
     let (_folder, mut settings) = mixed_folder();
     settings.block_bytes = Some(20);
     let whole = read_share(&settings, Share::ALL).unwrap();
-    let queue = BlockQueue::new(Arc::new(discover(&settings).unwrap()), &settings, Share::ALL);
+    let queue = BlockQueue::new(
+        Arc::new(discover(&settings).unwrap()),
+        &settings,
+        Share::ALL,
+    );
     let pull = || {
         let mut keys = Vec::new();
         while let Some(block) = queue.next_block().unwrap() {
@@ -220,7 +257,10 @@ fn threads_that_share_a_queue_get_each_block_once() {
     };
     let mut keys: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(pull)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
     });
     keys.sort_unstable();
     assert!(keys.iter().eq(whole.iter().map(|(key, _)| key)));
@@ -251,7 +291,11 @@ fn a_truncated_gzip_fails_or_keeps_what_was_read() {
         let (last, kept) = seen.split_last().unwrap();
         assert_eq!(last.status, Some(DocumentStatus::Truncated));
         assert!((5_000..15_000).contains(&kept.len()), "{}", kept.len());
-        assert!(kept.iter().enumerate().all(|(number, seen)| seen.id == number.to_string()));
+        assert!(
+            kept.iter()
+                .enumerate()
+                .all(|(number, seen)| seen.id == number.to_string())
+        );
     }
 }
 
@@ -265,7 +309,11 @@ fn damaged_texts_headers_and_bags_are_accounted_for() {
             settings.on_damage = OnDamage::Keep;
             // A bag of words without its header has no documents to account for.
             if let Ok(seen) = read_all(&settings) {
-                assert_eq!(seen.last().unwrap().status, Some(DocumentStatus::Truncated), "{name}");
+                assert_eq!(
+                    seen.last().unwrap().status,
+                    Some(DocumentStatus::Truncated),
+                    "{name}"
+                );
             } else {
                 assert_eq!(name, "docword.x.txt");
             }
@@ -279,9 +327,10 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
     let content = format!(
         "{{\"id\":1,\"text\":\"a\"}}\n{{\"id\":2,\"text\":\"{long}\"}}\n{{\"id\":3,\"text\":\"c\"}}\n"
     );
-    for (name, bytes) in
-        [("x.jsonl", content.clone().into_bytes()), ("x.jsonl.gz", gzip(content.as_bytes()))]
-    {
+    for (name, bytes) in [
+        ("x.jsonl", content.clone().into_bytes()),
+        ("x.jsonl.gz", gzip(content.as_bytes())),
+    ] {
         let (_folder, mut settings) = one_file(name, &bytes);
         for block_bytes in [30_000, 1_000_000, 10 << 20] {
             settings.block_bytes = Some(block_bytes);
@@ -291,18 +340,25 @@ fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
             assert_eq!(seen[1].status, Some(DocumentStatus::TooLarge));
         }
     }
-    for (name, bytes) in
-        [("x.txt", long.clone().into_bytes()), ("x.txt.zst", zstandard(long.as_bytes()))]
-    {
+    for (name, bytes) in [
+        ("x.txt", long.clone().into_bytes()),
+        ("x.txt.zst", zstandard(long.as_bytes())),
+    ] {
         let (_folder, settings) = one_file(name, &bytes);
-        assert_eq!(read_all(&settings).unwrap()[0].status, Some(DocumentStatus::TooLarge));
+        assert_eq!(
+            read_all(&settings).unwrap()[0].status,
+            Some(DocumentStatus::TooLarge)
+        );
     }
 }
 
 #[test]
 fn texts_may_be_empty_or_not_utf8_and_ids_may_repeat() {
     let (_folder, settings) = one_file("x.txt", b"");
-    assert_eq!(read_all(&settings).unwrap()[0].status, Some(DocumentStatus::Empty));
+    assert_eq!(
+        read_all(&settings).unwrap()[0].status,
+        Some(DocumentStatus::Empty)
+    );
     let (_folder, settings) = one_file("x.txt", b"\xef\xbb\xbfcaf\xe9");
     let seen = &read_all(&settings).unwrap()[0];
     assert_eq!((seen.text.as_str(), seen.repaired), ("caf\u{fffd}", true));
@@ -325,8 +381,15 @@ fn a_file_that_grows_meanwhile_is_noticed() {
 #[test]
 fn after_an_error_every_call_fails() {
     let (_folder, settings) = one_file("x.csv", b"a,b\n1,2\n");
-    let queue = BlockQueue::new(Arc::new(discover(&settings).unwrap()), &settings, Share::ALL);
-    assert!(matches!(queue.next_block(), Err(InputError::MissingColumn { .. })));
+    let queue = BlockQueue::new(
+        Arc::new(discover(&settings).unwrap()),
+        &settings,
+        Share::ALL,
+    );
+    assert!(matches!(
+        queue.next_block(),
+        Err(InputError::MissingColumn { .. })
+    ));
     assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
 }
 
@@ -338,5 +401,8 @@ fn the_estimate_is_exact_for_plain_files() {
     let input = discover(&settings).unwrap();
     let estimate = estimate(&input, &settings);
     assert_eq!((estimate.content_bytes, estimate.block_bytes), (1350, 100));
-    assert_eq!(estimate.blocks as usize, read_share(&settings, Share::ALL).unwrap().len());
+    assert_eq!(
+        estimate.blocks as usize,
+        read_share(&settings, Share::ALL).unwrap().len()
+    );
 }

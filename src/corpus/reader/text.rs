@@ -31,7 +31,9 @@ pub(super) fn read(
             emit(context.truncated(name(), &error.to_string()));
         }
         Err(source) if source.kind() == io::ErrorKind::NotFound => {
-            return Err(InputError::Changed { path: file.path.clone() });
+            return Err(InputError::Changed {
+                path: file.path.clone(),
+            });
         }
         Err(error) => {
             return Err(InputError::Damaged {

@@ -21,8 +21,11 @@ pub(super) fn read(
     let mut counts: Vec<(u32, u32)> = Vec::new();
     let text = String::from_utf8_lossy(&block.entries);
     for (line, number) in text.lines().zip(block.line..) {
-        let failure =
-            |reason: String| InputError::Uci { path: file.path.clone(), line: number, reason };
+        let failure = |reason: String| InputError::Uci {
+            path: file.path.clone(),
+            line: number,
+            reason,
+        };
         let (document, term, count) = parse(line).ok_or_else(|| {
             failure(format!(
                 "expected `document term count`, three whole numbers, not `{}`",
@@ -37,7 +40,9 @@ pub(super) fn read(
         }
         let term_count = block.vocabulary.len();
         if term == 0 || term > term_count as u64 {
-            return Err(failure(format!("term {term} is not one of 1 to {term_count}")));
+            return Err(failure(format!(
+                "term {term} is not one of 1 to {term_count}"
+            )));
         }
         while next < document {
             emit(finish(&context, block, next, std::mem::take(&mut counts)));
@@ -50,13 +55,20 @@ pub(super) fn read(
         }
     }
     for document in next..block.documents.end {
-        emit(finish(&context, block, document, std::mem::take(&mut counts)));
+        emit(finish(
+            &context,
+            block,
+            document,
+            std::mem::take(&mut counts),
+        ));
     }
     Ok(())
 }
 
 fn parse(line: &str) -> Option<(u64, u64, u64)> {
-    let mut numbers = line.split_ascii_whitespace().map(|number| number.parse().ok());
+    let mut numbers = line
+        .split_ascii_whitespace()
+        .map(|number| number.parse().ok());
     let entry = (numbers.next()??, numbers.next()??, numbers.next()??);
     numbers.next().is_none().then_some(entry)
 }
@@ -72,8 +84,10 @@ fn finish<'a>(
     if let Some((first, reason)) = &block.lost
         && number >= *first
     {
-        let reason =
-            format!("{}, document {id}: is lost: {reason}; copy the file again", context.file.name);
+        let reason = format!(
+            "{}, document {id}: is lost: {reason}; copy the file again",
+            context.file.name
+        );
         return context.missing(id, DocumentStatus::Truncated, reason);
     }
     if block.too_large.contains(&number) {
@@ -88,7 +102,10 @@ fn finish<'a>(
         source_id: Cow::Owned(id),
         group: None,
         metadata: vec![None; context.settings.metadata.len()],
-        body: Body::Counts { vocabulary: &block.vocabulary, counts },
+        body: Body::Counts {
+            vocabulary: &block.vocabulary,
+            counts,
+        },
     }
 }
 

@@ -33,8 +33,15 @@ const FORMAT_VERSION: &str = "1";
 /// What stands before the name of a pass-through column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
-const FIXED_COLUMNS: [&str; 7] =
-    ["source_id", "group", "status", "tokens_total", "tokens_stopped", "terms", "counts"];
+const FIXED_COLUMNS: [&str; 7] = [
+    "source_id",
+    "group",
+    "status",
+    "tokens_total",
+    "tokens_stopped",
+    "terms",
+    "counts",
+];
 
 /// What can go wrong with a shard.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +84,10 @@ pub enum ShardError {
 
 impl ShardError {
     fn parquet(path: &Path, source: ParquetError) -> Self {
-        Self::Parquet { path: path.to_owned(), source }
+        Self::Parquet {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     fn arrow(path: &Path, source: ArrowError) -> Self {
@@ -85,11 +95,17 @@ impl ShardError {
     }
 
     fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     fn not_a_shard(path: &Path, reason: impl Into<String>) -> Self {
-        Self::NotAShard { path: path.to_owned(), reason: reason.into() }
+        Self::NotAShard {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
     }
 }
 

@@ -116,7 +116,10 @@ impl ShardReader {
     }
 
     fn open_group(&self, group: usize) -> Result<ParquetRecordBatchReader, ShardError> {
-        let file = self.file.try_clone().map_err(|e| ShardError::io(&self.path, e))?;
+        let file = self
+            .file
+            .try_clone()
+            .map_err(|e| ShardError::io(&self.path, e))?;
         let mask = match self.columns {
             Columns::All => ProjectionMask::all(),
             Columns::Counts => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6]),
@@ -292,12 +295,16 @@ fn read_text(column: &StringArray, row: usize, out: &mut Option<String>) {
 }
 
 fn column<T: Array + Clone + 'static>(batch: &RecordBatch, name: &str) -> Result<T, String> {
-    let index =
-        batch.schema_ref().index_of(name).map_err(|_| format!("column {name} is missing"))?;
+    let index = batch
+        .schema_ref()
+        .index_of(name)
+        .map_err(|_| format!("column {name} is missing"))?;
     typed(batch, index)
 }
 
 fn typed<T: Array + Clone + 'static>(batch: &RecordBatch, index: usize) -> Result<T, String> {
     let array = batch.column(index).as_any().downcast_ref::<T>();
-    array.cloned().ok_or_else(|| format!("column {} has another type", batch.schema().field(index)))
+    array
+        .cloned()
+        .ok_or_else(|| format!("column {} has another type", batch.schema().field(index)))
 }

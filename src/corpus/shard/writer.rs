@@ -100,7 +100,9 @@ impl ShardWriter {
     /// Writes what is buffered and the footer. The file is not synced: publishing it does that.
     pub fn finish(mut self) -> Result<ShardInfo, ShardError> {
         self.write_batch()?;
-        self.writer.finish().map_err(|e| ShardError::parquet(&self.path, e))?;
+        self.writer
+            .finish()
+            .map_err(|e| ShardError::parquet(&self.path, e))?;
         self.info.bytes = self.writer.bytes_written() as u64;
         Ok(self.info)
     }
@@ -192,8 +194,10 @@ impl Buffer {
         self.tokens_total.push(i64::from(document.tokens_total));
         self.tokens_stopped.push(i64::from(document.tokens_stopped));
         // Both ranges were checked: a u32 up to i32::MAX has the same bits as the i32.
-        self.terms.extend_from_slice(bytemuck::cast_slice(&document.terms));
-        self.counts.extend_from_slice(bytemuck::cast_slice(&document.counts));
+        self.terms
+            .extend_from_slice(bytemuck::cast_slice(&document.terms));
+        self.counts
+            .extend_from_slice(bytemuck::cast_slice(&document.counts));
         self.ends.push(self.terms.len() as i32);
         for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
             column.append_option(value.as_deref());
@@ -250,8 +254,11 @@ fn schema(metadata_names: &[String]) -> Schema {
         list(terms),
         list(counts),
     ];
-    fields
-        .extend(metadata_names.iter().map(|name| text(&format!("{METADATA_PREFIX}{name}"), true)));
+    fields.extend(
+        metadata_names
+            .iter()
+            .map(|name| text(&format!("{METADATA_PREFIX}{name}"), true)),
+    );
     Schema::new(fields)
 }
 

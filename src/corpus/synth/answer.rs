@@ -70,18 +70,28 @@ pub fn read_answer(folder: &Path) -> Result<Vec<Vec<(String, f32)>>, SynthError>
     let text = fs::read_to_string(&path).map_err(|e| SynthError::io(&path, e))?;
     let mut topics: Vec<Vec<(String, f32)>> = Vec::new();
     for (index, line) in text.lines().enumerate().skip(1) {
-        let damaged = || SynthError::Answer { path: path.clone(), line: index + 1 };
+        let damaged = || SynthError::Answer {
+            path: path.clone(),
+            line: index + 1,
+        };
         let (topic, word, weight) = parse_row(line).ok_or_else(damaged)?;
         if topic == topics.len() {
             topics.push(Vec::new());
         }
-        topics.get_mut(topic).ok_or_else(damaged)?.push((word.to_owned(), weight));
+        topics
+            .get_mut(topic)
+            .ok_or_else(damaged)?
+            .push((word.to_owned(), weight));
     }
     Ok(topics)
 }
 
 fn parse_row(line: &str) -> Option<(usize, &str, f32)> {
     let mut cells = line.split('\t');
-    let row = (cells.next()?.parse().ok()?, cells.next()?, cells.next()?.parse().ok()?);
+    let row = (
+        cells.next()?.parse().ok()?,
+        cells.next()?,
+        cells.next()?.parse().ok()?,
+    );
     cells.next().is_none().then_some(row)
 }

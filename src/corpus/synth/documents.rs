@@ -39,7 +39,13 @@ pub(super) fn write_documents(
     }
     progress(documents);
     let (files, bytes) = files.finish()?;
-    Ok(SynthSummary { documents, tokens, files, bytes, reused: false })
+    Ok(SynthSummary {
+        documents,
+        tokens,
+        files,
+        bytes,
+        reused: false,
+    })
 }
 
 /// A word as it stands between the quotation marks of a JSON string.
@@ -97,7 +103,14 @@ struct Files<'a> {
 
 impl<'a> Files<'a> {
     fn new(folder: &'a Path, limit: u64) -> Self {
-        Self { folder, limit, current: None, current_bytes: 0, files: 0, bytes: 0 }
+        Self {
+            folder,
+            limit,
+            current: None,
+            current_bytes: 0,
+            files: 0,
+            bytes: 0,
+        }
     }
 
     fn write(&mut self, line: &[u8]) -> Result<(), SynthError> {
@@ -111,14 +124,18 @@ impl<'a> Files<'a> {
         let Some((path, writer)) = &mut self.current else {
             unreachable!("a file was opened just above")
         };
-        writer.write_all(line).map_err(|e| SynthError::io(path, e))?;
+        writer
+            .write_all(line)
+            .map_err(|e| SynthError::io(path, e))?;
         self.current_bytes += length;
         self.bytes += length;
         Ok(())
     }
 
     fn create(&mut self) -> Result<(PathBuf, BufWriter<File>), SynthError> {
-        let path = self.folder.join(format!("documents-{:05}.jsonl", self.files));
+        let path = self
+            .folder
+            .join(format!("documents-{:05}.jsonl", self.files));
         let file = File::create_new(&path).map_err(|e| SynthError::io(&path, e))?;
         self.files += 1;
         self.current_bytes = 0;

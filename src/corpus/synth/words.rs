@@ -43,7 +43,11 @@ pub fn pronounceable(count: usize) -> Vec<String> {
 /// About 0.618 of `class`, without a common factor: `class` is made of 2s and 5s only.
 fn golden_step(class: u64) -> u64 {
     let step = (class / 1000 * 618) | 1;
-    if step.is_multiple_of(5) { step + 2 } else { step }
+    if step.is_multiple_of(5) {
+        step + 2
+    } else {
+        step
+    }
 }
 
 /// The word with this number among those of `before_last` + 1 syllables: a number in mixed radix.
@@ -79,7 +83,10 @@ pub fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthError> {
             continue;
         }
         if word.contains(char::is_whitespace) {
-            return Err(SynthError::WordList { path: path.to_owned(), line: index + 1 });
+            return Err(SynthError::WordList {
+                path: path.to_owned(),
+                line: index + 1,
+            });
         }
         if seen.insert(word) {
             words.push(word.to_owned());
@@ -102,7 +109,11 @@ pub(super) fn digest(words: &[String]) -> String {
         hasher.update(word.as_bytes());
         hasher.update(b"\n");
     }
-    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -84,7 +84,11 @@ fn write_documents(output: &Output) {
             source_id: &source_id,
             group_id: ok.then_some("volume"),
             section: ok.then_some(id as i32),
-            status: if ok { DocumentStatus::Ok } else { DocumentStatus::Empty },
+            status: if ok {
+                DocumentStatus::Ok
+            } else {
+                DocumentStatus::Empty
+            },
             split: Split::Projected,
             tokens_total: if ok { 8 } else { 0 },
             tokens_in_vocabulary: if ok { 5 } else { 0 },
@@ -100,7 +104,9 @@ fn write_documents(output: &Output) {
         writer.push(&row, &[year, None]).unwrap();
     }
     writer.finish().unwrap();
-    output.publish(&temporary, "documents/part-00000.parquet").unwrap();
+    output
+        .publish(&temporary, "documents/part-00000.parquet")
+        .unwrap();
 
     let rows = (0..DOCUMENTS).filter(|id| id % 4 != 3).flat_map(|id| {
         [(0, 0.7, 1), (1, 0.2, 2)].map(|(shift, weight, rank)| DocumentTopicRow {
@@ -159,8 +165,13 @@ fn write_topics(output: &Output) {
         document_count: 8,
         status: "kept",
     });
-    let stop =
-        VocabularyRow { term_id: None, term: "the", count: 16, document_count: 8, status: "stop" };
+    let stop = VocabularyRow {
+        term_id: None,
+        term: "the",
+        count: 16,
+        document_count: 8,
+        status: "stop",
+    };
     part!(output, VocabularyWriter, "vocabulary", kept.chain([stop]));
 }
 
@@ -230,7 +241,10 @@ fn parts_declare_what_readers_profit_from() {
     assert!(group.column(1).bloom_filter_offset().is_some());
     assert!(group.column(0).column_index_offset().is_some());
     assert!(group.column(0).statistics().is_some());
-    assert!(matches!(group.column(0).compression(), Compression::ZSTD(_)));
+    assert!(matches!(
+        group.column(0).compression(),
+        Compression::ZSTD(_)
+    ));
 }
 
 #[test]
@@ -240,7 +254,15 @@ fn a_table_can_be_shown() {
     let table = folder.path().join("documents");
     let schema = read::table_schema(&table).unwrap();
     assert_eq!((schema.rows, schema.parts), (10, 1));
-    let pair = |key: &str| schema.metadata.iter().find(|(k, _)| k == key).unwrap().1.clone();
+    let pair = |key: &str| {
+        schema
+            .metadata
+            .iter()
+            .find(|(k, _)| k == key)
+            .unwrap()
+            .1
+            .clone()
+    };
     assert_eq!(pair("seed"), "7");
     assert_eq!(pair("threshold"), "0.01");
     assert!(schema.metadata.iter().all(|(key, _)| key != "model_hash"));
@@ -263,7 +285,13 @@ fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
     let path = folder.path().join("part");
     let mut writer =
         writer::TableWriter::create(&path, &topic_documents::SPEC, &[], &metadata()).unwrap();
-    let row = TopicDocumentRow { topic: 0, rank: 1, doc_id: 0, source_id: "", weight: 0.5 };
+    let row = TopicDocumentRow {
+        topic: 0,
+        rank: 1,
+        doc_id: 0,
+        source_id: "",
+        weight: 0.5,
+    };
     let error = writer.push(&row, &[None]).unwrap_err();
     assert!(matches!(error, TableError::Format { .. }), "{error}");
     writer.push(&row, &[]).unwrap();
@@ -275,7 +303,13 @@ fn metadata_columns_never_clash() {
     let names = ["a", "A", "doc_id", "doc_id_input", "a"].map(str::to_owned);
     assert_eq!(
         documents::metadata_columns(&names),
-        ["a", "A_input", "doc_id_input", "doc_id_input_input", "a_input_input"]
+        [
+            "a",
+            "A_input",
+            "doc_id_input",
+            "doc_id_input_input",
+            "a_input_input"
+        ]
     );
 }
 
@@ -291,7 +325,11 @@ fn every_column_is_documented() {
         let documented: Vec<_> = lines
             .map(|line| {
                 let cells: Vec<_> = line.split('|').map(str::trim).collect();
-                (cells[1].trim_matches('`').to_owned(), cells[2].to_owned(), cells[3] == "yes")
+                (
+                    cells[1].trim_matches('`').to_owned(),
+                    cells[2].to_owned(),
+                    cells[3] == "yes",
+                )
             })
             .collect();
         let declared: Vec<_> = table

@@ -16,7 +16,9 @@ fn an_unfinished_part_has_no_final_name() {
     let writer = TopicsWriter::create(&temporary, &metadata()).unwrap();
     let info = writer.finish().unwrap();
     assert!(!output.is_published("topics"));
-    output.publish(&temporary, "topics/part-00000.parquet").unwrap();
+    output
+        .publish(&temporary, "topics/part-00000.parquet")
+        .unwrap();
     assert!(output.is_published("topics/part-00000.parquet"));
     assert!(!temporary.exists());
     let part = output.path("topics/part-00000.parquet");
@@ -95,14 +97,26 @@ fn nothing_foreign_is_written_beside_or_removed() {
     }
 
     let output = write_output(&root);
-    for name in ["", ".", "..", "../thesis", "model/../../x", "/tmp", "data", LOCK] {
+    for name in [
+        "",
+        ".",
+        "..",
+        "../thesis",
+        "model/../../x",
+        "/tmp",
+        "data",
+        LOCK,
+    ] {
         let error = output.clear(name).unwrap_err();
         assert!(matches!(error, TableError::NotOurs { .. }), "{name}");
     }
     assert!(output.is_complete());
     let notes = output.path("topics/notes.parquet");
     fs::write(&notes, "precious").unwrap();
-    assert!(matches!(output.clear_all(), Err(TableError::NotOurs { .. })));
+    assert!(matches!(
+        output.clear_all(),
+        Err(TableError::NotOurs { .. })
+    ));
     assert!(notes.exists() && output.is_published("topics/part-00000.parquet"));
 }
 
@@ -124,8 +138,9 @@ fn parts_are_in_order_of_their_numbers() {
         assert!(crate::tables::output::is_part_name(&name));
         fs::write(folder.path().join(name), "").unwrap();
     }
-    let sorted: Vec<_> =
-        [0, 9, 10_000, 99_999, 100_000].map(|number| folder.path().join(part_name(number))).into();
+    let sorted: Vec<_> = [0, 9, 10_000, 99_999, 100_000]
+        .map(|number| folder.path().join(part_name(number)))
+        .into();
     assert_eq!(part_files(folder.path()).unwrap(), sorted);
     assert!(!crate::tables::output::is_part_name("part-1.parquet"));
 }

@@ -94,11 +94,23 @@ fn missing_and_doubled_rows_are_found() {
     let again = "doc_id 6 stands where 7 should";
     assert!(problems.iter().any(|p| p.contains(again)), "{problems:?}");
     assert!(!after("documents", |rows| without(&rows, DOCUMENTS - 1)).is_empty());
-    for table in ["document_topics", "topics", "topic_terms", "topic_documents", "vocabulary"] {
-        assert!(!after(table, |rows| doubled(&rows, 0)).is_empty(), "{table}");
+    for table in [
+        "document_topics",
+        "topics",
+        "topic_terms",
+        "topic_documents",
+        "vocabulary",
+    ] {
+        assert!(
+            !after(table, |rows| doubled(&rows, 0)).is_empty(),
+            "{table}"
+        );
     }
     for table in ["document_topics", "topics", "topic_terms", "vocabulary"] {
-        assert!(!after(table, |rows| without(&rows, 1)).is_empty(), "{table}");
+        assert!(
+            !after(table, |rows| without(&rows, 1)).is_empty(),
+            "{table}"
+        );
     }
 }
 
@@ -110,9 +122,18 @@ fn sums_that_do_not_add_up_are_found() {
         let column: Float32Array = column.iter().map(|v| v.map(|v| v + by)).collect();
         replaced(rows, name, Arc::new(column))
     };
-    assert_eq!(after("documents", |rows| off(&rows, "dropped_mass", 0.001)).len(), 8);
-    assert_eq!(after("documents", |rows| off(&rows, "dropped_mass", 0.00001)).len(), 0);
-    assert_eq!(after("topic_terms", |rows| off(&rows, "weight", 0.002)).len(), 3);
+    assert_eq!(
+        after("documents", |rows| off(&rows, "dropped_mass", 0.001)).len(),
+        8
+    );
+    assert_eq!(
+        after("documents", |rows| off(&rows, "dropped_mass", 0.00001)).len(),
+        0
+    );
+    assert_eq!(
+        after("topic_terms", |rows| off(&rows, "weight", 0.002)).len(),
+        3
+    );
     assert!(!after("document_topics", |rows| off(&rows, "weight", 0.001)).is_empty());
 
     let integers = |rows: &RecordBatch, name: &str| {
@@ -121,11 +142,24 @@ fn sums_that_do_not_add_up_are_found() {
         let column: Int64Array = column.iter().map(|v| v.map(|v| v + 1)).collect();
         replaced(rows, name, Arc::new(column))
     };
-    assert_eq!(after("documents", |rows| integers(&rows, "tokens_stopped")).len(), 10);
-    assert_eq!(after("vocabulary", |rows| integers(&rows, "count")).len(), 1);
-    assert_eq!(after("topics", |rows| integers(&rows, "rank1_documents")).len(), 3);
+    assert_eq!(
+        after("documents", |rows| integers(&rows, "tokens_stopped")).len(),
+        10
+    );
+    assert_eq!(
+        after("vocabulary", |rows| integers(&rows, "count")).len(),
+        1
+    );
+    assert_eq!(
+        after("topics", |rows| integers(&rows, "rank1_documents")).len(),
+        3
+    );
     let absent = after("topics", |rows| {
-        replaced(&rows, "absent_weight", Arc::new(Float64Array::from(vec![0.2; 3])))
+        replaced(
+            &rows,
+            "absent_weight",
+            Arc::new(Float64Array::from(vec![0.2; 3])),
+        )
     });
     assert_eq!(absent.len(), 3, "{absent:?}");
 }

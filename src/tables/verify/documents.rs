@@ -136,7 +136,10 @@ impl<'a> Documents<'a> {
             None => drop(by_status.insert(name.to_owned(), 1)),
         }
         if self.top_topic.is_valid(row) {
-            *totals.by_top_topic.entry(self.top_topic.value(row)).or_default() += 1;
+            *totals
+                .by_top_topic
+                .entry(self.top_topic.value(row))
+                .or_default() += 1;
         }
     }
 
@@ -193,7 +196,11 @@ impl Weights {
     fn new(root: &Path) -> Result<Self, TableError> {
         const COLUMNS: [&str; 4] = ["doc_id", "topic", "weight", "rank"];
         let parts = parts(root, "document_topics")?;
-        Ok(Self { batches: Batches::new(parts, Some(&COLUMNS)), batch: None, row: 0 })
+        Ok(Self {
+            batches: Batches::new(parts, Some(&COLUMNS)),
+            batch: None,
+            row: 0,
+        })
     }
 
     /// Passes over the rows up to and including those of `doc_id`.

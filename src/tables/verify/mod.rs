@@ -102,8 +102,9 @@ fn verify_files(
         for entry in fs::read_dir(&folder).map_err(|e| TableError::io(&folder, e))? {
             let entry = entry.map_err(|e| TableError::io(&folder, e))?;
             let path = format!("{}/{}", table.name, entry.file_name().to_string_lossy());
-            report
-                .expect(listed.contains(path.as_str()), || format!("{path}: not in the manifest"));
+            report.expect(listed.contains(path.as_str()), || {
+                format!("{path}: not in the manifest")
+            });
         }
     }
     Ok(())
@@ -122,7 +123,10 @@ fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u
         Ok((_, footer)) => {
             let rows = footer.metadata().file_metadata().num_rows() as u64;
             report.expect(rows == part.rows, || {
-                format!("{}: {rows} rows, the manifest says {}", part.path, part.rows)
+                format!(
+                    "{}: {rows} rows, the manifest says {}",
+                    part.path, part.rows
+                )
             });
             rows
         }

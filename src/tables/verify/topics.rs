@@ -105,10 +105,17 @@ fn verify_topics(
         }
     }
     let sound = (shares - 1.0).abs() <= MASS_TOLERANCE || shares == 0.0;
-    report.expect(sound, || format!("topics: the shares sum to {shares}, not 1"));
+    report.expect(sound, || {
+        format!("topics: the shares sum to {shares}, not 1")
+    });
     let topic_count = absent.len() as i32;
-    let unknown = totals.by_top_topic.keys().find(|&&t| t < 0 || t >= topic_count);
-    report.expect(unknown.is_none(), || format!("documents: there is no topic {unknown:?}"));
+    let unknown = totals
+        .by_top_topic
+        .keys()
+        .find(|&&t| t < 0 || t >= topic_count);
+    report.expect(unknown.is_none(), || {
+        format!("documents: there is no topic {unknown:?}")
+    });
     Ok(absent)
 }
 
@@ -183,7 +190,11 @@ struct Ranks {
 
 impl Ranks {
     fn new(table: &'static str, topic_count: usize) -> Self {
-        Self { table, topic_count, last: (-1, 0) }
+        Self {
+            table,
+            topic_count,
+            last: (-1, 0),
+        }
     }
 
     fn next(&mut self, topic: i32, rank: i32, report: &mut VerifyReport) {
