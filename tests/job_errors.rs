@@ -1,6 +1,7 @@
 //! What a wrong job is told: the file, the line, the key, what is allowed, the remedy.
 
 use std::path::Path;
+use std::process::{Command, Output};
 
 use topicmill::job::{Job, JobError};
 
@@ -146,4 +147,85 @@ fn what_is_missing_double_or_not_toml_is_told() {
         told_read.starts_with("no/such/job.toml: cannot be read | "),
         "{told_read}"
     );
+}
+
+fn topicmill(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_topicmill"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+#[test]
+fn the_program_says_so_on_stderr_and_exits_as_documented() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("job.toml");
+    std::fs::write(&path, SMALL).expect("written");
+    let job = path.to_str().expect("UTF-8");
+
+    let plan = topicmill(&["plan", job]);
+    assert_eq!(plan.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&plan.stdout).contains("10 topics, seed 1"));
+    assert!(plan.stderr.is_empty());
+
+    let cases: [(&[&str], i32, &str); 6] = [
+        (
+            &["plan", job, "--set", "train.minbatch=1"],
+            64,
+            "help: did you mean `minibatch`?\n",
+        ),
+        (
+            &["plan", job, "-n", "2", "-p", "2", "--hosts", "x"],
+            64,
+            "error: --process is 2, but",
+        ),
+        (
+            &["plan", "no-such-job.toml"],
+            64,
+            "error: no-such-job.toml: cannot be read\ncause: ",
+        ),
+        (&["plan", "src"], 74, "error: src: cannot be read\ncause: "),
+        (
+            &["run", job, "--quiet", "--json"],
+            64,
+            "cannot be used with",
+        ),
+        (&["frobnicate"], 64, "unrecognized subcommand"),
+    ];
+    for (arguments, code, said) in cases {
+        let output = topicmill(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(said), "{arguments:?}: {stderr}");
+        assert!(
+            output.stdout.is_empty() && !stderr.contains('\u{1b}'),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn every_subcommand_has_help_with_an_example() {
+    for subcommand in [
+        "run",
+        "ingest",
+        "train",
+        "project",
+        "plan",
+        "inspect",
+        "verify",
+        "status",
+        "synth",
+        "completions",
+    ] {
+        let help = topicmill(&[subcommand, "--help"]);
+        assert_eq!(help.status.code(), Some(0), "{subcommand}");
+        let text = String::from_utf8_lossy(&help.stdout).into_owned();
+        assert!(
+            text.matches(&format!("topicmill {subcommand}")).count() >= 2,
+            "{text}"
+        );
+    }
+    let completions = topicmill(&["completions", "bash"]);
+    assert!(String::from_utf8_lossy(&completions.stdout).contains("--process-count"));
 }

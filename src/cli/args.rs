@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::failure::EXIT_CODES;
+use crate::job::defaults;
 
 /// Topic models over collections too large for the tools people have.
 ///
@@ -113,12 +114,6 @@ pub struct RunArgs {
     /// The job file
     #[arg(value_name = "JOB")]
     pub job: PathBuf,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
-    #[command(flatten)]
-    pub placement: PlacementArgs,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
@@ -131,6 +126,12 @@ pub struct RunArgs {
     /// Print one JSON object a line on stdout: progress, then the summary
     #[arg(long)]
     pub json: bool,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub placement: PlacementArgs,
 }
 
 /// Where a job runs, as typed.
@@ -160,18 +161,18 @@ pub struct PlanArgs {
     /// The job file
     #[arg(value_name = "JOB")]
     pub job: PathBuf,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
-    #[command(flatten)]
-    pub placement: PlacementArgs,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
     /// Print the job with every key and its value instead, as TOML
     #[arg(long)]
     pub resolved: bool,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub placement: PlacementArgs,
 }
 
 /// Flags of inspect.
@@ -214,26 +215,26 @@ pub struct SynthArgs {
     #[arg(value_name = "FILE")]
     pub path: PathBuf,
     /// Topics to plant
-    #[arg(long, value_name = "K")]
-    pub topics: Option<u64>,
+    #[arg(long, value_name = "K", default_value_t = defaults::SYNTH_TOPICS)]
+    pub topics: u64,
     /// Documents to write
-    #[arg(long, value_name = "N")]
-    pub documents: Option<u64>,
+    #[arg(long, value_name = "N", default_value_t = defaults::SYNTH_DOCUMENTS)]
+    pub documents: u64,
     /// Terms in the vocabulary
-    #[arg(long, value_name = "V")]
-    pub terms: Option<u64>,
+    #[arg(long, value_name = "V", default_value_t = defaults::SYNTH_TERMS)]
+    pub terms: u64,
     /// Tokens in a document, on average
-    #[arg(long, value_name = "TOKENS")]
-    pub mean_length: Option<f64>,
+    #[arg(long, value_name = "TOKENS", default_value_t = defaults::SYNTH_MEAN_LENGTH)]
+    pub mean_length: f64,
     /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics each
-    #[arg(long, value_name = "A")]
-    pub alpha_sum: Option<f64>,
+    #[arg(long, value_name = "A", default_value_t = defaults::SYNTH_ALPHA_SUM)]
+    pub alpha_sum: f64,
     /// Exponent of the Zipf law of the terms' frequencies
-    #[arg(long, value_name = "S")]
-    pub zipf: Option<f64>,
+    #[arg(long, value_name = "S", default_value_t = defaults::SYNTH_ZIPF)]
+    pub zipf: f64,
     /// Seed of every random choice
-    #[arg(long)]
-    pub seed: Option<u64>,
+    #[arg(long, value_name = "N", default_value_t = defaults::SEED)]
+    pub seed: u64,
     /// Use these words, one a line, instead of made-up ones
     #[arg(long, value_name = "FILE")]
     pub words: Option<PathBuf>,

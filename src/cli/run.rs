@@ -15,7 +15,10 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let job = Job::load(&args.job, &args.set)?;
     let mut rows = plan::describe(&job, &placement);
     rows.push(("stages", stages.to_string()));
-    if Display::choose(args.quiet, args.json) != Display::Quiet {
+    if matches!(
+        Display::choose(args.quiet, args.json),
+        Display::Plain | Display::Bar
+    ) {
         super::print(&plan::rows(&rows))?;
     }
     Err(super::not_connected("running a job"))

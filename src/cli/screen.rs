@@ -290,4 +290,38 @@ train: done in 5.0 s (2.0 rounds/s)
         assert_eq!(objects[1]["total"], serde_json::Value::Null);
         assert_eq!(objects[1]["note"], "a \"note\"");
     }
+
+    #[test]
+    fn a_bar_follows_phases_with_and_without_a_total() {
+        let mut screen = Bar {
+            bar: ProgressBar::hidden(),
+        };
+        let mut pace = None;
+        let mut see = |seconds, snapshot| {
+            step(
+                &mut screen,
+                &mut pace,
+                snapshot,
+                Duration::from_secs(seconds),
+            );
+            let bar = &screen.bar;
+            (bar.prefix(), bar.position(), bar.length(), bar.message())
+        };
+        see(0, snapshot("ingest", 0, ""));
+        assert_eq!(
+            see(2, snapshot("ingest", 30_000, "")),
+            (
+                "ingest".into(),
+                30_000,
+                Some(50_000),
+                "documents 15,000 documents/s, 1.3 s left".into()
+            )
+        );
+        assert_eq!(
+            see(3, snapshot("train", 4, "held-out -7.61")),
+            ("train".into(), 4, None, "rounds held-out -7.61".into())
+        );
+        screen.end();
+        assert!(screen.bar.is_finished());
+    }
 }

@@ -264,7 +264,7 @@ mod tests {
             .filter(|line| line.contains("engine"))
             .collect();
         assert_eq!(topics.len(), MOST_TOPICS);
-        assert!(render_summary(&summary(), 130).contains(&"a".repeat(90)));
+        assert!(render_summary(&summary(), 150).contains(&"a".repeat(90)));
         assert!(
             topics[0].contains("39") && topics[0].contains("4.9 %"),
             "{page}"

@@ -20,29 +20,22 @@ pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
 
 /// The flags, checked as section `[synth]` of a job is.
 fn checked(args: &SynthArgs) -> Result<SynthStage, Failure> {
-    let whole = |key, number: Option<u64>| {
-        let value = number.map(|n| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
-        value.map(|value| (key, value))
-    };
-    let real = |key, number: Option<f64>| number.map(|x| (key, Value::Float(x)));
+    let whole = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut flags = vec![
+        ("topics", whole(args.topics)),
+        ("documents", whole(args.documents)),
+        ("terms", whole(args.terms)),
+        ("mean_length", Value::Float(args.mean_length)),
+        ("alpha_sum", Value::Float(args.alpha_sum)),
+        ("zipf", Value::Float(args.zipf)),
+        ("seed", whole(args.seed)),
+    ];
     let words = args
         .words
         .as_ref()
-        .map(|words| ("words", Value::String(words.to_string_lossy().into_owned())));
-    let flags = [
-        whole("topics", args.topics),
-        whole("documents", args.documents),
-        whole("terms", args.terms),
-        real("mean_length", args.mean_length),
-        real("alpha_sum", args.alpha_sum),
-        real("zipf", args.zipf),
-        whole("seed", args.seed),
-        words,
-    ];
-    Ok(SynthStage::from_flags(
-        &args.path,
-        flags.into_iter().flatten(),
-    )?)
+        .map(|words| words.to_string_lossy().into_owned());
+    flags.extend(words.map(|words| ("words", Value::String(words))));
+    Ok(SynthStage::from_flags(&args.path, flags)?)
 }
 
 #[cfg(test)]
