@@ -1,8 +1,9 @@
 //! Bringing the processes of a run together over TCP.
 //!
 //! Every process listens at its own address and dials those of lower number, so that each pair has
-//! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port scan, a health check, a browser, a
-//! silent client) is dropped, each in a thread of its own, and keeps nobody waiting.
+//! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port
+//! scan, a health check, a browser, a silent client) is dropped, each in a thread of its own, and
+//! keeps nobody waiting.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};

@@ -1,9 +1,10 @@
 //! All processes of a run on this machine: started together, ended together.
 //!
 //! The parent chooses free ports, writes a host file, starts the children and waits. When one
-//! fails the others get a moment to notice and are then killed. A child holds the read end of a pipe from its parent
-//! as its standard input and ends when the pipe closes, so that nothing survives a parent that was
-//! killed. Ports are taken below the range from which the system draws ports of outgoing connections.
+//! fails the others get a moment to notice and are then killed. A child's standard input is a pipe
+//! from its parent, and it ends when the pipe closes, so that nothing survives a parent that was
+//! killed. Ports are taken below the range from which the system draws those of outgoing
+//! connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -72,7 +73,7 @@ pub fn run(
     Ok(code)
 }
 
-/// Ends this process when the parent that [`run`] it there is gone; call it early in `main`. Does
+/// Ends this process when the parent that started it with [`run`] is gone; call it early in `main`. Does
 /// nothing in a process that was started otherwise.
 pub fn follow_parent() {
     if std::env::var_os(FOLLOW).is_none() {

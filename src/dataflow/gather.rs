@@ -35,8 +35,8 @@ pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
 /// pieces of all: by worker, and for each in the order in which it gave them. A worker may give
 /// nothing.
 ///
-/// One copy goes to each process; its workers share it. A block may be a view into a receive buffer of 1 MiB, which
-/// lives as long as the block does.
+/// One copy goes to each process; its workers share it. A block may be a view into a receive
+/// buffer of 1 MiB, which lives as long as the block does.
 ///
 /// # Panics
 /// A piece is too long.
