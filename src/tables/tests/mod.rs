@@ -14,7 +14,8 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
 use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
-use super::documents::{DocumentRow, DocumentsWriter, Split};
+use super::documents::{DocumentRow, DocumentsWriter};
+use crate::corpus::sample::Split;
 use super::evaluation::{EvaluationRow, EvaluationWriter};
 use super::parts::{Batches, footer, part_files};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
