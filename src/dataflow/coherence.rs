@@ -21,9 +21,13 @@ pub fn coherence(
     topics: &[PublishedTopic],
     vocabulary_size: usize,
 ) -> Vec<(Option<f64>, Option<f64>)> {
-    process.progress.begin("coherence", "documents", Some(training.len() as u64));
-    let top: Vec<Vec<u32>> =
-        topics.iter().map(|t| distribution(t, vocabulary_size).top_terms(UMASS_TERMS)).collect();
+    process
+        .progress
+        .begin("coherence", "documents", Some(training.len() as u64));
+    let top: Vec<Vec<u32>> = topics
+        .iter()
+        .map(|t| distribution(t, vocabulary_size).top_terms(UMASS_TERMS))
+        .collect();
     let mut counter = CoherenceCounter::new(&top, vocabulary_size);
     loop {
         let from = tickets.take() * DOCUMENTS_A_TICKET;

@@ -37,6 +37,12 @@ pub enum RunError {
     /// A stored vocabulary.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
+    /// The vocabulary's file.
+    #[error(transparent)]
+    VocabularyFile(#[from] VocabularyFileError),
+    /// What ingest has left.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
     /// Training.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -57,12 +63,6 @@ pub enum RunError {
     /// The corpus that the job makes for itself.
     #[error(transparent)]
     Synth(#[from] SynthError),
-    /// The ingested corpus.
-    #[error(transparent)]
-    Collection(#[from] CollectionError),
-    /// The vocabulary on disk.
-    #[error(transparent)]
-    VocabularyFile(#[from] VocabularyFileError),
     /// What stands in the output folder was made by another job.
     #[error(
         "{} was made with other settings of {what}; choose another output.path, or start again \
@@ -93,9 +93,15 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Input(InputError::Unreadable { .. } | InputError::Stopped) => EXIT_IO,
-            Self::Input(_) | Self::Vocabulary(_) | Self::Data(_) => EXIT_DATA,
+            Self::VocabularyFile(VocabularyFileError::Io { .. })
+            | Self::Collection(CollectionError::Read { .. }) => EXIT_IO,
+            Self::Input(_)
+            | Self::Vocabulary(_)
+            | Self::VocabularyFile(_)
+            | Self::Collection(_)
+            | Self::Synth(_)
+            | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
-            Self::Synth(_) | Self::Collection(_) | Self::VocabularyFile(_) => EXIT_DATA,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }

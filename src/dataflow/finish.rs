@@ -77,7 +77,10 @@ impl TrainingRecord {
 
     fn read(process: &Process) -> Result<Self, RunError> {
         let path = process.output.path(RECORD);
-        let io = |source| RunError::Io { path: path.clone(), source };
+        let io = |source| RunError::Io {
+            path: path.clone(),
+            source,
+        };
         let bytes = std::fs::read(&path).map_err(io)?;
         serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
     }
@@ -119,7 +122,9 @@ pub fn write_training(
         })?;
     }
     writer.finish()?;
-    process.output.publish(&temporary, &format!("training_log/{}", part_name(0)))?;
+    process
+        .output
+        .publish(&temporary, &format!("training_log/{}", part_name(0)))?;
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
     Ok(process.output.write_atomic(RECORD, &json)?)
 }
@@ -130,7 +135,7 @@ pub fn job_id(job: &Job) -> String {
 }
 
 /// What the last tables are made from.
-pub struct Result<'a> {
+pub struct Finished<'a> {
     /// The collection.
     pub collection: &'a Collection,
     /// What every part says about itself.
@@ -140,20 +145,23 @@ pub struct Result<'a> {
 /// Writes the remaining tables and declares the output complete.
 pub fn finish(
     process: &Process,
-    result: &Result<'_>,
+    finished: &Finished<'_>,
     priors: &Priors,
     topics: &[PublishedTopic],
     tally: Option<Tally>,
     summary: &mut Summary,
-) -> std::result::Result<(), RunError> {
+) -> Result<(), RunError> {
     process.progress.begin("finish", "tables", None);
     let vocabulary = read_vocabulary(process)?;
     let finisher = Finisher {
         process,
-        result,
+        finished,
         vocabulary: &vocabulary,
         topics,
-        distributions: topics.iter().map(|t| distribution(t, vocabulary.kept())).collect(),
+        distributions: topics
+            .iter()
+            .map(|t| distribution(t, vocabulary.kept()))
+            .collect(),
         record: TrainingRecord::read(process)?,
         tally: tally.as_ref(),
     };
@@ -161,7 +169,7 @@ pub fn finish(
     summary.planted_found = planted;
     let mut written = BTreeMap::new();
     if finisher.tally.is_some() {
-        written = written_parts(process, result.collection, result.metadata)?;
+        written = written_parts(process, finished.collection, finished.metadata)?;
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
     finisher.write_vocabulary(&mut written)?;
@@ -175,7 +183,7 @@ type Written = BTreeMap<String, PartInfo>;
 
 struct Finisher<'a> {
     process: &'a Process,
-    result: &'a Result<'a>,
+    finished: &'a Finished<'a>,
     vocabulary: &'a Vocabulary,
     topics: &'a [PublishedTopic],
     distributions: Vec<TermDistribution<'a>>,
@@ -184,14 +192,11 @@ struct Finisher<'a> {
 }
 
 impl Finisher<'_> {
-    fn publish(
-        &self,
-        table: &str,
-        info: PartInfo,
-        written: &mut Written,
-    ) -> std::result::Result<(), RunError> {
+    fn publish(&self, table: &str, info: PartInfo, written: &mut Written) -> Result<(), RunError> {
         let path = format!("{table}/{}", part_name(0));
-        self.process.output.publish(&self.process.output.temporary_path(table), &path)?;
+        self.process
+            .output
+            .publish(&self.process.output.temporary_path(table), &path)?;
         written.insert(path, info);
         Ok(())
     }
@@ -212,9 +217,9 @@ impl Finisher<'_> {
         &self,
         priors: &Priors,
         written: &mut Written,
-    ) -> std::result::Result<Vec<TopicSummary>, RunError> {
+    ) -> Result<Vec<TopicSummary>, RunError> {
         let temporary = self.process.output.temporary_path("topics");
-        let mut writer = TopicsWriter::create(&temporary, self.result.metadata)?;
+        let mut writer = TopicsWriter::create(&temporary, self.finished.metadata)?;
         let tokens = self.tokens();
         let diagnostics = diagnose(&self.distributions, &tokens);
         let mut summaries = Vec::new();
@@ -242,7 +247,12 @@ impl Finisher<'_> {
         diagnosed: &TopicDiagnostics,
         top_terms: &'t [String],
     ) -> TopicRow<'t> {
-        let (umass, npmi) = self.record.coherence.get(topic).copied().unwrap_or_default();
+        let (umass, npmi) = self
+            .record
+            .coherence
+            .get(topic)
+            .copied()
+            .unwrap_or_default();
         let finite = |value: f64| value.is_finite().then_some(value);
         TopicRow {
             topic: topic as i32,
@@ -262,9 +272,9 @@ impl Finisher<'_> {
         }
     }
 
-    fn write_vocabulary(&self, written: &mut Written) -> std::result::Result<(), RunError> {
+    fn write_vocabulary(&self, written: &mut Written) -> Result<(), RunError> {
         let temporary = self.process.output.temporary_path("vocabulary");
-        let mut writer = VocabularyWriter::create(&temporary, self.result.metadata)?;
+        let mut writer = VocabularyWriter::create(&temporary, self.finished.metadata)?;
         for (place, term) in self.vocabulary.terms().iter().enumerate() {
             writer.push(&VocabularyRow {
                 term_id: (place < self.vocabulary.kept()).then_some(place as i32),
@@ -277,9 +287,9 @@ impl Finisher<'_> {
         self.publish("vocabulary", writer.finish()?, written)
     }
 
-    fn write_topic_terms(&self, written: &mut Written) -> std::result::Result<(), RunError> {
+    fn write_topic_terms(&self, written: &mut Written) -> Result<(), RunError> {
         let temporary = self.process.output.temporary_path("topic_terms");
-        let mut writer = TopicTermsWriter::create(&temporary, self.result.metadata)?;
+        let mut writer = TopicTermsWriter::create(&temporary, self.finished.metadata)?;
         for (topic, published) in self.topics.iter().enumerate() {
             let weights = &published.weights;
             let mut order: Vec<usize> = (0..weights.len()).collect();
@@ -299,10 +309,12 @@ impl Finisher<'_> {
         self.publish("topic_terms", writer.finish()?, written)
     }
 
-    fn write_topic_documents(&self, written: &mut Written) -> std::result::Result<(), RunError> {
-        let Some(tally) = self.tally else { return Ok(()) };
+    fn write_topic_documents(&self, written: &mut Written) -> Result<(), RunError> {
+        let Some(tally) = self.tally else {
+            return Ok(());
+        };
         let temporary = self.process.output.temporary_path("topic_documents");
-        let mut writer = TopicDocumentsWriter::create(&temporary, self.result.metadata)?;
+        let mut writer = TopicDocumentsWriter::create(&temporary, self.finished.metadata)?;
         for (topic, best) in tally.best.topics.iter().enumerate() {
             for (place, (weight, document, source_id)) in best.iter().enumerate() {
                 writer.push(&TopicDocumentRow {
@@ -321,60 +333,112 @@ impl Finisher<'_> {
         &self,
         planted: Option<(usize, usize)>,
         written: &mut Written,
-    ) -> std::result::Result<(), RunError> {
+    ) -> Result<(), RunError> {
         let temporary = self.process.output.temporary_path("evaluation");
-        let mut writer = EvaluationWriter::create(&temporary, self.result.metadata)?;
+        let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
         let mut push = |metric, method, split, unit, value: Option<f64>| match value {
-            Some(value) => {
-                writer.push(&EvaluationRow { metric, method, split, unit, value, standard_error: None })
-            }
+            Some(value) => writer.push(&EvaluationRow {
+                metric,
+                method,
+                split,
+                unit,
+                value,
+                standard_error: None,
+            }),
             None => Ok(()),
         };
         let heldout = self.record.heldout.per_token();
         let perplexity = heldout.map(|value| crate::math::special::exp(-value));
-        push("log_likelihood_per_token", completion::METHOD, "held_out", "nats/token", heldout)?;
-        push("perplexity", completion::METHOD, "held_out", "1", perplexity)?;
+        push(
+            "log_likelihood_per_token",
+            completion::METHOD,
+            "held_out",
+            "nats/token",
+            heldout,
+        )?;
+        push(
+            "perplexity",
+            completion::METHOD,
+            "held_out",
+            "1",
+            perplexity,
+        )?;
         let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
-        push("coherence_umass", "mean over topics, 20 terms", "sample", "nats", mean(&umass))?;
-        push("coherence_npmi", "mean over topics, 10 terms", "sample", "1", mean(&npmi))?;
+        push(
+            "coherence_umass",
+            "mean over topics, 20 terms",
+            "sample",
+            "nats",
+            mean(&umass),
+        )?;
+        push(
+            "coherence_npmi",
+            "mean over topics, 10 terms",
+            "sample",
+            "1",
+            mean(&npmi),
+        )?;
         for split in [Split::Sample, Split::HeldOut, Split::Projected] {
-            let value = self.tally.and_then(|tally| tally.log_likelihood(split)).map(|v| v.0);
-            push("log_likelihood_per_token", "own_proportions", split.name(), "nats/token", value)?;
+            let value = self
+                .tally
+                .and_then(|tally| tally.log_likelihood(split))
+                .map(|v| v.0);
+            push(
+                "log_likelihood_per_token",
+                "own_proportions",
+                split.name(),
+                "nats/token",
+                value,
+            )?;
         }
         if let Some((found, planted)) = planted {
             let share = found as f64 / planted.max(1) as f64;
-            push("planted_topics_found", "hellinger<=0.3", "sample", "share", Some(share))?;
+            push(
+                "planted_topics_found",
+                "hellinger<=0.3",
+                "sample",
+                "share",
+                Some(share),
+            )?;
         }
         self.publish("evaluation", writer.finish()?, written)
     }
 
     /// How many of the topics that the job planted were found again, and how many it planted.
-    fn planted(&self) -> std::result::Result<Option<(usize, usize)>, RunError> {
-        let Some(synth) = &self.process.job.synth else { return Ok(None) };
+    fn planted(&self) -> Result<Option<(usize, usize)>, RunError> {
+        let Some(synth) = &self.process.job.synth else {
+            return Ok(None);
+        };
         let answer = read_answer(&synth.path)?;
-        let planted: Vec<Vec<(u32, f32)>> =
-            answer.iter().map(|t| on_vocabulary(t, |word| self.vocabulary.id(word))).collect();
+        let planted: Vec<Vec<(u32, f32)>> = answer
+            .iter()
+            .map(|t| on_vocabulary(t, |word| self.vocabulary.id(word)))
+            .collect();
         let vocabulary_size = self.vocabulary.kept();
         let planted: Vec<_> = planted
             .iter()
-            .map(|entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size })
+            .map(|entries| TermDistribution {
+                entries,
+                absent_weight: 0.0,
+                vocabulary_size,
+            })
             .collect();
         let matching = match_topics(&planted, &self.distributions);
         Ok(Some((matching.found(FOUND_WITHIN), planted.len())))
     }
 
-    fn complete(&self, written: &Written) -> std::result::Result<(), RunError> {
+    fn complete(&self, written: &Written) -> Result<(), RunError> {
         let (job, output) = (&self.process.job, &self.process.output);
         output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
         output.write_atomic("views.sql", views_sql(output).as_bytes())?;
-        let fingerprint = &self.result.collection.input_fingerprint;
+        let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job_id(job), job.model.seed, fingerprint);
         manifest.settings = BTreeMap::from([
             ("corpus".to_owned(), job.corpus_hash()),
             ("train".to_owned(), job.train_hash()),
             ("project".to_owned(), job.project_hash()),
         ]);
-        manifest.documents_by_status = self.result.collection.documents_by_status.clone();
+        manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
         manifest.describe(output.root(), written)?;
         output.clear("checkpoints")?;
         Ok(output.complete(&manifest)?)

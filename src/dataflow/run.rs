@@ -14,7 +14,7 @@ use super::coherence::coherence;
 use super::error::RunError;
 use super::finish::{self, TrainingRecord};
 use super::gather::{all_gather, barrier};
-use super::ingest::{IngestShared, ingest, read_vocabulary};
+use super::ingest::{IngestShared, ingest};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::project::{ProjectPlan, Tally, project};
@@ -68,7 +68,12 @@ pub fn run(
     let placement = process.placement.clone();
     let hash = process.hash(stages);
     let summaries = execute(&placement, hash, DEFAULT_DEADLINE, move |worker| {
-        Run { process: &process, shared: &shared, stages }.run(worker)
+        Run {
+            process: &process,
+            shared: &shared,
+            stages,
+        }
+        .run(worker)
     })?;
     Ok(summaries.into_iter().next().unwrap_or_default())
 }
@@ -93,8 +98,10 @@ impl<'a> Run<'a> {
         if self.process.placement.process > 0 {
             Output::join(self.process.output.root())?;
         }
-        let mut summary =
-            Summary { output: self.process.output.root().to_owned(), ..Summary::default() };
+        let mut summary = Summary {
+            output: self.process.output.root().to_owned(),
+            ..Summary::default()
+        };
         let collection = self.ingest(worker, &mut summary)?;
         summary.documents = collection.documents;
         summary.tokens = collection.tokens_in_vocabulary;
@@ -117,8 +124,18 @@ impl<'a> Run<'a> {
         };
         if worker.index() == 0 {
             let topics = publish_parts(model.parts, model.published_eta);
-            let result = finish::Result { collection: &collection, metadata: &metadata };
-            finish::finish(self.process, &result, &model.priors, &topics, tally, &mut summary)?;
+            let finished = finish::Finished {
+                collection: &collection,
+                metadata: &metadata,
+            };
+            finish::finish(
+                self.process,
+                &finished,
+                &model.priors,
+                &topics,
+                tally,
+                &mut summary,
+            )?;
         }
         barrier(worker);
         Ok(summary)
@@ -138,8 +155,10 @@ impl<'a> Run<'a> {
             }
             barrier(worker);
         }
-        let was_complete =
-            self.process.output.is_published(crate::corpus::collection::COLLECTION_FILE);
+        let was_complete = self
+            .process
+            .output
+            .is_published(crate::corpus::collection::COLLECTION_FILE);
         barrier(worker);
         let started = Instant::now();
         let collection = ingest(worker, self.process, &self.shared.ingest)?;
@@ -177,13 +196,25 @@ impl<'a> Run<'a> {
             )));
         }
         let path = if is_complete { MODEL } else { CHECKPOINT };
-        let saved = self.shared.saved.get(|| self.read_saved(path, collection))?.as_ref();
+        let saved = self
+            .shared
+            .saved
+            .get(|| self.read_saved(path, collection))?
+            .as_ref();
         if let (true, Some(saved)) = (is_complete, saved) {
             summary.already_complete.push("train".to_owned());
             let model = self.model(collection, Some(saved))?;
-            let published_eta = saved.header.published_eta.unwrap_or(saved.header.priors.eta);
+            let published_eta = saved
+                .header
+                .published_eta
+                .unwrap_or(saved.header.priors.eta);
             let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());
-            return Ok(Model { parts: model, priors, published_eta, hash });
+            return Ok(Model {
+                parts: model,
+                priors,
+                published_eta,
+                hash,
+            });
         }
         let shared = &self.shared.sample;
         let sample = load_sample(worker, self.process, shared, collection, rule)?;
@@ -219,8 +250,14 @@ impl<'a> Run<'a> {
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
         let topics = publish_parts(model, published_eta);
         let tickets = &self.shared.coherence;
-        let coherence =
-            coherence(worker, self.process, tickets, sample.training, &topics, vocabulary_size);
+        let coherence = coherence(
+            worker,
+            self.process,
+            tickets,
+            sample.training,
+            &topics,
+            vocabulary_size,
+        );
         let mut hash = String::new();
         if worker.index() == 0 {
             let record = TrainingRecord::new(&sample, &trained, coherence);
@@ -232,7 +269,12 @@ impl<'a> Run<'a> {
         }
         let hashes = all_gather(worker, hash.as_bytes());
         let hash = String::from_utf8_lossy(&hashes[0]).into_owned();
-        Ok(Model { parts: model, priors, published_eta, hash })
+        Ok(Model {
+            parts: model,
+            priors,
+            published_eta,
+            hash,
+        })
     }
 
     /// The process's model: what was saved, or one with nothing learnt.
@@ -241,9 +283,14 @@ impl<'a> Run<'a> {
         collection: &Collection,
         saved: Option<&Saved>,
     ) -> Result<&'a ProcessModel, RunError> {
-        let (topics, threads) = (self.process.job.model.topics, self.process.placement.threads);
+        let (topics, threads) = (
+            self.process.job.model.topics,
+            self.process.placement.threads,
+        );
         let terms = collection.terms_kept as usize;
-        self.shared.model.get(|| Ok(ProcessModel::new(topics, terms, threads, saved)))
+        self.shared
+            .model
+            .get(|| Ok(ProcessModel::new(topics, terms, threads, saved)))
     }
 
     /// The model or checkpoint at `path`, if there is one; it must be of these settings.
@@ -280,12 +327,24 @@ impl<'a> Run<'a> {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
         };
         let started = Instant::now();
-        process.progress.begin("project", "documents", Some(collection.documents));
+        process
+            .progress
+            .begin("project", "documents", Some(collection.documents));
         let part = worker.index() % process.placement.threads;
-        model.parts.prepare(part, &published(&model.priors, model.published_eta), |_| true);
+        model
+            .parts
+            .prepare(part, &published(&model.priors, model.published_eta), |_| {
+                true
+            });
         process.meet();
-        let plan =
-            ProjectPlan { process, model: model.parts, collection, rule, infer, metadata };
+        let plan = ProjectPlan {
+            process,
+            model: model.parts,
+            collection,
+            rule,
+            infer,
+            metadata,
+        };
         let tally = project(worker, plan, &self.shared.shards)?;
         let seconds = started.elapsed().as_secs_f64();
         summary.project = Some(ProjectSummary {
@@ -298,10 +357,14 @@ impl<'a> Run<'a> {
 
     fn metadata(&self, collection: &Collection, model: &Model<'_>) -> FileMetadata {
         let job = &self.process.job;
-        let estimator = job.project.infer.as_ref().map(|infer| match infer.estimator {
-            Estimator::Soft => "soft".to_owned(),
-            Estimator::Counts => "counts".to_owned(),
-        });
+        let estimator = job
+            .project
+            .infer
+            .as_ref()
+            .map(|infer| match infer.estimator {
+                Estimator::Soft => "soft".to_owned(),
+                Estimator::Counts => "counts".to_owned(),
+            });
         FileMetadata {
             job_id: finish::job_id(job),
             settings_hash: job.project_hash(),

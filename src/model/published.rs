@@ -50,7 +50,10 @@ mod tests {
 
     #[test]
     fn each_topic_is_a_distribution_whatever_the_parts() {
-        let step = GlobalStep { step_size: 0.5, weight: 3.0 };
+        let step = GlobalStep {
+            step_size: 0.5,
+            weight: 3.0,
+        };
         let entries: [(u32, u16, u32); 4] = [(0, 0, 5), (0, 1, 1), (2, 1, 9), (3, 0, 2)];
         let published = |part_count: usize| {
             let parts: Vec<_> = (0..part_count)
@@ -58,9 +61,8 @@ mod tests {
                     let mut part = Parameters::new(2, 5, p, part_count);
                     part.decay(step, &[7, 10]);
                     let mine = entries.iter().filter(|e| e.0 as usize % part_count == p);
-                    let words = mine.map(|&(term, topic, count)| {
-                        Assigned { term, topic, count }.word()
-                    });
+                    let words =
+                        mine.map(|&(term, topic, count)| Assigned { term, topic, count }.word());
                     part.add(step, &words.collect::<Vec<_>>());
                     part
                 })

@@ -107,7 +107,10 @@ impl Tally {
 
     /// Tokens of each topic.
     pub fn tokens(&self) -> Vec<f64> {
-        self.topic_tokens.iter().map(|&n| n as f64 / FIXED_POINT).collect()
+        self.topic_tokens
+            .iter()
+            .map(|&n| n as f64 / FIXED_POINT)
+            .collect()
     }
 
     /// Entropy in nats of a topic's spread over the documents that are listed with it:
