@@ -54,7 +54,10 @@ fn texts() -> &'static [Text] {
         if let Ok(path) = std::env::var("TOPICMILL_BENCH_TEXT") {
             let text = std::fs::read_to_string(&path).expect("TOPICMILL_BENCH_TEXT is a text");
             let documents = text.split('\0').map(str::to_owned).collect();
-            texts.push(Text { name: "own", documents });
+            texts.push(Text {
+                name: "own",
+                documents,
+            });
         }
         texts
     })
@@ -139,7 +142,10 @@ fn tokens(bencher: Bencher, text: &Text) {
 
 #[divan::bench(args = texts())]
 fn identifiers(bencher: Bencher, text: &Text) {
-    let mut tokenizer = Tokenizer::new(&TokenSettings { identifiers: true, ..settings() });
+    let mut tokenizer = Tokenizer::new(&TokenSettings {
+        identifiers: true,
+        ..settings()
+    });
     bencher.counter(text.bytes()).bench_local(|| {
         let mut bytes = 0;
         for document in &text.documents {

@@ -72,6 +72,8 @@ pub enum CheckpointError {
 pub struct Saved {
     /// Everything but the numbers per term.
     pub header: Header,
+    /// SHA-256 of the file's content, in hexadecimal: names the model.
+    pub hash: String,
     totals: Vec<f64>,
     starts: Vec<usize>,
     entries: Vec<Entry>,
@@ -89,16 +91,32 @@ impl Saved {
     }
 }
 
-/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts.
-pub fn write(path: &Path, header: &Header, parts: &[&Parameters]) -> Result<(), CheckpointError> {
-    let io = |source| CheckpointError::Io { path: path.to_path_buf(), source };
+/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts. Gives
+/// the hash that names the model.
+pub fn write(
+    path: &Path,
+    header: &Header,
+    parts: &[&Parameters],
+) -> Result<String, CheckpointError> {
+    let io = |source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
     let file = File::create(path).map_err(io)?;
-    let mut out = Hashing { inner: BufWriter::new(file), hash: Sha256::new() };
+    let mut out = Hashing {
+        inner: BufWriter::new(file),
+        hash: Sha256::new(),
+    };
     write_body(&mut out, header, parts).map_err(io)?;
     let hash = out.hash.finalize();
     out.inner.write_all(&hash).map_err(io)?;
     let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)
+    file.sync_all().map_err(io)?;
+    Ok(hex(&hash))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
@@ -122,12 +140,21 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
 
 /// Reads a model, and checks all of it.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    let io = |source| CheckpointError::Io { path: path.to_path_buf(), source };
-    let damaged = |reason: String| CheckpointError::Damaged { path: path.to_path_buf(), reason };
+    let io = |source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let damaged = |reason: String| CheckpointError::Damaged {
+        path: path.to_path_buf(),
+        reason,
+    };
     let file = File::open(path).map_err(io)?;
     let size = file.metadata().map_err(io)?.len();
-    let mut input = Hashing { inner: BufReader::new(file), hash: Sha256::new() };
-    let saved = read_body(&mut input, size).map_err(|error| match error.kind() {
+    let mut input = Hashing {
+        inner: BufReader::new(file),
+        hash: Sha256::new(),
+    };
+    let mut saved = read_body(&mut input, size).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
         std::io::ErrorKind::InvalidData => damaged(error.to_string()),
         _ => io(error),
@@ -138,6 +165,7 @@ pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
     if rest != expected[..] {
         return Err(damaged("its checksum is wrong".to_owned()));
     }
+    saved.hash = hex(&expected);
     Ok(saved)
 }
 
@@ -179,7 +207,13 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
         }
         entries.push(Entry { topic, value });
     }
-    Ok(Saved { header, totals, starts, entries })
+    Ok(Saved {
+        header,
+        hash: String::new(),
+        totals,
+        starts,
+        entries,
+    })
 }
 
 fn read_bytes<const N: usize>(input: &mut impl Read) -> std::io::Result<[u8; N]> {
@@ -230,7 +264,11 @@ mod tests {
             vocabulary_hash: "v".to_owned(),
             topic_count: 3,
             vocabulary_size: 5,
-            priors: Priors { alpha: vec![0.1, 1.0 / 3.0, 0.2], eta: 0.1 + 0.2, exp_psi: false },
+            priors: Priors {
+                alpha: vec![0.1, 1.0 / 3.0, 0.2],
+                eta: 0.1 + 0.2,
+                exp_psi: false,
+            },
             published_eta: Some(1.0 / 7.0),
             scale: 0.123_456_789_012_345_67,
             rounds: 7,
@@ -240,14 +278,27 @@ mod tests {
     }
 
     fn parts(part_count: usize) -> Vec<Parameters> {
-        let step = GlobalStep { step_size: 0.3, weight: 2.0 };
-        let word = |term, topic| Assigned { term, topic, count: 1 + term }.word();
+        let step = GlobalStep {
+            step_size: 0.3,
+            weight: 2.0,
+        };
+        let word = |term, topic| {
+            Assigned {
+                term,
+                topic,
+                count: 1 + term,
+            }
+            .word()
+        };
         (0..part_count)
             .map(|p| {
                 let mut part = Parameters::new(3, 5, p, part_count);
                 part.decay(step, &[1, 2, 3]);
                 let terms = (0..5u32).filter(|w| *w as usize % part_count == p && *w != 3);
-                part.add(step, &terms.map(|w| word(w, (w % 3) as u16)).collect::<Vec<_>>());
+                part.add(
+                    step,
+                    &terms.map(|w| word(w, (w % 3) as u16)).collect::<Vec<_>>(),
+                );
                 part
             })
             .collect()
@@ -255,7 +306,10 @@ mod tests {
 
     fn written(folder: &Path, part_count: usize) -> Vec<u8> {
         let parts = parts(part_count);
-        let header = Header { scale: parts[0].scale(), ..header() };
+        let header = Header {
+            scale: parts[0].scale(),
+            ..header()
+        };
         let path = folder.join("model");
         write(&path, &header, &parts.iter().collect::<Vec<_>>()).unwrap();
         std::fs::read(path).unwrap()
@@ -269,8 +323,9 @@ mod tests {
         let saved = read(&folder.path().join("model")).unwrap();
         assert_eq!(saved.header.priors, header().priors);
         for part_count in [1, 2] {
-            let restored: Vec<_> =
-                (0..part_count).map(|p| saved.parameters(p, part_count)).collect();
+            let restored: Vec<_> = (0..part_count)
+                .map(|p| saved.parameters(p, part_count))
+                .collect();
             assert_eq!(restored, parts(part_count));
         }
     }

@@ -31,3 +31,5 @@ pub mod job;
 pub mod cluster;
 
 pub mod dataflow;
+
+pub mod cli;

@@ -24,13 +24,21 @@ fn model(
         for (topic, total) in by_topic.iter_mut().enumerate() {
             if stream.uniform() < density {
                 let count = 1 + stream.below(30) as u32;
-                let word = Assigned { term, topic: topic as u16, count }.word();
+                let word = Assigned {
+                    term,
+                    topic: topic as u16,
+                    count,
+                }
+                .word();
                 entries[term as usize % part_count].push(word);
                 *total += u64::from(count);
             }
         }
     }
-    let step = GlobalStep { step_size: 0.25, weight: 3.0 };
+    let step = GlobalStep {
+        step_size: 0.25,
+        weight: 3.0,
+    };
     let parts = (0..part_count)
         .map(|p| {
             let mut part = Parameters::new(topics, terms, p, part_count);
@@ -39,7 +47,11 @@ fn model(
             part
         })
         .collect();
-    let priors = Priors { alpha: vec![0.3; topics], eta: 0.05, exp_psi: false };
+    let priors = Priors {
+        alpha: vec![0.3; topics],
+        eta: 0.05,
+        exp_psi: false,
+    };
     (parts, priors)
 }
 
@@ -49,8 +61,10 @@ fn factors_are_term_distributions_whatever_the_parts() {
         let mut sums = Vec::new();
         for part_count in [1, 3] {
             let (parts, priors) = model(40, 30, density, part_count);
-            let factors: Vec<_> =
-                parts.iter().map(|p| Factors::prepare(p, &priors, |_| true, None)).collect();
+            let factors: Vec<_> = parts
+                .iter()
+                .map(|p| Factors::prepare(p, &priors, |_| true, None))
+                .collect();
             let references: Vec<_> = factors.iter().collect();
             let table = FactorTable::new(&references);
             let all: Vec<_> = (0..30).map(|w| table.all(table.find(w).unwrap())).collect();
@@ -75,7 +89,13 @@ fn soft_counts_equal_the_reference() {
         let (terms, counts) = ([1u32, 5, 6, 20, 39], [3u32, 1, 7, 2, 2]);
         let mut sampler = Sampler::default();
         let mut stream = Stream::keyed(2, Stage::Project, 0, 0);
-        sampler.start(Bag { terms: &terms, counts: &counts }, table);
+        sampler.start(
+            Bag {
+                terms: &terms,
+                counts: &counts,
+            },
+            table,
+        );
         for _ in 0..5 {
             sampler.sweep(table, &mut stream).unwrap();
         }
@@ -112,11 +132,20 @@ fn proportions_add_up_to_one_for_both_estimators() {
     let table = FactorTable::new(&references);
     let mut projector = Projector::default();
     for estimator in [Estimator::Soft, Estimator::Counts] {
-        let settings = InferSettings { burn_in_sweeps: 2, kept_sweeps: 3, estimator };
-        for (terms, counts) in
-            [(vec![], vec![]), (vec![7], vec![2]), (vec![3, 7, 9], vec![500, 1, 2])]
-        {
-            let bag = Bag { terms: &terms, counts: &counts };
+        let settings = InferSettings {
+            burn_in_sweeps: 2,
+            kept_sweeps: 3,
+            estimator,
+        };
+        for (terms, counts) in [
+            (vec![], vec![]),
+            (vec![7], vec![2]),
+            (vec![3, 7, 9], vec![500, 1, 2]),
+        ] {
+            let bag = Bag {
+                terms: &terms,
+                counts: &counts,
+            };
             let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
             let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
             let sum: f32 = proportions.iter().sum();
@@ -139,14 +168,29 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
     let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
     let references = [&factors];
     let table = FactorTable::new(&references);
-    let bag = Bag { terms: &[2, 3, 11, 30], counts: &[2, 1, 4, 1] };
+    let bag = Bag {
+        terms: &[2, 3, 11, 30],
+        counts: &[2, 1, 4, 1],
+    };
     let estimate = |estimator| {
-        let settings = InferSettings { burn_in_sweeps: 10, kept_sweeps: 20_000, estimator };
+        let settings = InferSettings {
+            burn_in_sweeps: 10,
+            kept_sweeps: 20_000,
+            estimator,
+        };
         let mut stream = Stream::keyed(3, Stage::Project, 0, 1);
-        Projector::default().infer(bag, table, &settings, &mut stream).unwrap().to_vec()
+        Projector::default()
+            .infer(bag, table, &settings, &mut stream)
+            .unwrap()
+            .to_vec()
     };
     let (soft, plain) = (estimate(Estimator::Soft), estimate(Estimator::Counts));
     for k in 0..10 {
-        assert!((soft[k] - plain[k]).abs() < 0.01, "topic {k}: {} {}", soft[k], plain[k]);
+        assert!(
+            (soft[k] - plain[k]).abs() < 0.01,
+            "topic {k}: {} {}",
+            soft[k],
+            plain[k]
+        );
     }
 }

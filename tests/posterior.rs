@@ -21,16 +21,33 @@ fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Pa
         for (topic, total) in by_topic.iter_mut().enumerate() {
             if stream.uniform() < density {
                 let count = 1 + stream.below(40) as u32;
-                entries.push(Assigned { term, topic: topic as u16, count }.word());
+                entries.push(
+                    Assigned {
+                        term,
+                        topic: topic as u16,
+                        count,
+                    }
+                    .word(),
+                );
                 *total += u64::from(count);
             }
         }
     }
-    let step = GlobalStep { step_size: 0.5, weight: 1.0 };
+    let step = GlobalStep {
+        step_size: 0.5,
+        weight: 1.0,
+    };
     parameters.decay(step, &by_topic);
     parameters.add(step, &entries);
     let alpha = (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64).collect();
-    (parameters, Priors { alpha, eta: 0.3, exp_psi })
+    (
+        parameters,
+        Priors {
+            alpha,
+            eta: 0.3,
+            exp_psi,
+        },
+    )
 }
 
 /// p(z) ∝ Π_k Γ(α_k + n_k)/Γ(α_k) Π_i e_{i z_i}, for every z (the last token's topic fastest).
@@ -87,7 +104,11 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
     let parts = [&factors];
     let table = FactorTable::new(&parts);
     let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
-    let rows: Vec<_> = terms.iter().rev().map(|&w| table.find(w).unwrap()).collect();
+    let rows: Vec<_> = terms
+        .iter()
+        .rev()
+        .map(|&w| table.find(w).unwrap())
+        .collect();
     assert_eq!(rows.iter().all(|&row| table.dense(row).is_some()), is_dense);
     let dense: Vec<_> = rows.iter().map(|&row| table.all(row)).collect();
     let expected = posterior(&dense, &priors.alpha);
@@ -95,7 +116,13 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
     let mut sampler = Sampler::default();
     for draw in 0..draws {
         let mut stream = Stream::keyed(5, Stage::Train, 0, draw);
-        sampler.start(Bag { terms: &terms, counts: &counts }, table);
+        sampler.start(
+            Bag {
+                terms: &terms,
+                counts: &counts,
+            },
+            table,
+        );
         for _ in 0..BURN_IN {
             sampler.sweep(table, &mut stream).unwrap();
         }
@@ -104,7 +131,10 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
         seen[configuration] += 1;
     }
     let z = chi_square_z(&expected, &seen);
-    assert!(z.abs() < 4.0, "K = {topics}, density {density}: χ² is {z} deviations off");
+    assert!(
+        z.abs() < 4.0,
+        "K = {topics}, density {density}: χ² is {z} deviations off"
+    );
 }
 
 #[test]
@@ -134,7 +164,10 @@ fn the_reference_draws_from_the_posterior() {
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
-    let dense: Vec<_> = [3, 1, 0].iter().map(|&w| table.all(table.find(w).unwrap())).collect();
+    let dense: Vec<_> = [3, 1, 0]
+        .iter()
+        .map(|&w| table.all(table.find(w).unwrap()))
+        .collect();
     let expected = posterior(&dense, &priors.alpha);
     let mut seen = vec![0u64; expected.len()];
     for draw in 0..200_000 {

@@ -1,27 +1,20 @@
 //! Bringing the processes of a run together over TCP.
 //!
 //! Every process listens at its own address and dials those of lower number, so that each pair has
-//! one connection. The dialler sends its greeting, the listener answers with its own, and the
-//! dialler's `READY` settles it. Whatever else knocks (a port scan, a health check, a browser, a
-//! silent client) is dropped, each in a thread of its own, and keeps nobody waiting.
+//! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port
+//! scan, a health check, a browser, a silent client) is dropped, each in a thread of its own, and
+//! keeps nobody waiting.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::hello::{HELLO_BYTES, Hello, READY, Verdict};
+use super::handshake::{dial, greet};
+use super::hello::Hello;
 use super::{ClusterError, Placement};
 
-/// How long a caller may take for its greeting.
-const GREETING_LIMIT: Duration = Duration::from_secs(2);
-/// How long one attempt to reach a host may take.
-const DIAL_LIMIT: Duration = Duration::from_secs(3);
-/// How long a listener may take to answer our greeting.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// Longest pause between two attempts to reach a host.
-const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 /// How long a port may stay taken, by a run that is just ending.
 const BIND_LIMIT: Duration = Duration::from_secs(5);
 /// Callers that are listened to at the same time; more are dropped.
@@ -72,10 +65,13 @@ pub(super) fn connect(
 }
 
 /// What the threads of one set-up share.
-struct Setup {
-    mine: Hello,
-    process: usize,
-    addresses: Vec<String>,
+pub(super) struct Setup {
+    /// Our greeting.
+    pub(super) mine: Hello,
+    /// Our number.
+    pub(super) process: usize,
+    /// Where each process listens.
+    pub(super) addresses: Vec<String>,
     ends: Instant,
     callers: AtomicUsize,
     state: Mutex<State>,
@@ -99,30 +95,41 @@ impl Setup {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn over(&self) -> bool {
+    /// True when nobody waits for connections any more.
+    pub(super) fn over(&self) -> bool {
         Instant::now() >= self.ends || self.lock().over
     }
 
-    fn fail(&self, error: ClusterError) {
+    /// Ends the set-up.
+    pub(super) fn fail(&self, error: ClusterError) {
         self.lock().failure.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    fn trouble(&self, process: usize, reason: String) {
+    /// Notes why a process is not connected yet.
+    pub(super) fn trouble(&self, process: usize, reason: String) {
         self.lock().trouble[process] = reason;
     }
 
-    fn mismatch(&self, process: usize, difference: String) -> ClusterError {
+    /// The error for a process that does not fit.
+    pub(super) fn mismatch(&self, process: usize, difference: String) -> ClusterError {
         let address = self.addresses.get(process);
         ClusterError::Mismatch {
             process,
-            address: address.cloned().unwrap_or_else(|| "no such process here".to_owned()),
+            address: address
+                .cloned()
+                .unwrap_or_else(|| "no such process here".to_owned()),
             difference,
         }
     }
 
+    /// True when a process is connected and has not hung up.
+    pub(super) fn has(&self, process: usize) -> bool {
+        self.lock().has(process)
+    }
+
     /// Keeps a connection, unless the process has a living one.
-    fn keep(&self, process: usize, stream: TcpStream) {
+    pub(super) fn keep(&self, process: usize, stream: TcpStream) {
         let mut state = self.lock();
         if !state.has(process) && stream.set_nonblocking(true).is_ok() {
             state.sockets[process] = Some(stream);
@@ -131,7 +138,7 @@ impl Setup {
         self.changed.notify_all();
     }
 
-    /// Waits until all connections stand.
+    /// Waits until all connections stand, and ends the set-up.
     fn wait(&self, deadline: Duration) -> Result<Vec<Option<TcpStream>>, ClusterError> {
         let mut state = self.lock();
         let outcome = loop {
@@ -143,7 +150,10 @@ impl Setup {
                 break Ok(std::mem::take(&mut state.sockets));
             }
             if Instant::now() >= self.ends {
-                break Err(ClusterError::Missing { seconds: deadline.as_secs(), missing });
+                break Err(ClusterError::Missing {
+                    seconds: deadline.as_secs(),
+                    missing,
+                });
             }
             let waited = self.changed.wait_timeout(state, TICK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -180,17 +190,22 @@ impl Setup {
                 reason => format!("process {process} ({address}: {reason})"),
             }
         };
-        (0..self.addresses.len()).filter(absent).map(describe).collect()
+        (0..self.addresses.len())
+            .filter(absent)
+            .map(describe)
+            .collect()
     }
 }
 
 impl State {
     /// True when the connection with `process` stands and the other side has not closed it.
     fn has(&self, process: usize) -> bool {
-        self.sockets[process].as_ref().is_some_and(|stream| match stream.peek(&mut [0]) {
-            Ok(bytes) => bytes > 0,
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-        })
+        self.sockets[process]
+            .as_ref()
+            .is_some_and(|stream| match stream.peek(&mut [0]) {
+                Ok(bytes) => bytes > 0,
+                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            })
     }
 }
 
@@ -233,8 +248,10 @@ fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
                 std::thread::sleep(TICK);
             }
             result => {
-                return result
-                    .map_err(|source| ClusterError::Listen { address: address.clone(), source });
+                return result.map_err(|source| ClusterError::Listen {
+                    address: address.clone(),
+                    source,
+                });
             }
         }
     }
@@ -261,153 +278,4 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
             setup.callers.fetch_sub(1, Ordering::SeqCst);
         }
     }
-}
-
-/// Listens to one caller, and keeps the connection if it is a process that belongs here.
-fn greet(setup: &Setup, mut stream: TcpStream) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(GREETING_LIMIT))?;
-    let Some(hello) = read_hello(&mut stream, GREETING_LIMIT)? else {
-        return Ok(());
-    };
-    let process = hello.process as usize;
-    let difference = setup.mine.difference(&hello).or_else(|| {
-        let expected = setup.process + 1..setup.addresses.len();
-        let same = process == setup.process;
-        (!expected.contains(&process) && !same)
-            .then(|| "calls a process of higher number: the host files differ".to_owned())
-    });
-    if let Some(difference) = difference {
-        // The caller finds the difference in our greeting.
-        let answered = stream.write_all(&setup.mine.encode());
-        setup.fail(setup.mismatch(process, difference));
-        return answered;
-    }
-    if process == setup.process || setup.lock().has(process) {
-        return stream.write_all(&setup.mine.with_verdict(Verdict::Taken).encode());
-    }
-    stream.write_all(&setup.mine.encode())?;
-    let mut ready = [0; READY.len()];
-    read_within(&mut stream, &mut ready, ANSWER_LIMIT)?;
-    if ready == READY {
-        setup.keep(process, stream);
-    }
-    Ok(())
-}
-
-/// Calls the process of lower number until it answers or the set-up is over.
-fn dial(setup: &Setup, process: usize) {
-    let mut pause = Duration::from_millis(25);
-    while !setup.over() {
-        match call(setup, process) {
-            Ok(stream) => return setup.keep(process, stream),
-            Err(Unanswered::Refused(error)) => return setup.fail(error),
-            Err(Unanswered::Absent(reason)) => setup.trouble(process, reason),
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// Why a call did not lead to a connection.
-enum Unanswered {
-    /// Nobody there, or not the one we look for: try again.
-    Absent(String),
-    /// The right one, who cannot work with us.
-    Refused(ClusterError),
-}
-
-impl From<io::Error> for Unanswered {
-    fn from(error: io::Error) -> Unanswered {
-        Unanswered::Absent(error.to_string())
-    }
-}
-
-/// One attempt to reach a process and to be accepted by it.
-fn call(setup: &Setup, process: usize) -> Result<TcpStream, Unanswered> {
-    let mut stream = reach(&setup.addresses[process])?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-    stream.write_all(&setup.mine.encode())?;
-    let answer = read_hello(&mut stream, ANSWER_LIMIT)?;
-    let hello =
-        answer.ok_or_else(|| Unanswered::Absent("another program answers there".to_owned()))?;
-    let refused = |difference| Unanswered::Refused(setup.mismatch(process, difference));
-    if let Some(difference) = setup.mine.difference(&hello) {
-        return Err(refused(difference));
-    }
-    if hello.process as usize != process {
-        return Err(refused(format!(
-            "calls itself process {}: the host files differ",
-            hello.process
-        )));
-    }
-    if hello.verdict == Verdict::Taken {
-        return Err(refused(format!(
-            "has a process {} already: it was started twice",
-            setup.process
-        )));
-    }
-    stream.write_all(&READY)?;
-    Ok(stream)
-}
-
-/// Opens a connection to the first address behind a name that takes one.
-fn reach(address: &str) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for target in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&target, DIAL_LIMIT) {
-            Ok(stream) if talks_to_itself(&stream, target) => {
-                last = io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused");
-            }
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// True when the system gave our end the very port that we called, which happens on a port that
-/// nobody listens at.
-fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
-    stream.local_addr().is_ok_and(|local| local == target)
-}
-
-/// Reads a greeting: `None` when something else was said. Judges by the first bytes already.
-fn read_hello(stream: &mut TcpStream, limit: Duration) -> io::Result<Option<Hello>> {
-    let mut bytes = [0; HELLO_BYTES];
-    read_within(stream, &mut bytes[..8], limit)?;
-    if !Hello::begins(&bytes) {
-        return Ok(None);
-    }
-    read_within(stream, &mut bytes[8..], limit)?;
-    Ok(Hello::decode(&bytes))
-}
-
-/// Fills `buffer` within `limit`, however slowly the bytes drip.
-fn read_within(stream: &mut TcpStream, buffer: &mut [u8], limit: Duration) -> io::Result<()> {
-    let ends = Instant::now() + limit;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        let left = ends.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it says nothing"));
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut buffer[filled..]) {
-            Ok(0) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "it closed the connection",
-                ));
-            }
-            Ok(bytes) => filled += bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The clock decides at the top of the loop.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -60,10 +60,12 @@ pub fn fail(failure: Failure) -> ! {
     }
     let code = i32::from(failure.code);
     // The report may need a lock that a stopped thread holds.
-    let _ = std::thread::Builder::new().name("exit".to_owned()).spawn(move || {
-        std::thread::sleep(REPORT_LIMIT);
-        std::process::exit(code);
-    });
+    let _ = std::thread::Builder::new()
+        .name("exit".to_owned())
+        .spawn(move || {
+            std::thread::sleep(REPORT_LIMIT);
+            std::process::exit(code);
+        });
     if let Some(report) = REPORT.get() {
         report(&failure);
     }
@@ -83,7 +85,10 @@ impl EndOnPanic {
 impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            fail(Failure { code: EXIT_INTERNAL, message: "a worker panicked".to_owned() });
+            fail(Failure {
+                code: EXIT_INTERNAL,
+                message: "a worker panicked".to_owned(),
+            });
         }
     }
 }
@@ -104,12 +109,16 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed").to_owned();
     // Whoever asks for the address must not wait for a thread that died with the lock.
-    let peers = PEERS.try_lock().map(|peers| peers.clone()).unwrap_or_default();
+    let peers = PEERS
+        .try_lock()
+        .map(|peers| peers.clone())
+        .unwrap_or_default();
     if let Some(failure) = lost_peer(&message, &thread, &peers) {
         return failure;
     }
-    let location =
-        info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
+    let location = info.location().map_or(String::new(), |at| {
+        format!(" at {}:{}", at.file(), at.line())
+    });
     let mut text = format!(
         "internal error: {message}{location} (thread {thread}, topicmill {}); this is a bug, please report it",
         env!("CARGO_PKG_VERSION")
@@ -118,7 +127,10 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
     if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
         text = format!("{text}\n{backtrace}");
     }
-    Failure { code: EXIT_INTERNAL, message: text }
+    Failure {
+        code: EXIT_INTERNAL,
+        message: text,
+    }
 }
 
 /// Recognises what timely's network threads, named `timely:recv-I` and `timely:send-I` for the
@@ -158,11 +170,18 @@ mod tests {
         let message = "timely communication error: reading data: socket closed";
         let failure = lost_peer(message, "timely:recv-1", &peers).unwrap();
         assert_eq!(failure.code, EXIT_UNAVAILABLE);
-        assert!(failure.message.starts_with("lost process 1 (there:1): reading data"));
+        assert!(
+            failure
+                .message
+                .starts_with("lost process 1 (there:1): reading data")
+        );
         let failure = lost_peer(message, "timely:send-7", &peers).unwrap();
         assert!(failure.message.starts_with("lost process 7: "));
         let failure = lost_peer("MergeQueue poisoned.", "timely:work-0", &peers).unwrap();
         assert!(failure.message.starts_with("lost a process of this run"));
-        assert_eq!(lost_peer("index out of bounds", "timely:recv-1", &peers), None);
+        assert_eq!(
+            lost_peer("index out of bounds", "timely:recv-1", &peers),
+            None
+        );
     }
 }

@@ -66,7 +66,10 @@ impl Hello {
 
     /// The same greeting with a verdict on the other side.
     pub(super) fn with_verdict(&self, verdict: Verdict) -> Hello {
-        Hello { verdict, ..self.clone() }
+        Hello {
+            verdict,
+            ..self.clone()
+        }
     }
 
     /// The bytes to send: magic, then the fields, numbers in little-endian order.
@@ -163,8 +166,11 @@ mod tests {
     use super::*;
 
     fn hello() -> Hello {
-        let placement =
-            Placement { threads: 3, process: 1, addresses: vec!["a:1".into(), "b:1".into()] };
+        let placement = Placement {
+            threads: 3,
+            process: 1,
+            addresses: vec!["a:1".into(), "b:1".into()],
+        };
         Hello::new(&placement, [7; 32])
     }
 

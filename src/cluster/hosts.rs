@@ -60,13 +60,19 @@ pub enum HostsError {
 /// The file cannot be read, a line is not `host:port`, an address stands there twice, or the file
 /// has more or fewer addresses than `processes`.
 pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| HostsError::Read { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| HostsError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
     let addresses = parse(path, &text)?;
     if addresses.len() == processes {
         Ok(addresses)
     } else {
-        Err(HostsError::Count { path: path.to_owned(), found: addresses.len(), wanted: processes })
+        Err(HostsError::Count {
+            path: path.to_owned(),
+            found: addresses.len(),
+            wanted: processes,
+        })
     }
 }
 
@@ -144,7 +150,10 @@ mod tests {
         assert!(message("a b:80").contains("space"));
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
-        assert!(twice.starts_with("hosts.txt:4: A:1 stands on line 2"), "{twice}");
+        assert!(
+            twice.starts_with("hosts.txt:4: A:1 stands on line 2"),
+            "{twice}"
+        );
     }
 
     #[test]
@@ -155,9 +164,14 @@ mod tests {
         assert_eq!(read(&path, 2).unwrap().len(), 2);
         for wanted in [1, 3] {
             let error = read(&path, wanted).unwrap_err().to_string();
-            assert!(error.contains(&format!("2 addresses for {wanted} processes")), "{error}");
+            assert!(
+                error.contains(&format!("2 addresses for {wanted} processes")),
+                "{error}"
+            );
         }
-        let absent = read(&folder.path().join("absent"), 1).unwrap_err().to_string();
+        let absent = read(&folder.path().join("absent"), 1)
+            .unwrap_err()
+            .to_string();
         assert!(absent.contains("absent"), "{absent}");
     }
 }

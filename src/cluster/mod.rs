@@ -1,13 +1,14 @@
 //! Where the workers of a run live, and how they come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together over sockets of our own (`connect`, with the greeting in `hello`), starts timely on them and
+//! together over sockets of our own (`connect`, `handshake`, `hello`), starts timely on them and
 //! waits. [`hosts`] reads the host file, [`spawn`] starts all processes on this machine, and
 //! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
 //! authenticated nor encrypted: a cluster belongs on a network of its own.
 
 mod connect;
 pub mod guard;
+mod handshake;
 mod hello;
 pub mod hosts;
 pub mod spawn;
@@ -44,7 +45,11 @@ pub struct Placement {
 impl Placement {
     /// One process with `threads` workers.
     pub fn single(threads: usize) -> Placement {
-        Placement { threads, process: 0, addresses: Vec::new() }
+        Placement {
+            threads,
+            process: 0,
+            addresses: Vec::new(),
+        }
     }
 
     /// Processes of the run.
@@ -205,8 +210,10 @@ where
     };
     let mut values = Vec::with_capacity(placement.threads);
     for result in guards.join() {
-        let panicked =
-            |_| Failure { code: guard::EXIT_INTERNAL, message: "the worker panicked".to_owned() };
+        let panicked = |_| Failure {
+            code: guard::EXIT_INTERNAL,
+            message: "the worker panicked".to_owned(),
+        };
         values.push(result.map_err(panicked)??);
     }
     Ok(values)
@@ -225,7 +232,10 @@ where
 {
     guard::remember_peers(&placement.addresses);
     let sockets = connect::connect(placement, settings_hash, deadline)?;
-    let sockets = sockets.into_iter().map(|socket| socket.map(stream::Counted)).collect();
+    let sockets = sockets
+        .into_iter()
+        .map(|socket| socket.map(stream::Counted))
+        .collect();
     let hooks = Hooks::default();
     let inner = ProcessBuilder::new_typed_vector(placement.threads, hooks.refill.clone(), None);
     let (builders, others) = initialize_networking_from_sockets(
@@ -247,11 +257,17 @@ mod tests {
 
     #[test]
     fn a_single_worker_hands_its_error_back() {
-        let failure = Failure { code: 65, message: "bad data".to_owned() };
+        let failure = Failure {
+            code: 65,
+            message: "bad data".to_owned(),
+        };
         let expected = failure.clone();
-        let error = execute(&Placement::single(1), [0; 32], DEFAULT_DEADLINE, move |_| {
-            Err::<(), _>(failure.clone())
-        })
+        let error = execute(
+            &Placement::single(1),
+            [0; 32],
+            DEFAULT_DEADLINE,
+            move |_| Err::<(), _>(failure.clone()),
+        )
         .unwrap_err();
         assert_eq!(error.exit_code(), 65);
         assert_eq!(error.to_string(), expected.message);
@@ -271,7 +287,9 @@ mod tests {
         let mut placement = Placement::single(0);
         for process in [0, 5] {
             placement.process = process;
-            let error = execute(&placement, [0; 32], DEFAULT_DEADLINE, |_| Ok::<_, Failure>(()));
+            let error = execute(&placement, [0; 32], DEFAULT_DEADLINE, |_| {
+                Ok::<_, Failure>(())
+            });
             assert_eq!(error.unwrap_err().exit_code(), 64);
             placement.threads = 1;
         }

@@ -1,9 +1,10 @@
 //! All processes of a run on this machine: started together, ended together.
 //!
 //! The parent chooses free ports, writes a host file, starts the children and waits. When one
-//! fails the others get a moment to notice and are then killed. A child holds the read end of a pipe from its parent
-//! as its standard input and ends when the pipe closes, so that nothing survives a parent that was
-//! killed. Ports are taken below the range from which the system draws ports of outgoing connections.
+//! fails the others get a moment to notice and are then killed. A child's standard input is a pipe
+//! from its parent, and it ends when the pipe closes, so that nothing survives a parent that was
+//! killed. Ports are taken below the range from which the system draws those of outgoing
+//! connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -45,7 +46,9 @@ pub fn run(
     let mut code = EXIT_TRY_AGAIN;
     for _ in 0..ATTEMPTS {
         let hosts = HostFile::write(folder, &free_ports(processes)?)?;
-        let mut family = Family { children: Vec::new() };
+        let mut family = Family {
+            children: Vec::new(),
+        };
         for process in 0..processes {
             let place = [processes.to_string(), process.to_string()];
             let mut command = command();
@@ -57,7 +60,9 @@ pub fn run(
             if process > 0 {
                 command.stdout(Stdio::null());
             }
-            let child = command.spawn().map_err(failed(format!("start process {process}")))?;
+            let child = command
+                .spawn()
+                .map_err(failed(format!("start process {process}")))?;
             family.children.push(child);
         }
         code = family.wait().map_err(failed("wait for a process"))?;
@@ -68,7 +73,7 @@ pub fn run(
     Ok(code)
 }
 
-/// Ends this process when the parent that [`run`] it there is gone; call it early in `main`. Does
+/// Ends this process when the parent that started it with [`run`] is gone; call it early in `main`. Does
 /// nothing in a process that was started otherwise.
 pub fn follow_parent() {
     if std::env::var_os(FOLLOW).is_none() {
@@ -84,7 +89,9 @@ pub fn follow_parent() {
         })
     };
     // Without the thread the process merely outlives its parent.
-    let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(watch);
+    let _ = std::thread::Builder::new()
+        .name("follow".to_owned())
+        .spawn(watch);
 }
 
 /// Names what was tried when the system said no.
@@ -99,7 +106,9 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     let nanos = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |time| time.subsec_nanos());
-    let start = std::process::id().wrapping_mul(7919).wrapping_add(nanos / 64);
+    let start = std::process::id()
+        .wrapping_mul(7919)
+        .wrapping_add(nanos / 64);
     let candidates = PORTS.len();
     let mut listeners = Vec::with_capacity(count);
     let mut ports = Vec::with_capacity(count);
@@ -157,26 +166,25 @@ struct Family {
 impl Family {
     /// Waits for all children; the exit code of the run.
     fn wait(&mut self) -> std::io::Result<u8> {
-        let mut codes: Vec<Option<u8>> = vec![None; self.children.len()];
         let mut failures = Vec::new();
-        let mut ends = None;
-        while codes.contains(&None) {
-            for (child, code) in self.children.iter_mut().zip(&mut codes) {
-                if code.is_some() {
-                    continue;
-                }
-                if let Some(status) = child.try_wait()? {
-                    let ended = exit_code(status);
-                    *code = Some(ended);
-                    // Those that had to be killed are not the cause.
-                    if ended != 0 && ends.is_none_or(|ends| Instant::now() < ends) {
-                        failures.push(ended);
-                    }
-                }
-            }
-            if !failures.is_empty() && Instant::now() >= *ends.get_or_insert(Instant::now() + GRACE)
-            {
+        let mut ends: Option<Instant> = None;
+        let mut running = vec![true; self.children.len()];
+        while running.contains(&true) {
+            let killed = ends.is_some_and(|ends| Instant::now() >= ends);
+            if killed {
                 self.kill();
+            }
+            for (child, running) in self.children.iter_mut().zip(&mut running) {
+                let Some(status) = child.try_wait()?.filter(|_| *running) else {
+                    continue;
+                };
+                *running = false;
+                // Those that had to be killed are not the cause.
+                let code = exit_code(status);
+                failures.extend((code != 0 && !killed).then_some(code));
+            }
+            if !failures.is_empty() {
+                ends.get_or_insert_with(|| Instant::now() + GRACE);
             }
             std::thread::sleep(TICK);
         }
@@ -208,10 +216,11 @@ fn exit_code(status: ExitStatus) -> u8 {
     #[cfg(not(unix))]
     let signal = None::<i32>;
     let code = status.code().or(signal.map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_INTERNAL)
+    code.and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(EXIT_INTERNAL)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

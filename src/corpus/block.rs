@@ -56,9 +56,10 @@ impl Block {
     /// where that is exact: for showing how far a run is.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
-            Content::Texts(files) => {
-                self.input.files[files.clone()].iter().map(InputFile::expected_bytes).sum()
-            }
+            Content::Texts(files) => self.input.files[files.clone()]
+                .iter()
+                .map(InputFile::expected_bytes)
+                .sum(),
             Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
             Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
             Content::Counts(counts) => counts.entries.len() as u64,

@@ -118,20 +118,31 @@ impl Collection {
     /// # Errors
     /// It is not what [`to_json`](Self::to_json) writes, or its shards do not add up.
     pub fn from_json(json: &str, path: &Path) -> Result<Self, CollectionError> {
-        let refuse = |reason| CollectionError::Format { path: path.to_owned(), reason };
+        let refuse = |reason| CollectionError::Format {
+            path: path.to_owned(),
+            reason,
+        };
         let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
         if collection.format != FORMAT {
-            return Err(refuse(format!("version {}, not {FORMAT}", collection.format)));
+            return Err(refuse(format!(
+                "version {}, not {FORMAT}",
+                collection.format
+            )));
         }
         let mut next = 0;
         for (number, shard) in collection.shards.iter().enumerate() {
             if shard.first_document != next {
-                return Err(refuse(format!("shard {number} does not begin at document {next}")));
+                return Err(refuse(format!(
+                    "shard {number} does not begin at document {next}"
+                )));
             }
             next += shard.documents;
         }
         if next != collection.documents {
-            return Err(refuse(format!("{next} documents in shards of {}", collection.documents)));
+            return Err(refuse(format!(
+                "{next} documents in shards of {}",
+                collection.documents
+            )));
         }
         Ok(collection)
     }
@@ -155,7 +166,9 @@ impl Collection {
 
     /// The shard that holds a document, or none beyond the last one.
     pub fn shard_of(&self, document: u64) -> Option<usize> {
-        let after = self.shards.partition_point(|shard| shard.first_document <= document);
+        let after = self
+            .shards
+            .partition_point(|shard| shard.first_document <= document);
         (document < self.documents).then(|| after - 1)
     }
 }
@@ -171,7 +184,12 @@ mod tests {
                 let first_document = *next;
                 *next += documents;
                 let (documents_with_terms, tokens) = (documents, documents * 10);
-                Some(ShardEntry { first_document, documents, documents_with_terms, tokens })
+                Some(ShardEntry {
+                    first_document,
+                    documents,
+                    documents_with_terms,
+                    tokens,
+                })
             })
             .collect();
         Collection {
@@ -214,15 +232,22 @@ mod tests {
             json.replace("\"grouped\"", "\"unheard_of\""),
         ] {
             assert!(damaged != json);
-            let error = Collection::from_json(&damaged, path).unwrap_err().to_string();
-            assert!(error.starts_with("c.json: ") && error.contains("--overwrite"), "{error}");
+            let error = Collection::from_json(&damaged, path)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.starts_with("c.json: ") && error.contains("--overwrite"),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn documents_are_found_in_their_shards() {
         let collection = collection(&[3, 4, 1]);
-        let shards: Vec<_> = (0..9).map(|document| collection.shard_of(document)).collect();
+        let shards: Vec<_> = (0..9)
+            .map(|document| collection.shard_of(document))
+            .collect();
         let expected = [0, 0, 0, 1, 1, 1, 1, 2].map(Some);
         assert_eq!(shards[..8], expected);
         assert_eq!(shards[8], None);

@@ -83,7 +83,11 @@ impl Drafter {
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
-                if repaired { DocumentStatus::Repaired } else { DocumentStatus::Ok }
+                if repaired {
+                    DocumentStatus::Repaired
+                } else {
+                    DocumentStatus::Ok
+                }
             }
             Body::Counts { vocabulary, counts } => {
                 self.count_counts(vocabulary, &counts);
@@ -96,10 +100,16 @@ impl Drafter {
         };
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
         // Only a text of more than 2 GiB of one-letter words gets here with more.
-        out.counts.iter_mut().for_each(|count| *count = (*count).min(MAX_TOKENS));
+        out.counts
+            .iter_mut()
+            .for_each(|count| *count = (*count).min(MAX_TOKENS));
         out.tokens_total = u32::try_from(total).unwrap_or(u32::MAX);
         let nothing = status.has_terms() && total == 0;
-        out.status = if nothing { DocumentStatus::Empty } else { status };
+        out.status = if nothing {
+            DocumentStatus::Empty
+        } else {
+            status
+        };
     }
 
     /// Every term met so far, by local id.
@@ -177,21 +187,37 @@ mod tests {
     }
 
     fn text(text: &str, repaired: bool) -> RawDocument<'_> {
-        raw(Body::Text { text: text.into(), repaired })
+        raw(Body::Text {
+            text: text.into(),
+            repaired,
+        })
     }
 
     #[test]
     fn statuses_say_what_the_body_was() {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
-        let missing = |status| raw(Body::Missing { status, reason: String::new() });
+        let missing = |status| {
+            raw(Body::Missing {
+                status,
+                reason: String::new(),
+            })
+        };
         for (document, status, tokens) in [
             (text("one two", false), DocumentStatus::Ok, 2),
             (text("one \u{fffd}two", true), DocumentStatus::Repaired, 2),
             (text(" 42 ... ", false), DocumentStatus::Empty, 0),
             (text("\u{fffd}", true), DocumentStatus::Empty, 0),
-            (missing(DocumentStatus::ParseError), DocumentStatus::ParseError, 0),
-            (missing(DocumentStatus::Truncated), DocumentStatus::Truncated, 0),
+            (
+                missing(DocumentStatus::ParseError),
+                DocumentStatus::ParseError,
+                0,
+            ),
+            (
+                missing(DocumentStatus::Truncated),
+                DocumentStatus::Truncated,
+                0,
+            ),
             (missing(DocumentStatus::Empty), DocumentStatus::Empty, 0),
         ] {
             drafter.draft(document, &mut out);
@@ -207,9 +233,20 @@ mod tests {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
         drafter.draft(text("one", false), &mut out);
-        let body = Body::Text { text: "two".into(), repaired: false };
+        let body = Body::Text {
+            text: "two".into(),
+            repaired: false,
+        };
         let metadata = vec![Some("y".into()), None];
-        drafter.draft(RawDocument { source_id: "b".into(), group: None, metadata, body }, &mut out);
+        drafter.draft(
+            RawDocument {
+                source_id: "b".into(),
+                group: None,
+                metadata,
+                body,
+            },
+            &mut out,
+        );
         assert_eq!((out.source_id.as_str(), &out.group), ("b", &None));
         assert_eq!(out.metadata, [Some("y".to_owned()), None]);
         assert_eq!((out.terms, out.counts), (vec![1], vec![1]));
@@ -224,9 +261,19 @@ mod tests {
             let vocabulary: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             drafter.begin_source(source);
             let counts = vec![(2, 1), (0, 3)];
-            drafter.draft(raw(Body::Counts { vocabulary: &vocabulary, counts }), &mut out);
+            drafter.draft(
+                raw(Body::Counts {
+                    vocabulary: &vocabulary,
+                    counts,
+                }),
+                &mut out,
+            );
             assert_eq!((out.status, out.tokens_total), (DocumentStatus::Ok, 4));
-            let held: Vec<_> = out.terms.iter().map(|&id| drafter.terms().term(id)).collect();
+            let held: Vec<_> = out
+                .terms
+                .iter()
+                .map(|&id| drafter.terms().term(id))
+                .collect();
             let mut expected = vec![words[2], words[0]];
             expected.sort_by_key(|&word| held.iter().position(|&other| other == word));
             assert_eq!(held, expected);
@@ -240,12 +287,24 @@ mod tests {
         let mut out = ShardDocument::default();
         let vocabulary = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
         let counts = vec![(0, u32::MAX - 9), (1, 7), (2, 7)];
-        drafter.draft(raw(Body::Counts { vocabulary: &vocabulary, counts }), &mut out);
+        drafter.draft(
+            raw(Body::Counts {
+                vocabulary: &vocabulary,
+                counts,
+            }),
+            &mut out,
+        );
         assert_eq!((out.terms, out.counts), (vec![0], vec![MAX_TOKENS]));
         assert_eq!(out.tokens_total, MAX_TOKENS);
         let counts = vec![(1, 0)];
         let mut out = ShardDocument::default();
-        drafter.draft(raw(Body::Counts { vocabulary: &vocabulary, counts }), &mut out);
+        drafter.draft(
+            raw(Body::Counts {
+                vocabulary: &vocabulary,
+                counts,
+            }),
+            &mut out,
+        );
         assert_eq!(out.status, DocumentStatus::Empty);
     }
 }

@@ -47,7 +47,11 @@ impl SampleRule {
             SampleSize::Fraction(share) => (share * 2f64.powi(64)) as u64,
             SampleSize::Documents(_) => nth_key,
         };
-        Self { seed, bound, held_out: settings.held_out }
+        Self {
+            seed,
+            bound,
+            held_out: settings.held_out,
+        }
     }
 
     /// The random key by which documents enter the sample, the smallest first.
@@ -78,7 +82,10 @@ impl SmallestKeys {
     /// Keeps the `limit` smallest.
     pub fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Self { limit, heap: std::collections::BinaryHeap::new() }
+        Self {
+            limit,
+            heap: std::collections::BinaryHeap::new(),
+        }
     }
 
     /// Sees a key.
@@ -99,7 +106,11 @@ impl SmallestKeys {
     /// The bound for [`SampleRule`]: the last key kept, or `u64::MAX` when all were.
     pub fn bound(self) -> u64 {
         let full = self.heap.len() == self.limit;
-        self.heap.peek().copied().filter(|_| full).unwrap_or(u64::MAX)
+        self.heap
+            .peek()
+            .copied()
+            .filter(|_| full)
+            .unwrap_or(u64::MAX)
     }
 }
 
@@ -114,7 +125,12 @@ pub struct Bags {
 
 impl Default for Bags {
     fn default() -> Self {
-        Self { documents: Vec::new(), ends: vec![0], terms: Vec::new(), counts: Vec::new() }
+        Self {
+            documents: Vec::new(),
+            ends: vec![0],
+            terms: Vec::new(),
+            counts: Vec::new(),
+        }
     }
 }
 
@@ -154,15 +170,28 @@ impl Bags {
         self.counts.iter().map(|&n| u64::from(n)).sum()
     }
 
+    /// Adds all documents of `other`.
+    pub fn append(&mut self, other: &Self) {
+        for index in 0..other.len() {
+            let (terms, counts) = other.bag(index);
+            self.push(other.document(index), terms, counts);
+        }
+    }
+
     /// The same documents, ascending by number: the order in which results are reproducible.
+    /// A document that was added in pieces, one after the other, becomes one again.
     pub fn sorted(&self) -> Self {
         let mut order: Vec<usize> = (0..self.len()).collect();
-        order.sort_unstable_by_key(|&i| self.documents[i]);
+        order.sort_by_key(|&i| self.documents[i]);
         let mut sorted = Self::default();
         sorted.terms.reserve(self.terms.len());
         sorted.counts.reserve(self.counts.len());
         for index in order {
             let (terms, counts) = self.bag(index);
+            if sorted.documents.last() == Some(&self.documents[index]) {
+                sorted.documents.pop();
+                sorted.ends.pop();
+            }
             sorted.push(self.documents[index], terms, counts);
         }
         sorted
@@ -201,13 +230,20 @@ mod tests {
                 let mut own = SmallestKeys::new(100);
                 let mine = (0..1000).filter(|d| d % workers == worker);
                 mine.for_each(|d| own.add(SampleRule::key(3, d)));
-                own.into_sorted().into_iter().for_each(|key| merged.add(key));
+                own.into_sorted()
+                    .into_iter()
+                    .for_each(|key| merged.add(key));
             }
             merged.bound()
         };
         assert_eq!(bound(1), bound(3));
         let rule = SampleRule::new(&settings(SampleSize::Documents(100), 0.0), 3, bound(2));
-        assert_eq!((0..1000).filter(|&d| rule.split(d) == Split::Sample).count(), 100);
+        assert_eq!(
+            (0..1000)
+                .filter(|&d| rule.split(d) == Split::Sample)
+                .count(),
+            100
+        );
         let mut few = SmallestKeys::new(100);
         few.add(5);
         assert_eq!(few.bound(), u64::MAX);
@@ -220,8 +256,14 @@ mod tests {
         bags.push(2, &[], &[]);
         bags.push(5, &[0], &[3]);
         let sorted = bags.sorted();
-        assert_eq!((0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(), [2, 5, 9]);
+        assert_eq!(
+            (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
+            [2, 5, 9]
+        );
         assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
         assert_eq!(sorted.token_count(), 6);
+        bags.push(2, &[3], &[1]);
+        bags.push(2, &[8], &[2]);
+        assert_eq!(bags.sorted().bag(0), (&[3, 8][..], &[1, 2][..]));
     }
 }

@@ -126,11 +126,13 @@ fn language(name: &str) -> Result<Vec<&'static str>, StopWordsError> {
     if name == "rust" {
         return Ok(RUST.split_ascii_whitespace().collect());
     }
-    stop_words::lookup(name).map(<[_]>::to_vec).ok_or_else(|| StopWordsError::UnknownLanguage {
-        name: name.to_owned(),
-        suggestion: nearest(name).to_owned(),
-        available: languages().collect::<Vec<_>>().join(" "),
-    })
+    stop_words::lookup(name)
+        .map(<[_]>::to_vec)
+        .ok_or_else(|| StopWordsError::UnknownLanguage {
+            name: name.to_owned(),
+            suggestion: nearest(name).to_owned(),
+            available: languages().collect::<Vec<_>>().join(" "),
+        })
 }
 
 /// The list whose name is nearest, the first of them in alphabetical order; `english` and `en_GB`
@@ -139,13 +141,21 @@ fn nearest(name: &str) -> &'static str {
     let name = name.to_lowercase();
     let score = |code: &str| strsim::jaro_winkler(&name, code);
     languages()
-        .reduce(|best, code| if score(code) > score(best) { code } else { best })
+        .reduce(|best, code| {
+            if score(code) > score(best) {
+                code
+            } else {
+                best
+            }
+        })
         .unwrap_or("en")
 }
 
 fn read(path: &Path) -> Result<String, StopWordsError> {
-    let bytes =
-        fs::read(path).map_err(|source| StopWordsError::Read { path: path.to_owned(), source })?;
+    let bytes = fs::read(path).map_err(|source| StopWordsError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         StopWordsError::NotUtf8 {
@@ -158,9 +168,12 @@ fn read(path: &Path) -> Result<String, StopWordsError> {
 /// The line up to a `#` that stands at its start or after white space (`c#` is a word).
 fn without_comment(line: &str) -> &str {
     let line = line.trim_start_matches('\u{FEFF}');
-    let comment = line
-        .match_indices('#')
-        .find(|&(at, _)| line[..at].chars().next_back().is_none_or(char::is_whitespace));
+    let comment = line.match_indices('#').find(|&(at, _)| {
+        line[..at]
+            .chars()
+            .next_back()
+            .is_none_or(char::is_whitespace)
+    });
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
@@ -240,7 +253,9 @@ mod tests {
     fn rust_sources_lose_their_keywords() {
         let rust = [StopWords::Language("rust".into())];
         let list = StopList::load(&rust, &settings(TokenRule::Words, true)).unwrap();
-        for word in ["fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec"] {
+        for word in [
+            "fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec",
+        ] {
             assert!(list.contains(word), "{word}");
         }
         assert!(!list.contains("tokenizer") && !list.contains("socket"));
@@ -248,12 +263,23 @@ mod tests {
 
     #[test]
     fn unknown_languages_get_a_suggestion_and_the_list() {
-        for (name, nearest) in [("english", "en"), ("EN", "en"), ("rusty", "rust"), ("itt", "it")] {
+        for (name, nearest) in [
+            ("english", "en"),
+            ("EN", "en"),
+            ("rusty", "rust"),
+            ("itt", "it"),
+        ] {
             let lists = [StopWords::Language(name.into())];
             let error = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap_err();
             let message = error.to_string();
-            assert!(message.contains(&format!("mean \"{nearest}\"")), "{message}");
-            assert!(message.contains(" de ") && message.contains(" rust;"), "{message}");
+            assert!(
+                message.contains(&format!("mean \"{nearest}\"")),
+                "{message}"
+            );
+            assert!(
+                message.contains(" de ") && message.contains(" rust;"),
+                "{message}"
+            );
         }
     }
 

@@ -117,7 +117,8 @@ impl TermCounter {
         });
         self.in_document.push(0);
         let slot = Slot { hash, id };
-        self.index.insert_unique(spread(hash), slot, |slot| spread(slot.hash));
+        self.index
+            .insert_unique(spread(hash), slot, |slot| spread(slot.hash));
         id
     }
 
@@ -293,7 +294,10 @@ mod tests {
         counter.begin_document();
         counter.add_local(id, u32::MAX);
         counter.add_local(id, 7);
-        assert_eq!(counter.end_document(&mut terms, &mut counts), u64::from(u32::MAX));
+        assert_eq!(
+            counter.end_document(&mut terms, &mut counts),
+            u64::from(u32::MAX)
+        );
         assert_eq!(counts, [u32::MAX]);
         assert_eq!(counter.tokens(id), u64::from(u32::MAX));
     }

@@ -34,7 +34,13 @@ pub enum TermStatus {
 
 impl TermStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Kept, Self::Stop, Self::Rare, Self::Frequent, Self::Capped];
+    pub const ALL: [Self; 5] = [
+        Self::Kept,
+        Self::Stop,
+        Self::Rare,
+        Self::Frequent,
+        Self::Capped,
+    ];
 
     /// The name written to the tables.
     pub fn name(self) -> &'static str {
@@ -124,11 +130,15 @@ impl Vocabulary {
             })
             .collect();
         stop_most_frequent(&mut terms, settings.stop_top);
-        let (mut terms, mut others): (Vec<_>, Vec<_>) =
-            terms.into_iter().partition(|term| term.status == TermStatus::Kept);
+        let (mut terms, mut others): (Vec<_>, Vec<_>) = terms
+            .into_iter()
+            .partition(|term| term.status == TermStatus::Kept);
         terms.sort_unstable_by(by_rank);
         let capped = terms.drain(settings.max_terms.min(terms.len())..);
-        others.extend(capped.map(|term| VocabularyTerm { status: TermStatus::Capped, ..term }));
+        others.extend(capped.map(|term| VocabularyTerm {
+            status: TermStatus::Capped,
+            ..term
+        }));
         others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
         terms.append(&mut others);
         Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
@@ -139,14 +149,20 @@ impl Vocabulary {
     /// # Errors
     /// A kept term behind others, or a term listed twice.
     pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, VocabularyError> {
-        let kept = terms.iter().take_while(|term| term.status == TermStatus::Kept).count();
+        let kept = terms
+            .iter()
+            .take_while(|term| term.status == TermStatus::Kept)
+            .count();
         let mut index = HashTable::with_capacity(terms.len());
         for (place, term) in terms.iter().enumerate() {
             if (place < kept) != (term.status == TermStatus::Kept) {
                 return Err(VocabularyError::Order(term.term.clone()));
             }
             let hash = spread(hash(&term.term));
-            if index.find(hash, |&other: &u32| terms[other as usize].term == term.term).is_some() {
+            if index
+                .find(hash, |&other: &u32| terms[other as usize].term == term.term)
+                .is_some()
+            {
                 return Err(VocabularyError::Duplicate(term.term.clone()));
             }
             let place = u32::try_from(place)
@@ -184,12 +200,14 @@ impl Vocabulary {
     /// assert_eq!(vocabulary.id("the"), None);
     /// ```
     pub fn id(&self, term: &str) -> Option<u32> {
-        self.place(term).filter(|&place| (place as usize) < self.kept)
+        self.place(term)
+            .filter(|&place| (place as usize) < self.kept)
     }
 
     /// What became of the term, if the collection has it.
     pub fn status(&self, term: &str) -> Option<TermStatus> {
-        self.place(term).map(|place| self.terms[place as usize].status)
+        self.place(term)
+            .map(|place| self.terms[place as usize].status)
     }
 
     fn place(&self, term: &str) -> Option<u32> {
@@ -205,7 +223,11 @@ impl Vocabulary {
             hasher.update((term.term.len() as u64).to_le_bytes());
             hasher.update(term.term.as_bytes());
         }
-        hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -231,8 +253,10 @@ fn judge(
 }
 
 fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
-    let mut left: Vec<&mut VocabularyTerm> =
-        terms.iter_mut().filter(|term| term.status != TermStatus::Stop).collect();
+    let mut left: Vec<&mut VocabularyTerm> = terms
+        .iter_mut()
+        .filter(|term| term.status != TermStatus::Stop)
+        .collect();
     left.sort_unstable_by(|a, b| (b.documents, &a.term).cmp(&(a.documents, &b.term)));
     for term in left.into_iter().take(stop_top) {
         term.status = TermStatus::Stop;
@@ -265,7 +289,9 @@ impl TermMap {
                 _ => DROPPED,
             }
         };
-        Self { ids: (0..counter.len()).map(|local| id(local as u32)).collect() }
+        Self {
+            ids: (0..counter.len()).map(|local| id(local as u32)).collect(),
+        }
     }
 
     /// Rewrites a draft: local ids become term ids, ascending; terms that are not kept go, and

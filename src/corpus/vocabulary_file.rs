@@ -51,7 +51,13 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
     let write = || -> io::Result<()> {
         let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
         writeln!(file, "{HEADER}")?;
-        for VocabularyTerm { term, tokens, documents, status } in vocabulary.terms() {
+        for VocabularyTerm {
+            term,
+            tokens,
+            documents,
+            status,
+        } in vocabulary.terms()
+        {
             if term.contains('\n') {
                 let message = format!("the term {term:?} holds a line break");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -61,7 +67,10 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
         file.into_inner()?;
         Ok(())
     };
-    write().map_err(|source| VocabularyFileError::Io { path: path.to_owned(), source })
+    write().map_err(|source| VocabularyFileError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Reads what [`write`] wrote.
@@ -69,7 +78,10 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
 /// # Errors
 /// The file is missing, damaged, or no vocabulary.
 pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
-    let io = |source| VocabularyFileError::Io { path: path.to_owned(), source };
+    let io = |source| VocabularyFileError::Io {
+        path: path.to_owned(),
+        source,
+    };
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(io)?);
     let mut terms = Vec::new();
     let mut text = String::new();
@@ -82,11 +94,18 @@ pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
         match (line, content, content.and_then(parse)) {
             (1, Some(HEADER), _) => {}
             (2.., _, Some(term)) => terms.push(term),
-            _ => return Err(VocabularyFileError::Line { path: path.to_owned(), line }),
+            _ => {
+                return Err(VocabularyFileError::Line {
+                    path: path.to_owned(),
+                    line,
+                });
+            }
         }
     }
-    Vocabulary::from_terms(terms)
-        .map_err(|source| VocabularyFileError::Vocabulary { path: path.to_owned(), source })
+    Vocabulary::from_terms(terms).map_err(|source| VocabularyFileError::Vocabulary {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn parse(line: &str) -> Option<VocabularyTerm> {
@@ -130,7 +149,12 @@ mod tests {
         assert_eq!(read_back.terms(), terms);
         assert_eq!(read_back.kept(), 3);
         let broken = Vocabulary::from_terms(vec![term("a\nb", TermStatus::Kept)]).unwrap();
-        assert!(write(&path, &broken).unwrap_err().to_string().contains("line break"));
+        assert!(
+            write(&path, &broken)
+                .unwrap_err()
+                .to_string()
+                .contains("line break")
+        );
     }
 
     #[test]

@@ -157,7 +157,11 @@ impl ContainerBytes for Block {
             u64::from_ne_bytes(eight)
         };
         let length = word(16) as usize * 8;
-        assert_eq!(bytes.len(), length, "a block of another length than it says");
+        assert_eq!(
+            bytes.len(),
+            length,
+            "a block of another length than it says"
+        );
         // Everything timely sends is a multiple of 8 bytes and its buffers are aligned by every
         // allocator we know, so this copy is for those that we do not.
         let words = if bytemuck::try_cast_slice::<u8, u64>(&bytes).is_ok() {
@@ -236,7 +240,8 @@ mod tests {
         assert_eq!(clone.words().as_ptr(), block.words().as_ptr());
         drop(clone);
         let pointer = block.words().as_ptr();
-        assert_eq!(block.into_words().as_ptr(), pointer);
+        let words = block.into_words();
+        assert_eq!(words.as_ptr(), pointer);
     }
 
     #[test]

@@ -59,7 +59,12 @@ impl Frequencies {
         // Only the totals at the end are read: differences of any two times may be added up.
         trace.set_logical_compaction(AntichainRef::new(&[u64::MAX]));
         trace.set_physical_compaction(AntichainRef::new(&[u64::MAX]));
-        Self { input, trace, probe, waiting: 0 }
+        Self {
+            input,
+            trace,
+            probe,
+            waiting: 0,
+        }
     }
 
     /// Says that `counter` has counted so many tokens more; now and then takes its new counts.
@@ -78,7 +83,8 @@ impl Frequencies {
         self.waiting = 0;
         let mut given = 0;
         counter.drain_new_counts(&mut |term, tokens, documents| {
-            self.input.update(term.into(), (signed(tokens), signed(documents)));
+            self.input
+                .update(term.into(), (signed(tokens), signed(documents)));
             given += 1;
             if given % TERMS_A_STEP == 0 {
                 worker.step();
@@ -153,8 +159,11 @@ mod tests {
     #[test]
     fn each_term_is_added_up_at_one_worker() {
         for threads in 1..=3 {
-            let partitions =
-                execute(&Placement::single(threads), [0; 32], DEFAULT_DEADLINE, |worker| {
+            let partitions = execute(
+                &Placement::single(threads),
+                [0; 32],
+                DEFAULT_DEADLINE,
+                |worker| {
                     let mut counter = TermCounter::new();
                     let mut frequencies = Frequencies::new(worker);
                     for _ in 0..3 {
@@ -170,8 +179,9 @@ mod tests {
                         found.push((term.to_owned(), (tokens, documents)));
                     });
                     Ok::<_, Failure>(found)
-                })
-                .unwrap();
+                },
+            )
+            .unwrap();
             let mut expected = BTreeMap::new();
             for worker in 0..threads {
                 let documents = 40 * (1 + worker) as u64;

@@ -25,15 +25,18 @@ const BLOCKS_A_STEP: usize = 8;
 /// some megabytes use [`all_gather_blocks`], where the workers of a process share.
 pub fn all_gather(worker: &mut Worker, mine: &[u8]) -> Vec<Vec<u8>> {
     let chunks = cut(mine).collect();
-    all_gather_blocks(worker, chunks).iter().map(|blocks| join(blocks)).collect()
+    all_gather_blocks(worker, chunks)
+        .iter()
+        .map(|blocks| join(blocks))
+        .collect()
 }
 
 /// Every worker gives words in pieces of at most [`MAX_BLOCK_WORDS`], and every worker gets the
 /// pieces of all: by worker, and for each in the order in which it gave them. A worker may give
 /// nothing.
 ///
-/// One copy goes to each process; its workers share it. A block may be a view into a receive buffer of 1 MiB, which
-/// lives as long as the block does.
+/// One copy goes to each process; its workers share it. A block may be a view into a receive
+/// buffer of 1 MiB, which lives as long as the block does.
 ///
 /// # Panics
 /// A piece is too long.
@@ -41,7 +44,7 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
     let filled = Rc::clone(&gathered);
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let mut input: BlockInput<u64> = worker.dataflow_named("all gather", |scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
         stream
@@ -53,7 +56,7 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
                     });
                 }
             })
-            .probe_with(&mut probe);
+            .probe_with(&probe);
         input
     });
     for (number, words) in mine.into_iter().enumerate() {
@@ -73,10 +76,10 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
 
 /// Waits until every worker has called it.
 pub fn barrier(worker: &mut Worker) {
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let input: BlockInput<u64> = worker.dataflow_named("barrier", |scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-        stream.probe_with(&mut probe);
+        stream.probe_with(&probe);
         input
     });
     input.close();
@@ -135,13 +138,20 @@ mod tests {
 
     /// Bytes that tell their origin; the lengths are none, odd and more than a block.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {
-        (0..length).map(|n| (n * 31 + worker * 7 + n / 256) as u8).collect()
+        (0..length)
+            .map(|n| (n * 31 + worker * 7 + n / 256) as u8)
+            .collect()
     }
 
     #[test]
     fn all_workers_gather_the_same_in_worker_order() {
         for threads in 1..=3 {
-            for lengths in [[0, 0, 0], [0, 1, 9], [1_500_001, 3, 600_000], [8, 0, 524_280]] {
+            for lengths in [
+                [0, 0, 0],
+                [0, 1, 9],
+                [1_500_001, 3, 600_000],
+                [8, 0, 524_280],
+            ] {
                 let gathered = execute(
                     &Placement::single(threads),
                     [0; 32],
@@ -153,8 +163,9 @@ mod tests {
                     },
                 )
                 .unwrap();
-                let expected: Vec<Vec<u8>> =
-                    (0..threads).map(|worker| contribution(worker, lengths[worker])).collect();
+                let expected: Vec<Vec<u8>> = (0..threads)
+                    .map(|worker| contribution(worker, lengths[worker]))
+                    .collect();
                 for got in gathered {
                     assert!(got == expected, "{threads} threads, {lengths:?}");
                 }
@@ -168,8 +179,11 @@ mod tests {
         let pointers = execute(&placement, [0; 32], DEFAULT_DEADLINE, |worker| {
             let mine = vec![vec![worker.index() as u64; 10]; 3];
             let blocks = all_gather_blocks(worker, mine);
-            let pointers: Vec<usize> =
-                blocks.iter().flatten().map(|block| block.words().as_ptr() as usize).collect();
+            let pointers: Vec<usize> = blocks
+                .iter()
+                .flatten()
+                .map(|block| block.words().as_ptr() as usize)
+                .collect();
             // Nobody lets go before both have looked.
             barrier(worker);
             drop(blocks);
@@ -215,7 +229,17 @@ mod tests {
     #[test]
     fn bytes_are_cut_and_joined() {
         let block = (MAX_BLOCK_WORDS) * 8;
-        for length in [0, 1, 7, 8, block - 9, block - 8, block - 7, block, 3 * block + 5] {
+        for length in [
+            0,
+            1,
+            7,
+            8,
+            block - 9,
+            block - 8,
+            block - 7,
+            block,
+            3 * block + 5,
+        ] {
             let bytes = contribution(0, length);
             let blocks: Vec<Block> = (0..)
                 .zip(cut(&bytes))

@@ -47,7 +47,10 @@ impl IngestShared {
     /// What was wrong with the first few documents that could not be read: file, place and remedy.
     /// How many there were in all, the collection says by status.
     pub fn remarks(&self) -> Vec<String> {
-        self.remarks.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.remarks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Keeps the reason of a document without text.
@@ -72,7 +75,10 @@ impl Source {
     fn discover(process: &Process) -> Result<Self, RunError> {
         let input = Arc::new(discover(&process.job.corpus)?);
         let placement = &process.placement;
-        let share = Share { process: placement.process, processes: placement.processes() };
+        let share = Share {
+            process: placement.process,
+            processes: placement.processes(),
+        };
         Ok(Self {
             fingerprint: input.fingerprint()?,
             blocks: BlockQueue::new(Arc::clone(&input), &process.job.corpus, share),
@@ -100,8 +106,10 @@ pub fn ingest(
     begin(worker, process, "bytes", expected);
     let drafted = drafts::draft_all(worker, process, shared, source)?;
     let mine: Vec<_> = drafted.drafts.iter().map(|draft| draft.record()).collect();
-    let mut all: Vec<Draft> =
-        gather_records(worker, &mine).into_iter().map(Draft::from_record).collect();
+    let mut all: Vec<Draft> = gather_records(worker, &mine)
+        .into_iter()
+        .map(Draft::from_record)
+        .collect();
     all.sort_unstable_by_key(|draft| draft.key);
     if all.is_empty() {
         return Err(RunError::Data(no_documents(&source.input)));
@@ -110,15 +118,26 @@ pub fn ingest(
     let agreed = vocabulary::agree(worker, process, drafted.totals, with_tokens, &shared.agreed)?;
     let map = TermMap::new(&drafted.terms, &agreed.vocabulary);
     drop(drafted.terms);
-    let documents = drafted.drafts.iter().map(|draft| draft.documents).sum::<u64>();
-    begin(worker, process, "documents", documents * process.placement.threads as u64);
+    let documents = drafted
+        .drafts
+        .iter()
+        .map(|draft| draft.documents)
+        .sum::<u64>();
+    begin(
+        worker,
+        process,
+        "documents",
+        documents * process.placement.threads as u64,
+    );
     let mut written = Vec::with_capacity(drafted.drafts.len());
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
         written.push(drafts::rewrite(process, &map, draft, number)?.record());
     }
-    let mut written: Vec<Written> =
-        gather_records(worker, &written).into_iter().map(Written::from_record).collect();
+    let mut written: Vec<Written> = gather_records(worker, &written)
+        .into_iter()
+        .map(Written::from_record)
+        .collect();
     written.sort_unstable_by_key(|shard| shard.number);
     let describe = || collection(process, source, agreed, &all, &written);
     publish(worker, process, describe)
@@ -129,7 +148,9 @@ pub fn ingest(
 /// # Errors
 /// It is missing or damaged.
 pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, RunError> {
-    Ok(vocabulary_file::read(&process.output.path(VOCABULARY_FILE))?)
+    Ok(vocabulary_file::read(
+        &process.output.path(VOCABULARY_FILE),
+    )?)
 }
 
 /// Begins a phase, all workers of the process at once.
@@ -162,7 +183,9 @@ fn find_complete(
     }
     let messages = all_gather(worker, message.as_bytes());
     let length = source.fingerprint.len();
-    let other = messages.iter().position(|one| !one.starts_with(source.fingerprint.as_bytes()));
+    let other = messages
+        .iter()
+        .position(|one| !one.starts_with(source.fingerprint.as_bytes()));
     if let Some(other) = other {
         let [mine, other] =
             [worker.index(), other].map(|worker| worker / process.placement.threads);
@@ -216,7 +239,9 @@ fn publish(
     let mut json = String::new();
     if worker.index() == 0 {
         json = describe().to_json();
-        process.output.write_atomic(COLLECTION_FILE, json.as_bytes())?;
+        process
+            .output
+            .write_atomic(COLLECTION_FILE, json.as_bytes())?;
     }
     let gathered = all_gather(worker, json.as_bytes());
     let json = String::from_utf8_lossy(&gathered[0]);
@@ -248,7 +273,10 @@ fn collection(
     let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
         .into_iter()
         .map(|status| {
-            let documents = written.iter().map(|shard| shard.by_status[status as usize]).sum();
+            let documents = written
+                .iter()
+                .map(|shard| shard.by_status[status as usize])
+                .sum();
             (status.name().to_owned(), documents)
         })
         .collect();

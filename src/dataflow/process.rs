@@ -6,8 +6,10 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 
+use sha2::{Digest, Sha256};
+
 use crate::cluster::Placement;
-use crate::job::Job;
+use crate::job::{Job, ProgressSnapshot, Stages};
 use crate::tables::output::Output;
 
 /// The ground that all stages of a run stand on, in one process.
@@ -27,7 +29,20 @@ impl Process {
     /// For the workers of `placement` that are in this process.
     pub fn new(job: Job, output: Output, placement: Placement) -> Self {
         let barrier = Barrier::new(placement.threads);
-        Self { job, output, placement, progress: Progress::default(), barrier }
+        Self {
+            job,
+            output,
+            placement,
+            progress: Progress::default(),
+            barrier,
+        }
+    }
+
+    /// What all processes of a run must have in common, as the greeting compares it.
+    pub fn hash(&self, stages: Stages) -> [u8; 32] {
+        let job = &self.job;
+        let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
+        Sha256::digest(text).into()
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
@@ -81,26 +96,19 @@ impl Tickets {
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
-    phase: Mutex<Phase>,
-}
-
-/// What is being done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Phase {
-    /// The stage.
-    pub name: &'static str,
-    /// What is counted.
-    pub unit: &'static str,
-    /// How many there are in all, if that is known.
-    pub total: Option<u64>,
-    /// A remark: the held-out quality.
-    pub note: String,
+    phase: Mutex<ProgressSnapshot>,
 }
 
 impl Progress {
-    /// Begins a phase.
-    pub fn begin(&self, name: &'static str, unit: &'static str, total: Option<u64>) {
-        let phase = Phase { name, unit, total, note: String::new() };
+    /// Begins a phase, of so many units in all if that is known.
+    pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
+        let phase = ProgressSnapshot {
+            phase,
+            done: 0,
+            total,
+            unit,
+            note: String::new(),
+        };
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
         self.done.store(0, Ordering::Relaxed);
     }
@@ -117,12 +125,22 @@ impl Progress {
 
     /// Remarks something.
     pub fn note(&self, note: String) {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner).note = note;
+        self.phase
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .note = note;
     }
 
     /// What is being done, and how much of it is done.
-    pub fn now(&self) -> (Phase, u64) {
-        let phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (phase, self.done.load(Ordering::Relaxed))
+    pub fn snapshot(&self) -> ProgressSnapshot {
+        let phase = self
+            .phase
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        ProgressSnapshot {
+            done: self.done.load(Ordering::Relaxed),
+            ..phase
+        }
     }
 }

@@ -40,7 +40,7 @@ impl Rounds {
         let merged = Rc::new(RefCell::new(Vec::new()));
         let arrived = Rc::clone(&merged);
         let mut probe = ProbeHandle::new();
-        let input = worker.dataflow_named("rounds", |scope| {
+        let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
             stream
                 .unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
@@ -75,7 +75,13 @@ impl Rounds {
                 .probe_with(&mut probe);
             input
         });
-        Self { input, probe, merged, index, peers }
+        Self {
+            input,
+            probe,
+            merged,
+            index,
+            peers,
+        }
     }
 
     /// Gives this worker's entries and waits for everybody's, merged. Entries of the terms that

@@ -136,7 +136,10 @@ impl Proportions {
         let mut inverse = 0.0;
         for run in own.chunk_by(|a, b| a == b) {
             let k = usize::from(run[0]);
-            let found = sparse.topics.binary_search(&run[0]).map_or(0.0, |j| sparse.weights[j]);
+            let found = sparse
+                .topics
+                .binary_search(&run[0])
+                .map_or(0.0, |j| sparse.weights[j]);
             let weight = f64::from(found) + f64::from(smoothing.factors[k]);
             let share = run.len() as f64 / ((whole - weight).max(0.0) + prior);
             self.document_part[k] -= weight * share;

@@ -17,8 +17,11 @@ pub const METHOD: &str = "document_completion";
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sweeps from which proportions are inferred: enough that more do not change the figure.
-const SETTINGS: InferSettings =
-    InferSettings { burn_in_sweeps: 8, kept_sweeps: 8, estimator: Estimator::Soft };
+const SETTINGS: InferSettings = InferSettings {
+    burn_in_sweeps: 8,
+    kept_sweeps: 8,
+    estimator: Estimator::Soft,
+};
 
 /// The score of some documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -72,19 +75,32 @@ impl Completer {
         if !self.split(bag, &mut stream) {
             return Ok(Completion::default());
         }
-        let observed = Bag { terms: &self.observed.0, counts: &self.observed.1 };
-        let scored = Bag { terms: &self.scored.0, counts: &self.scored.1 };
-        let proportions = self.projector.infer(observed, table, &SETTINGS, &mut stream)?;
+        let observed = Bag {
+            terms: &self.observed.0,
+            counts: &self.observed.1,
+        };
+        let scored = Bag {
+            terms: &self.scored.0,
+            counts: &self.scored.1,
+        };
+        let proportions = self
+            .projector
+            .infer(observed, table, &SETTINGS, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = libm::rint(sum * FIXED_POINT) as i64;
-        Ok(Completion { log_likelihood, tokens: tokens as i64, documents: 1 })
+        Ok(Completion {
+            log_likelihood,
+            tokens: tokens as i64,
+            documents: 1,
+        })
     }
 
     /// Splits the tokens in random halves, the observed one the larger; false with fewer than two.
     fn split(&mut self, bag: Bag<'_>, stream: &mut Stream) -> bool {
         self.tokens.clear();
         for (&term, &count) in bag.terms.iter().zip(bag.counts) {
-            self.tokens.extend(std::iter::repeat_n(term, count as usize));
+            self.tokens
+                .extend(std::iter::repeat_n(term, count as usize));
         }
         if self.tokens.len() < 2 {
             return false;
@@ -93,7 +109,9 @@ impl Completer {
             self.tokens.swap(i, stream.below(i as u64 + 1) as usize);
         }
         let scored = self.tokens.len() / 2;
-        let (first, second) = self.tokens.split_at_mut(bag.token_count() as usize - scored);
+        let (first, second) = self
+            .tokens
+            .split_at_mut(bag.token_count() as usize - scored);
         count(first, &mut self.observed);
         count(second, &mut self.scored);
         true

@@ -66,7 +66,11 @@ pub fn diagnose(topics: &[TermDistribution<'_>], tokens: &[f64]) -> Vec<TopicDia
 /// Entropy of a topic's term distribution, −Σ_w φ_kw ln φ_kw, in nats: from 0 (one term) to ln V.
 pub fn entropy(topic: &TermDistribution<'_>) -> f64 {
     let surprise = |weight: f64| {
-        if weight > 0.0 { -weight * ln(weight) } else { 0.0 }
+        if weight > 0.0 {
+            -weight * ln(weight)
+        } else {
+            0.0
+        }
     };
     let listed: f64 = topic.entries.iter().map(|e| surprise(f64::from(e.1))).sum();
     listed + topic.absent_terms() as f64 * surprise(topic.absent_weight)
@@ -91,7 +95,10 @@ pub fn column_sums(topics: &[TermDistribution<'_>]) -> Vec<f64> {
     let absent: f64 = topics.iter().map(|t| t.absent_weight).sum();
     let mut sums = vec![absent; vocabulary_size];
     for topic in topics {
-        assert_eq!(topic.vocabulary_size, vocabulary_size, "topics over one vocabulary");
+        assert_eq!(
+            topic.vocabulary_size, vocabulary_size,
+            "topics over one vocabulary"
+        );
         for &(term, weight) in topic.entries {
             sums[term as usize] += f64::from(weight) - topic.absent_weight;
         }
@@ -170,7 +177,11 @@ mod tests {
         let absent = (vocabulary_size - entries.len()) as f64;
         TermDistribution {
             entries,
-            absent_weight: if absent > 0.0 { (1.0 - listed) / absent } else { 0.0 },
+            absent_weight: if absent > 0.0 {
+                (1.0 - listed) / absent
+            } else {
+                0.0
+            },
             vocabulary_size,
         }
     }
@@ -227,7 +238,10 @@ mod tests {
     fn dead_and_flat_topics_are_called_so() {
         assert!(is_dead(0.0, 1000.0, 10) && is_dead(0.9, 1000.0, 10));
         assert!(!is_dead(1.1, 1000.0, 10));
-        assert!(is_dead(0.0, 0.0, 10), "a model without tokens has no live topic");
+        assert!(
+            is_dead(0.0, 0.0, 10),
+            "a model without tokens has no live topic"
+        );
         assert!(is_flat(&topic(&[], 1000)));
         assert!(!is_flat(&topic(&[(5, 0.1)], 1000)));
         assert!(!is_flat(&topic(&[], 200)), "small vocabularies are let be");

@@ -41,7 +41,8 @@ impl Projector {
             self.sampler.sweep(table, stream)?;
             self.add_sample(table, settings.estimator);
         }
-        self.estimate.finish(self.sampler.token_count(), table, &mut self.proportions);
+        self.estimate
+            .finish(self.sampler.token_count(), table, &mut self.proportions);
         Ok(&self.proportions)
     }
 
@@ -65,11 +66,16 @@ impl Projector {
 /// Σ_w n_w ln Σ_k θ_k φ_kw. The table must hold the mean geometry, so that factors are φ.
 pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>) -> (f64, u64) {
     let smoothing = &table.smoothing().factors;
-    let everywhere: f64 =
-        proportions.iter().zip(smoothing).map(|(t, h)| f64::from(*t) * f64::from(*h)).sum();
+    let everywhere: f64 = proportions
+        .iter()
+        .zip(smoothing)
+        .map(|(t, h)| f64::from(*t) * f64::from(*h))
+        .sum();
     let (mut sum, mut tokens) = (0.0, 0);
     for (&term, &count) in bag.terms.iter().zip(bag.counts) {
-        let Some(row) = table.find(term) else { continue };
+        let Some(row) = table.find(term) else {
+            continue;
+        };
         let sparse = table.sparse(row);
         let mut probability = everywhere;
         for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {

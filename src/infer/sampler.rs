@@ -103,7 +103,9 @@ impl Sampler {
     fn refresh_smoothing_mass(&mut self, table: FactorTable<'_>) {
         let h = &table.smoothing().factors;
         let terms = self.active.iter().map(|&k| usize::from(k));
-        let fresh: f64 = terms.map(|k| f64::from(self.counts[k]) * f64::from(h[k])).sum();
+        let fresh: f64 = terms
+            .map(|k| f64::from(self.counts[k]) * f64::from(h[k]))
+            .sum();
         debug_assert!((fresh - self.smoothing_mass).abs() <= 1e-6 * (1e-30 + fresh));
         self.smoothing_mass = fresh;
     }
@@ -150,12 +152,24 @@ impl Sampler {
             None => {
                 let sparse = table.sparse(row);
                 let mass = self.add_up_term(sparse.topics, sparse.weights);
-                (mass, if self.active.is_empty() { 0.0 } else { self.smoothing_mass as f32 })
+                (
+                    mass,
+                    if self.active.is_empty() {
+                        0.0
+                    } else {
+                        self.smoothing_mass as f32
+                    },
+                )
             }
         };
         let total = document_mass + smoothing_mass + prior_mass;
         if !(total > 0.0 && total.is_finite()) {
-            return Err(ImpossibleDraw { term, document_mass, smoothing_mass, prior_mass });
+            return Err(ImpossibleDraw {
+                term,
+                document_mass,
+                smoothing_mass,
+                prior_mass,
+            });
         }
         let mut target = (uniform * f64::from(total)) as f32;
         if target < document_mass {
@@ -236,7 +250,10 @@ impl Sampler {
 
     /// n_dk, as estimators read them.
     pub fn sample(&self) -> Sampled<'_> {
-        Sampled { counts: &self.counts, active: &self.active }
+        Sampled {
+            counts: &self.counts,
+            active: &self.active,
+        }
     }
 
     /// Tokens that have factors.
@@ -253,7 +270,11 @@ fn search(running: &[f32], target: f32) -> usize {
     } else {
         running.partition_point(|&sum| sum <= target)
     };
-    if place < running.len() { place } else { last_rise(running) }
+    if place < running.len() {
+        place
+    } else {
+        last_rise(running)
+    }
 }
 
 /// Rounding can put a target on the very end: the last place with a mass of its own.

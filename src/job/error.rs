@@ -20,6 +20,8 @@ pub enum Place {
     },
     /// An override, as it was written after `--set`.
     Set(String),
+    /// A flag of the command line, with its value.
+    Flag(String),
 }
 
 impl fmt::Display for Place {
@@ -27,6 +29,7 @@ impl fmt::Display for Place {
         match self {
             Self::Line { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Set(text) => write!(f, "--set {text}"),
+            Self::Flag(text) => write!(f, "{text}"),
         }
     }
 }

@@ -77,6 +77,23 @@ pub struct SynthStage {
 }
 
 impl SynthStage {
+    /// Checks keys of `[synth]` that a command line gave; a word list is relative to the current
+    /// directory.
+    ///
+    /// # Errors
+    /// Unknown keys, wrong types and ranges; each names the flag.
+    pub fn from_flags(
+        path: &Path,
+        flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
+    ) -> Result<Self, JobError> {
+        let mut source = source::Source::default();
+        let file = toml::Value::String(path.to_string_lossy().into_owned());
+        for (key, value) in std::iter::once(("path", file)).chain(flags) {
+            source.set_flag("synth", key, value)?;
+        }
+        check::synth(&source.section("synth"), path, &absolute(Path::new("")))
+    }
+
     /// What `corpus.input` is when the job does not say: the file made, by its absolute path.
     pub fn input(&self) -> String {
         absolute(&self.path).to_string_lossy().into_owned()

@@ -75,6 +75,21 @@ impl Source {
         Ok(())
     }
 
+    /// Sets a key to a value that a flag of its own gave.
+    ///
+    /// # Errors
+    /// An unknown section or key.
+    pub(super) fn set_flag(
+        &mut self,
+        section: &str,
+        key: &str,
+        value: Value,
+    ) -> Result<(), JobError> {
+        let place = Place::Flag(format!("--{} {value}", key.replace('_', "-")));
+        self.open(section, place.clone())?;
+        self.put(section, key, Entry { value, place })
+    }
+
     /// A section; empty if it was not written.
     pub(super) fn section(&self, name: &'static str) -> Section {
         let absent = || Section {

@@ -91,7 +91,9 @@ impl Stream {
             let step = GOLDEN.wrapping_mul(i as u64 + 1);
             word.copy_from_slice(&finalize(key.wrapping_add(step)).to_le_bytes());
         }
-        Self { generator: Xoshiro256PlusPlus::from_seed(bytes) }
+        Self {
+            generator: Xoshiro256PlusPlus::from_seed(bytes),
+        }
     }
 
     /// The next word.
@@ -149,7 +151,11 @@ mod tests {
             .collect();
         assert_eq!(
             outputs,
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
         );
     }
 
@@ -209,7 +215,10 @@ mod tests {
             cells[cell] += 1;
         }
         let expected = draws as f64 / 64.0;
-        let chi: f64 = cells.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        let chi: f64 = cells
+            .iter()
+            .map(|&n| (f64::from(n) - expected).powi(2) / expected)
+            .sum();
         assert!(chi < 116.0, "χ² = {chi}, beyond the 99.995 % quantile");
     }
 
@@ -232,7 +241,10 @@ mod tests {
         for _ in 0..60_000 {
             counts[stream.below(6) as usize] += 1;
         }
-        let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
+        let chi: f64 = counts
+            .iter()
+            .map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0)
+            .sum();
         assert!(chi < 25.7, "χ² = {chi} with 5 degrees of freedom");
         // A bound that rejects half of all words still ends, and stays in its range.
         assert!(stream.below((1 << 63) + 1) <= 1 << 63);

@@ -44,12 +44,24 @@ impl Smoothing {
             }
         };
         let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
-        let unseen = if priors.exp_psi { exp_digamma(priors.eta) } else { priors.eta };
+        let unseen = if priors.exp_psi {
+            exp_digamma(priors.eta)
+        } else {
+            priors.eta
+        };
         let factors: Vec<f32> = scales.iter().map(|f| (f * unseen) as f32).collect();
         let alpha: Vec<f32> = priors.alpha.iter().map(|&a| a as f32).collect();
         let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
         let mass = prefix.last().copied().unwrap_or(0.0);
-        Self { factors, prefix, mass, alpha, scales, eta: priors.eta, exp_psi: priors.exp_psi }
+        Self {
+            factors,
+            prefix,
+            mass,
+            alpha,
+            scales,
+            eta: priors.eta,
+            exp_psi: priors.exp_psi,
+        }
     }
 
     /// g_kw for a λ̃_kw > 0.
@@ -126,8 +138,11 @@ impl Factors {
     ) -> Self {
         let mut factors = Self::recycled(parameters, priors, buffers);
         for term in parameters.terms() {
-            let row =
-                if is_needed(term) { factors.push(parameters, term) } else { factors.missing() };
+            let row = if is_needed(term) {
+                factors.push(parameters, term)
+            } else {
+                factors.missing()
+            };
             factors.rows.push(row);
         }
         factors
@@ -158,11 +173,24 @@ impl Factors {
         old.weights.clear();
         old.prefix.clear();
         old.dense.clear();
-        Self { part, part_count, topic_count, dense_from, smoothing, ..old }
+        Self {
+            part,
+            part_count,
+            topic_count,
+            dense_from,
+            smoothing,
+            ..old
+        }
     }
 
     fn missing(&self) -> Row {
-        Row { part: self.part, offset: NOT_PREPARED, length: 0, dense: NOT_DENSE, alpha_mass: 0.0 }
+        Row {
+            part: self.part,
+            offset: NOT_PREPARED,
+            length: 0,
+            dense: NOT_DENSE,
+            alpha_mass: 0.0,
+        }
     }
 
     fn push(&mut self, parameters: &Parameters, term: u32) -> Row {
@@ -188,7 +216,13 @@ impl Factors {
                 self.dense[start + usize::from(*topic)] += weight;
             }
         }
-        Row { part: self.part, offset, length: entries.len() as u32, dense, alpha_mass }
+        Row {
+            part: self.part,
+            offset,
+            length: entries.len() as u32,
+            dense,
+            alpha_mass,
+        }
     }
 
     /// The row of a term of this part, if it was prepared.
@@ -273,7 +307,12 @@ impl<'a> FactorTable<'a> {
 
     /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
     pub fn all(&self, row: Row) -> Vec<f64> {
-        let mut all: Vec<f64> = self.smoothing().factors.iter().map(|&h| f64::from(h)).collect();
+        let mut all: Vec<f64> = self
+            .smoothing()
+            .factors
+            .iter()
+            .map(|&h| f64::from(h))
+            .collect();
         let sparse = self.sparse(row);
         for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
             all[usize::from(*topic)] += f64::from(*weight);

@@ -5,6 +5,7 @@
 
 pub mod factors;
 pub mod parameters;
+pub mod published;
 pub mod settings;
 pub mod statistics;
 
@@ -51,6 +52,9 @@ impl Priors {
 
     /// The same priors with another η: the one that φ is published with.
     pub fn with_eta(&self, eta: f64) -> Self {
-        Self { eta, ..self.clone() }
+        Self {
+            eta,
+            ..self.clone()
+        }
     }
 }

@@ -103,7 +103,9 @@ impl Parameters {
 
     /// The terms of this part, ascending.
     pub fn terms(&self) -> impl Iterator<Item = u32> + use<> {
-        (self.part..self.vocabulary_size).step_by(self.part_count).map(|w| w as u32)
+        (self.part..self.vocabulary_size)
+            .step_by(self.part_count)
+            .map(|w| w as u32)
     }
 
     /// The stored entries of a term of this part, ascending by topic.
@@ -195,7 +197,13 @@ fn add_to_row(row: &mut Vec<Entry>, counts: &[u64], coefficient: f64) {
         if place < row.len() && row[place].topic == topic {
             row[place].value = (f64::from(row[place].value) + change) as f32;
         } else {
-            row.insert(place, Entry { topic, value: change as f32 });
+            row.insert(
+                place,
+                Entry {
+                    topic,
+                    value: change as f32,
+                },
+            );
         }
     }
 }
@@ -211,7 +219,8 @@ mod tests {
     /// The dense recursion of Eq. 11, in f64.
     fn eq_11(lambda: &mut [Vec<f64>], step: GlobalStep, eta: f64, counts: &[(usize, usize, u32)]) {
         for row in lambda.iter_mut() {
-            row.iter_mut().for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
+            row.iter_mut()
+                .for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
         }
         for &(w, k, n) in counts {
             lambda[w][k] += step.step_size * step.weight * f64::from(n);
@@ -227,14 +236,20 @@ mod tests {
             vec![(1, 1, 9), (4, 0, 3), (4, 2, 1)],
         ];
         for part_count in [1, 2, 3] {
-            let mut parts: Vec<_> =
-                (0..part_count).map(|p| Parameters::new(topics, terms, p, part_count)).collect();
+            let mut parts: Vec<_> = (0..part_count)
+                .map(|p| Parameters::new(topics, terms, p, part_count))
+                .collect();
             let mut dense = vec![vec![eta; topics]; terms];
             for (t, counts) in rounds.iter().cycle().take(30).enumerate() {
-                let step = GlobalStep { step_size: 1.0 / (t as f64 + 2.0), weight: 2.5 };
+                let step = GlobalStep {
+                    step_size: 1.0 / (t as f64 + 2.0),
+                    weight: 2.5,
+                };
                 eq_11(&mut dense, step, eta, counts);
                 let mut by_topic = vec![0u64; topics];
-                counts.iter().for_each(|&(_, k, n)| by_topic[k] += u64::from(n));
+                counts
+                    .iter()
+                    .for_each(|&(_, k, n)| by_topic[k] += u64::from(n));
                 for (p, part) in parts.iter_mut().enumerate() {
                     part.decay(step, &by_topic);
                     let mine: Vec<u64> = counts
@@ -253,7 +268,10 @@ mod tests {
                 for entry in part.row(w as u32) {
                     let lambda = eta + f64::from(entry.value) * part.scale();
                     let expected = dense[w][entry.topic as usize];
-                    assert!((lambda - expected).abs() < 1e-5 * expected, "{lambda} {expected}");
+                    assert!(
+                        (lambda - expected).abs() < 1e-5 * expected,
+                        "{lambda} {expected}"
+                    );
                 }
             }
             for k in 0..topics {
@@ -269,11 +287,20 @@ mod tests {
     #[test]
     fn folding_drops_what_is_below_the_threshold() {
         let mut part = Parameters::new(2, 1, 0, 1);
-        let step = GlobalStep { step_size: 0.5, weight: 1.0 };
+        let step = GlobalStep {
+            step_size: 0.5,
+            weight: 1.0,
+        };
         part.decay(step, &[1, 4]);
         part.add(step, &[word(0, 0, 1), word(0, 1, 4)]);
         part.fold_scale(0.6);
-        assert_eq!(part.row(0), [Entry { topic: 1, value: 2.0 }]);
+        assert_eq!(
+            part.row(0),
+            [Entry {
+                topic: 1,
+                value: 2.0
+            }]
+        );
         let mut totals = vec![0; 2];
         part.fixed_point_totals(&mut totals);
         part.set_totals(&totals);

@@ -74,7 +74,14 @@ impl Aggregator {
     /// Adds one assignment of `term` to `topic`.
     #[inline]
     pub fn add(&mut self, term: u32, topic: u16) {
-        self.collected.push(Assigned { term, topic, count: 1 }.word());
+        self.collected.push(
+            Assigned {
+                term,
+                topic,
+                count: 1,
+            }
+            .word(),
+        );
     }
 
     /// Adds entries that are aggregated already.
@@ -178,16 +185,27 @@ mod tests {
             parts.iter().for_each(|p| a.add_words(p));
             drained(&mut a)
         };
-        assert_eq!(merged([&left, &right]), vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]);
+        assert_eq!(
+            merged([&left, &right]),
+            vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]
+        );
         assert_eq!(merged([&left, &right]), merged([&right, &left]));
     }
 
     #[test]
     fn a_count_too_large_for_an_entry_is_split() {
         let mut aggregator = Aggregator::new(1, 1);
-        let half = Assigned { term: 0, topic: 0, count: MAX_COUNT as u32 }.word();
+        let half = Assigned {
+            term: 0,
+            topic: 0,
+            count: MAX_COUNT as u32,
+        }
+        .word();
         aggregator.add_words(&[half, half, half]);
-        let total: u64 = drained(&mut aggregator).iter().map(|&(_, _, n)| u64::from(n)).sum();
+        let total: u64 = drained(&mut aggregator)
+            .iter()
+            .map(|&(_, _, n)| u64::from(n))
+            .sum();
         assert_eq!(total, 3 * MAX_COUNT);
     }
 }

@@ -19,7 +19,7 @@ pub const MANIFEST_VERSION: u32 = 1;
 pub struct Manifest {
     /// [`MANIFEST_VERSION`].
     pub format_version: u32,
-    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION) of the tables.
+    /// [`SCHEMA_VERSION`] of the tables.
     pub schema_version: u32,
     /// Version of the program.
     pub version: String,

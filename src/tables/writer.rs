@@ -14,6 +14,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
@@ -30,8 +31,8 @@ const GROUP_BYTES: usize = 64 << 20;
 /// Bytes of text in one row, at most: Arrow's offsets are 32 bits wide.
 const ROW_TEXT_BYTES: usize = 1 << 30;
 
-/// A finished part, as the manifest records it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A finished part, as the manifest records it; serializable, so that a process can tell another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartInfo {
     /// Rows.
     pub rows: u64,

@@ -85,7 +85,11 @@ pub fn train(
     for round in 0..schedule.round_count() {
         let minibatch = minibatch(&schedule, round, sample);
         let entries = local_step(&mut local, &minibatch, sample, &parameters, setup, round)?;
-        global_step(&mut parameters, schedule.step(round, minibatch.len() as u64), &entries);
+        global_step(
+            &mut parameters,
+            schedule.step(round, minibatch.len() as u64),
+            &entries,
+        );
         if parameters.is_scale_small() {
             fold_scale(&mut parameters, setup.settings.prune);
         }
@@ -124,7 +128,11 @@ fn local_step(
     for &index in minibatch {
         let document = sample.document(index as usize);
         let (terms, counts) = sample.bag(index as usize);
-        let key = StreamKey { seed: setup.seed, round, document };
+        let key = StreamKey {
+            seed: setup.seed,
+            round,
+            document,
+        };
         local.sample(key, Bag { terms, counts }, table, setup.settings)?;
     }
     let mut entries = Vec::new();
@@ -176,7 +184,11 @@ pub fn heldout(
         let (terms, counts) = documents.bag(index);
         let error = |source| TrainError::ImpossibleDraw { document, source };
         let bag = Bag { terms, counts };
-        sum.merge(completer.score(setup.seed, document, bag, table).map_err(error)?);
+        sum.merge(
+            completer
+                .score(setup.seed, document, bag, table)
+                .map_err(error)?,
+        );
     }
     Ok(sum)
 }

@@ -11,7 +11,10 @@ const FRACTIONS: [f64; 6] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003];
 
 /// The priors φ is published with: the mean geometry and another η.
 pub fn published(priors: &Priors, eta: f64) -> Priors {
-    Priors { exp_psi: false, ..priors.with_eta(eta) }
+    Priors {
+        exp_psi: false,
+        ..priors.with_eta(eta)
+    }
 }
 
 /// η′ while training runs, and where there are no held-out documents to choose it on.
@@ -44,7 +47,10 @@ mod tests {
     #[test]
     fn the_best_scored_candidate_is_chosen() {
         let etas = [0.3, 0.1, 0.03];
-        assert_eq!(choose(&etas, &[Some(-8.0), Some(-7.5), Some(-7.6)], 1.0), 0.1);
+        assert_eq!(
+            choose(&etas, &[Some(-8.0), Some(-7.5), Some(-7.6)], 1.0),
+            0.1
+        );
         assert_eq!(choose(&etas, &[None, None, None], 1.0), 1.0);
     }
 }

@@ -47,7 +47,10 @@ impl LocalStep {
         settings: &TrainSettings,
     ) -> Result<(), TrainError> {
         let mut stream = Stream::keyed(key.seed, Stage::Train, key.round, key.document);
-        let error = |source| TrainError::ImpossibleDraw { document: key.document, source };
+        let error = |source| TrainError::ImpossibleDraw {
+            document: key.document,
+            source,
+        };
         self.sampler.start(bag, table);
         for _ in 0..=settings.burn_in_sweeps {
             self.sampler.sweep(table, &mut stream).map_err(error)?;
@@ -55,7 +58,8 @@ impl LocalStep {
         for _ in 0..settings.kept_sweeps {
             self.sampler.sweep(table, &mut stream).map_err(error)?;
             let statistics = &mut self.statistics;
-            self.sampler.for_each_assignment(|term, topic| statistics.add(term, topic));
+            self.sampler
+                .for_each_assignment(|term, topic| statistics.add(term, topic));
         }
         self.tokens += self.sampler.token_count() as u64;
         Ok(())

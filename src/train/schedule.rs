@@ -24,7 +24,12 @@ impl Schedule {
     /// For a sample of `document_count` documents.
     pub fn new(settings: &TrainSettings, seed: u64, document_count: u64) -> Self {
         let minibatch_count = document_count.div_ceil(settings.minibatch as u64).max(1);
-        Self { document_count, minibatch_count, settings: settings.clone(), seed }
+        Self {
+            document_count,
+            minibatch_count,
+            settings: settings.clone(),
+            seed,
+        }
     }
 
     /// Rounds at most; they are numbered from 0.
@@ -57,7 +62,10 @@ impl Schedule {
         let t = (round + 1) as f64;
         let step_size = pow(self.settings.step_offset + t, -self.settings.step_decay);
         let scaled = minibatch_length as f64 * f64::from(self.settings.kept_sweeps);
-        GlobalStep { step_size, weight: self.document_count as f64 / scaled }
+        GlobalStep {
+            step_size,
+            weight: self.document_count as f64 / scaled,
+        }
     }
 
     /// True after the rounds whose model is scored on the held-out documents.
@@ -84,13 +92,20 @@ pub struct StopRule {
 impl StopRule {
     /// Takes note of an evaluation; true if training should end.
     pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
-        let improved = self.best.is_none_or(|best| value > best + settings.tolerance);
+        let improved = self
+            .best
+            .is_none_or(|best| value > best + settings.tolerance);
         if improved {
             self.best = Some(value);
             self.evaluations_since = 0;
         } else {
             self.evaluations_since += 1;
         }
+        self.has_stopped(settings)
+    }
+
+    /// True if training should end, by the evaluations seen so far.
+    pub fn has_stopped(&self, settings: &TrainSettings) -> bool {
         settings.patience > 0 && self.evaluations_since >= settings.patience
     }
 }

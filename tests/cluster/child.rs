@@ -21,7 +21,11 @@ fn child() {
     let processes = number("CLUSTER_PROCESSES");
     let addresses = match processes {
         1 => Vec::new(),
-        _ => hosts::read(Path::new(&std::env::var("CLUSTER_HOSTS").unwrap()), processes).unwrap(),
+        _ => hosts::read(
+            Path::new(&std::env::var("CLUSTER_HOSTS").unwrap()),
+            processes,
+        )
+        .unwrap(),
     };
     let placement = Placement {
         threads: number("CLUSTER_THREADS"),
@@ -65,10 +69,17 @@ impl Run {
             let port = 3_000 + ((std::process::id() % 4_000) as u16 * 2 + step) % 8_000;
             held.extend(std::net::TcpListener::bind(("127.0.0.1", port)));
         }
-        let addresses: Vec<String> =
-            held.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
+        let addresses: Vec<String> = held
+            .iter()
+            .map(|listener| listener.local_addr().unwrap().to_string())
+            .collect();
         std::fs::write(folder.path().join("hosts"), addresses.join("\n")).unwrap();
-        Run { folder, addresses, threads, deadline: Duration::from_secs(60) }
+        Run {
+            folder,
+            addresses,
+            threads,
+            deadline: Duration::from_secs(60),
+        }
     }
 
     /// The command of one process; the hash is a byte.
@@ -96,7 +107,9 @@ impl Run {
 
     /// Starts all processes.
     pub fn start_all(&self, scenario: &str) -> Vec<Process> {
-        (0..self.addresses.len()).map(|process| self.start(scenario, process)).collect()
+        (0..self.addresses.len())
+            .map(|process| self.start(scenario, process))
+            .collect()
     }
 
     /// What a process that succeeded has left.

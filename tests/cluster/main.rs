@@ -3,6 +3,11 @@
 //! Each process of a run is this very test binary again, started with the test `child` alone and
 //! its part (`scenarios`) in the environment.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "the helpers of tests are tests, which clippy does not see"
+)]
+
 mod child;
 mod ending;
 mod joining;

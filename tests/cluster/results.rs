@@ -59,7 +59,10 @@ fn stop(how: &str) -> Result<(), Failure> {
     if how == "panic" {
         panic!("a worker's bug");
     }
-    Err(Failure { code: 65, message: "line 7 of the input is damaged".to_owned() })
+    Err(Failure {
+        code: 65,
+        message: "line 7 of the input is damaged".to_owned(),
+    })
 }
 
 /// Leaves a sign for the test.
@@ -71,10 +74,15 @@ fn mark(output: &Path, name: &str) {
 fn reduce(worker: &mut Worker) -> String {
     let peers = worker.peers() as u64;
     // As much in total, however many workers there are.
-    let mine: u64 = (0..1000).filter(|n| n % peers == worker.index() as u64).map(|n| n * n).sum();
+    let mine: u64 = (0..1000)
+        .filter(|n| n % peers == worker.index() as u64)
+        .map(|n| n * n)
+        .sum();
     let all = all_gather(worker, &mine.to_le_bytes());
-    let sum: u64 =
-        all.iter().map(|bytes| u64::from_le_bytes(bytes.as_slice().try_into().unwrap())).sum();
+    let sum: u64 = all
+        .iter()
+        .map(|bytes| u64::from_le_bytes(bytes.as_slice().try_into().unwrap()))
+        .sum();
     sum.to_string()
 }
 
@@ -123,7 +131,7 @@ fn exchange<P: ParallelizationContract<u64, Block>>(
     const ROUNDS: u64 = 200;
     let sums = Rc::new(RefCell::new(vec![(0, 0); ROUNDS as usize]));
     let filled = Rc::clone(&sums);
-    let mut probe = ProbeHandle::new();
+    let probe = ProbeHandle::new();
     let mut input: BlockInput<u64> = worker.dataflow(|scope| {
         let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
         stream
@@ -136,7 +144,7 @@ fn exchange<P: ParallelizationContract<u64, Block>>(
                     });
                 }
             })
-            .probe_with(&mut probe);
+            .probe_with(&probe);
         input
     });
     let mut seen = Vec::new();
@@ -185,7 +193,11 @@ fn complete(run: &Run, scenario: &str) -> Vec<String> {
     for process in processes {
         let ended = process.end(Duration::from_secs(90));
         ended.expect(0, "");
-        let said: String = ended.stdout.chars().filter(|c| !"\n.".contains(*c)).collect();
+        let said: String = ended
+            .stdout
+            .chars()
+            .filter(|c| !"\n.".contains(*c))
+            .collect();
         assert_eq!(said, "running 1 test", "something was printed");
         assert_eq!(ended.stderr, "");
     }
@@ -215,7 +227,11 @@ fn any_placement_gives_the_same_sum_on_every_worker() {
 fn nothing_little_and_much_is_gathered_by_two_processes_of_two_threads() {
     let run = Run::new(2, 2);
     let digests = complete(&run, "gather");
-    assert!(digests.iter().all(|digest| *digest == digests[0] && digest.len() > 60));
+    assert!(
+        digests
+            .iter()
+            .all(|digest| *digest == digests[0] && digest.len() > 60)
+    );
 }
 
 #[test]

@@ -70,9 +70,13 @@ fn processes_do_not_show_in_a_single_byte() {
 
     let job = fixture.job("out", &[]);
     let _lead = Output::lead(&job.output.path).unwrap();
-    let listeners: Vec<_> = (0..2).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses: Vec<_> =
-        listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect();
+    let listeners: Vec<_> = (0..2)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let addresses: Vec<_> = listeners
+        .iter()
+        .map(|listener| listener.local_addr().unwrap().to_string())
+        .collect();
     drop(listeners);
     let started = Instant::now();
     let processes = [0, 1].map(|process| start(fixture.folder.path(), &addresses, process));
@@ -81,7 +85,10 @@ fn processes_do_not_show_in_a_single_byte() {
             if let Some(status) = process.0.try_wait().unwrap() {
                 break status;
             }
-            assert!(started.elapsed() < Duration::from_secs(120), "a process hangs");
+            assert!(
+                started.elapsed() < Duration::from_secs(120),
+                "a process hangs"
+            );
             std::thread::sleep(Duration::from_millis(10));
         };
         assert!(status.success(), "{status}");

@@ -77,7 +77,9 @@ impl Form {
 
     fn any_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
         if word.is_ascii() {
-            let seen = word.bytes().fold(0, |seen, byte| seen | classify(byte.into()));
+            let seen = word
+                .bytes()
+                .fold(0, |seen, byte| seen | classify(byte.into()));
             self.ascii_token(word, seen, visit);
         } else if word.chars().any(|c| classify(c) & self.required != 0) {
             self.wide_token(word, visit);
@@ -90,9 +92,11 @@ impl Form {
             self.token.extend(word.chars().map(apostrophe));
         } else if word.contains('Σ') {
             // The only letter whose lower case depends on its place in the word.
-            self.token.extend(word.to_lowercase().chars().map(apostrophe));
+            self.token
+                .extend(word.to_lowercase().chars().map(apostrophe));
         } else {
-            self.token.extend(word.chars().flat_map(char::to_lowercase).map(apostrophe));
+            self.token
+                .extend(word.chars().flat_map(char::to_lowercase).map(apostrophe));
         }
         if self.lower_case && !is_nfc(&self.token) {
             // J + U+030C has no composed form, j + U+030C has.

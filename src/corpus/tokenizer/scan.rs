@@ -99,6 +99,9 @@ pub(super) fn stretch(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
     }
     let blank = |byte: u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
     let cut = |pair: &[u8]| blank(pair[0]) && pair[1] < 0x80;
-    let end = bytes[at..].windows(2).position(cut).map_or(bytes.len(), |length| at + length);
+    let end = bytes[at..]
+        .windows(2)
+        .position(cut)
+        .map_or(bytes.len(), |length| at + length);
     (start, end)
 }

@@ -24,7 +24,13 @@ fn tokens(settings: &TokenSettings, text: &str) -> Vec<String> {
 }
 
 fn words(text: &str) -> Vec<String> {
-    tokens(&TokenSettings { lower_case: true, ..settings(TokenRule::Words) }, text)
+    tokens(
+        &TokenSettings {
+            lower_case: true,
+            ..settings(TokenRule::Words)
+        },
+        text,
+    )
 }
 
 /// What the settings mean, said with the crates over the whole text.
@@ -33,9 +39,15 @@ fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     let words: Vec<&str> = match rule {
         TokenRule::Words => text.unicode_words().collect(),
         TokenRule::Whitespace => text.split_whitespace().collect(),
-        TokenRule::Letters => text.split(|c: char| !c.is_alphabetic() && !c.is_numeric()).collect(),
+        TokenRule::Letters => text
+            .split(|c: char| !c.is_alphabetic() && !c.is_numeric())
+            .collect(),
     };
-    words.iter().filter(|w| !w.is_empty()).map(|w| w.replace('\u{2019}', "'")).collect()
+    words
+        .iter()
+        .filter(|w| !w.is_empty())
+        .map(|w| w.replace('\u{2019}', "'"))
+        .collect()
 }
 
 /// Characters of every word-break class and some more, so that rules meet.
@@ -96,7 +108,11 @@ fn every_ascii_pair_and_triple_agrees_with_the_crate() {
         for b in 0..128_u8 {
             for frame in ["", "x", "5", "_"] {
                 let text = format!("{frame}{}{}{frame}", a as char, b as char);
-                assert_eq!(tokens(&settings, &text), naive(TokenRule::Words, &text), "{text:?}");
+                assert_eq!(
+                    tokens(&settings, &text),
+                    naive(TokenRule::Words, &text),
+                    "{text:?}"
+                );
             }
         }
     }
@@ -104,26 +120,44 @@ fn every_ascii_pair_and_triple_agrees_with_the_crate() {
 
 #[test]
 fn apostrophes_belong_to_words() {
-    assert_eq!(words("Don't, don’t; the ships' 'tis"), ["don't", "don't", "the", "ships", "tis"]);
-    assert_eq!(words("library’s l'eau dell’arte"), ["library's", "l'eau", "dell'arte"]);
-    let letters = TokenSettings { lower_case: true, ..settings(TokenRule::Letters) };
+    assert_eq!(
+        words("Don't, don’t; the ships' 'tis"),
+        ["don't", "don't", "the", "ships", "tis"]
+    );
+    assert_eq!(
+        words("library’s l'eau dell’arte"),
+        ["library's", "l'eau", "dell'arte"]
+    );
+    let letters = TokenSettings {
+        lower_case: true,
+        ..settings(TokenRule::Letters)
+    };
     assert_eq!(tokens(&letters, "Don’t x2"), ["don", "t", "x2"]);
 }
 
 #[test]
 fn both_forms_of_a_letter_are_one() {
     assert_eq!(words("Cafe\u{301} caf\u{e9} CAFÉ CAFE\u{301}"), ["café"; 4]);
-    assert_eq!(words("\u{212B}ngström \u{c5}ngström A\u{30A}ngström"), ["ångström"; 3]);
+    assert_eq!(
+        words("\u{212B}ngström \u{c5}ngström A\u{30A}ngström"),
+        ["ångström"; 3]
+    );
     // J + caron has no composed form, j + caron has.
     assert_eq!(words("J\u{30C}"), ["\u{1F0}"]);
-    let letters = TokenSettings { lower_case: true, ..settings(TokenRule::Letters) };
+    let letters = TokenSettings {
+        lower_case: true,
+        ..settings(TokenRule::Letters)
+    };
     assert_eq!(tokens(&letters, "Cafe\u{301}s"), ["cafés"]);
 }
 
 #[test]
 fn lower_case_is_rusts() {
     assert_eq!(words("STRASSE Straße ẞ"), ["strasse", "straße", "ß"]);
-    assert_eq!(words("İstanbul ISPARTA ılık"), ["i\u{307}stanbul", "isparta", "ılık"]);
+    assert_eq!(
+        words("İstanbul ISPARTA ılık"),
+        ["i\u{307}stanbul", "isparta", "ılık"]
+    );
     assert_eq!(words("ΟΔΥΣΣΕΥΣ ΣΑΣ"), ["οδυσσευς", "σας"]);
     assert_eq!(words("ВОЙНА и Мир"), ["война", "и", "мир"]);
 }
@@ -137,24 +171,43 @@ fn scripts_and_signs() {
     assert_eq!(words("漢字とカタカナ"), ["漢", "字", "と", "カタカナ"]);
     assert_eq!(words("👍 ok👩‍🚀go 🇮🇹"), ["ok", "go"]);
     assert_eq!(words("한국어 हिन्दी"), ["한국어", "हिन्दी"]);
-    assert_eq!(words("e.g. 3.14 1,000 a_b U.S."), ["e.g", "3.14", "1,000", "a_b", "u.s"]);
+    assert_eq!(
+        words("e.g. 3.14 1,000 a_b U.S."),
+        ["e.g", "3.14", "1,000", "a_b", "u.s"]
+    );
 }
 
 #[test]
 fn settings_drop_what_they_say() {
-    let no_numbers = TokenSettings { numbers: false, ..settings(TokenRule::Words) };
+    let no_numbers = TokenSettings {
+        numbers: false,
+        ..settings(TokenRule::Words)
+    };
     assert_eq!(tokens(&no_numbers, "in 1984 x86 3.14 ٣ २"), ["in", "x86"]);
-    let letters = TokenSettings { numbers: false, ..settings(TokenRule::Letters) };
+    let letters = TokenSettings {
+        numbers: false,
+        ..settings(TokenRule::Letters)
+    };
     assert_eq!(tokens(&letters, "abc123def é4è"), ["abc", "def", "é", "è"]);
     let white = settings(TokenRule::Whitespace);
     assert_eq!(
         tokens(&white, "new_york ,\u{2003}-- c++ d\u{a0}e"),
         ["new_york", ",", "--", "c++", "d", "e"]
     );
-    let white = TokenSettings { numbers: false, ..white };
+    let white = TokenSettings {
+        numbers: false,
+        ..white
+    };
     assert_eq!(tokens(&white, "new_york , -- c++ 42"), ["new_york", "c++"]);
-    let lengths = TokenSettings { min_length: 2, max_length: 3, ..settings(TokenRule::Words) };
-    assert_eq!(tokens(&lengths, "a ab abc abcd é éé ééé éééé"), ["ab", "abc", "éé", "ééé"]);
+    let lengths = TokenSettings {
+        min_length: 2,
+        max_length: 3,
+        ..settings(TokenRule::Words)
+    };
+    assert_eq!(
+        tokens(&lengths, "a ab abc abcd é éé ééé éééé"),
+        ["ab", "abc", "éé", "ééé"]
+    );
 }
 
 #[test]
@@ -178,12 +231,30 @@ fn identifiers_are_split_and_not_kept() {
 
 #[test]
 fn huge_tokens_cost_linear_time_and_are_dropped() {
-    let settings = TokenSettings { max_length: 64, lower_case: true, ..settings(TokenRule::Words) };
-    let bad =
-        ["a", "A.", "1,", "_", "é", "e\u{301}", "’a", "a\u{301}'", " \u{345}", "漢", "\u{301}"];
+    let settings = TokenSettings {
+        max_length: 64,
+        lower_case: true,
+        ..settings(TokenRule::Words)
+    };
+    let bad = [
+        "a",
+        "A.",
+        "1,",
+        "_",
+        "é",
+        "e\u{301}",
+        "’a",
+        "a\u{301}'",
+        " \u{345}",
+        "漢",
+        "\u{301}",
+    ];
     for unit in bad {
         let text = unit.repeat(200_000);
-        let longest = tokens(&settings, &text).iter().map(|t| t.chars().count()).max();
+        let longest = tokens(&settings, &text)
+            .iter()
+            .map(|t| t.chars().count())
+            .max();
         assert!(longest.is_none_or(|length| length <= 64), "{unit:?}");
     }
     assert!(tokens(&settings, &"x'".repeat(200_000)).is_empty());

@@ -44,7 +44,11 @@ fn stop_list(words: &str) -> StopList {
 
 fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
     let pair = |t: &'_ VocabularyTerm| t.status.name();
-    vocabulary.terms().iter().map(|t| (t.term.as_str(), pair(t))).collect()
+    vocabulary
+        .terms()
+        .iter()
+        .map(|t| (t.term.as_str(), pair(t)))
+        .collect()
 }
 
 #[test]
@@ -82,27 +86,54 @@ fn each_rule_names_its_terms() {
     );
     assert_eq!(vocabulary.kept(), 3);
     assert_eq!(vocabulary.id("ship"), Some(2));
-    assert_eq!((vocabulary.id("harpoon"), vocabulary.id("moby")), (None, None));
+    assert_eq!(
+        (vocabulary.id("harpoon"), vocabulary.id("moby")),
+        (None, None)
+    );
     assert_eq!(vocabulary.status("said"), Some(TermStatus::Stop));
 }
 
 #[test]
 fn ties_go_by_documents_then_tokens_then_bytes() {
-    let list = counts(&[("b", 7, 5), ("a", 7, 5), ("c", 8, 5), ("é", 7, 5), ("d", 99, 4)]);
+    let list = counts(&[
+        ("b", 7, 5),
+        ("a", 7, 5),
+        ("c", 8, 5),
+        ("é", 7, 5),
+        ("d", 99, 4),
+    ]);
     let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &StopList::default());
-    let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
+    let terms: Vec<&str> = vocabulary
+        .kept_terms()
+        .iter()
+        .map(|t| t.term.as_str())
+        .collect();
     assert_eq!(terms, ["c", "a", "b", "é", "d"]);
-    let two = VocabularySettings { stop_top: 2, ..settings() };
+    let two = VocabularySettings {
+        stop_top: 2,
+        ..settings()
+    };
     let vocabulary = Vocabulary::prune(list, 9, &two, &StopList::default());
-    let terms: Vec<&str> = vocabulary.kept_terms().iter().map(|t| t.term.as_str()).collect();
-    assert_eq!(terms, ["c", "é", "d"], "the head goes by documents and bytes alone");
+    let terms: Vec<&str> = vocabulary
+        .kept_terms()
+        .iter()
+        .map(|t| t.term.as_str())
+        .collect();
+    assert_eq!(
+        terms,
+        ["c", "é", "d"],
+        "the head goes by documents and bytes alone"
+    );
 }
 
 #[test]
 fn a_share_is_compared_as_it_is_written() {
     // 0.29 * 100.0 is 28.999…: the product would drop the first.
     let list = counts(&[("in", 29, 29), ("out", 30, 30)]);
-    let settings = VocabularySettings { max_share: 0.29, ..settings() };
+    let settings = VocabularySettings {
+        max_share: 0.29,
+        ..settings()
+    };
     let vocabulary = Vocabulary::prune(list, 100, &settings, &StopList::default());
     assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
 }
@@ -111,7 +142,10 @@ fn a_share_is_compared_as_it_is_written() {
 fn empty_collections_and_caps() {
     let none = Vocabulary::prune(Vec::new(), 0, &settings(), &StopList::default());
     assert_eq!((none.kept(), none.terms().len()), (0, 0));
-    let zero = VocabularySettings { max_terms: 0, ..settings() };
+    let zero = VocabularySettings {
+        max_terms: 0,
+        ..settings()
+    };
     let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &StopList::default());
     assert_eq!(statuses(&vocabulary), [("a", "capped")]);
 }
@@ -123,9 +157,17 @@ fn the_fingerprint_is_of_kept_terms_in_order() {
     };
     let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
     assert_eq!(base.len(), 64);
-    assert_eq!(base, prune(&[("c", 3, 3), ("ab", 9, 9)]), "counts are not part of it");
+    assert_eq!(
+        base,
+        prune(&[("c", 3, 3), ("ab", 9, 9)]),
+        "counts are not part of it"
+    );
     assert_ne!(base, prune(&[("c", 5, 5), ("ab", 4, 4)]), "the order is");
-    assert_ne!(base, prune(&[("a", 5, 5), ("bc", 4, 4)]), "and so is where terms end");
+    assert_ne!(
+        base,
+        prune(&[("a", 5, 5), ("bc", 4, 4)]),
+        "and so is where terms end"
+    );
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(prune(&[]), empty);
 }
@@ -140,8 +182,14 @@ fn lists_that_are_no_vocabulary_are_refused() {
     };
     let order = vec![term("a", TermStatus::Rare), term("b", TermStatus::Kept)];
     let twice = vec![term("a", TermStatus::Kept), term("a", TermStatus::Rare)];
-    assert_eq!(Vocabulary::from_terms(order).unwrap_err(), VocabularyError::Order("b".into()));
-    assert_eq!(Vocabulary::from_terms(twice).unwrap_err(), VocabularyError::Duplicate("a".into()));
+    assert_eq!(
+        Vocabulary::from_terms(order).unwrap_err(),
+        VocabularyError::Order("b".into())
+    );
+    assert_eq!(
+        Vocabulary::from_terms(twice).unwrap_err(),
+        VocabularyError::Duplicate("a".into())
+    );
 }
 
 #[test]
@@ -223,10 +271,17 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
     for id in tokens.iter().filter_map(|token| vocabulary.id(token)) {
         *bag.entry(id).or_insert(0) += 1;
     }
-    let rows: Vec<(u32, u32)> =
-        draft.terms.iter().copied().zip(draft.counts.iter().copied()).collect();
+    let rows: Vec<(u32, u32)> = draft
+        .terms
+        .iter()
+        .copied()
+        .zip(draft.counts.iter().copied())
+        .collect();
     assert_eq!(rows, bag.into_iter().collect::<Vec<_>>());
-    let stopped = tokens.iter().filter(|t| ["a", "b"].contains(&t.as_str())).count();
+    let stopped = tokens
+        .iter()
+        .filter(|t| ["a", "b"].contains(&t.as_str()))
+        .count();
     assert_eq!(draft.tokens_stopped as usize, stopped);
     let expected = match (tokens.is_empty(), rows.is_empty()) {
         (true, _) => DocumentStatus::Empty,
@@ -238,10 +293,19 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
 
 #[test]
 fn other_statuses_stay() {
-    let map = TermMap::new(&TermCounter::new(), &Vocabulary::from_terms(Vec::new()).unwrap());
-    for status in [DocumentStatus::ParseError, DocumentStatus::TooLarge, DocumentStatus::Truncated]
-    {
-        let mut document = ShardDocument { status, ..Default::default() };
+    let map = TermMap::new(
+        &TermCounter::new(),
+        &Vocabulary::from_terms(Vec::new()).unwrap(),
+    );
+    for status in [
+        DocumentStatus::ParseError,
+        DocumentStatus::TooLarge,
+        DocumentStatus::Truncated,
+    ] {
+        let mut document = ShardDocument {
+            status,
+            ..Default::default()
+        };
         map.remap(&mut document);
         assert_eq!(document.status, status);
     }

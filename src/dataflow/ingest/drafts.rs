@@ -50,16 +50,30 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn record(self) -> [u64; 4] {
-        [self.key, self.documents, self.documents_with_tokens, self.tokens]
+        [
+            self.key,
+            self.documents,
+            self.documents_with_tokens,
+            self.tokens,
+        ]
     }
 
     pub(super) fn from_record([key, documents, documents_with_tokens, tokens]: [u64; 4]) -> Self {
-        Self { key, documents, documents_with_tokens, tokens }
+        Self {
+            key,
+            documents,
+            documents_with_tokens,
+            tokens,
+        }
     }
 
     /// The draft's file name: no two blocks have the same.
     fn name(self) -> String {
-        format!("draft-{}-{}.parquet", self.key >> 32, self.key & u64::from(u32::MAX))
+        format!(
+            "draft-{}-{}.parquet",
+            self.key >> 32,
+            self.key & u64::from(u32::MAX)
+        )
     }
 }
 
@@ -84,7 +98,11 @@ pub(super) fn draft_all(
         worker.step();
     }
     let totals = frequencies.finish(worker, drafter.terms_mut());
-    Ok(Drafted { terms: drafter.into_terms(), totals, drafts })
+    Ok(Drafted {
+        terms: drafter.into_terms(),
+        totals,
+        drafts,
+    })
 }
 
 /// Drafts a block; the file of one without documents is removed again.
@@ -96,7 +114,12 @@ fn draft(
 ) -> Result<Draft, RunError> {
     let (source, number) = block.key();
     let key = u64::from(source) << 32 | u64::from(number);
-    let mut draft = Draft { key, documents: 0, documents_with_tokens: 0, tokens: 0 };
+    let mut draft = Draft {
+        key,
+        documents: 0,
+        documents_with_tokens: 0,
+        tokens: 0,
+    };
     let path = process.output.temporary_path(&draft.name());
     let settings = &process.job.corpus;
     let mut writer = ShardWriter::create(&path, &settings.metadata, ShardCompression::None)?;
@@ -158,13 +181,21 @@ impl Written {
 
     pub(super) fn from_record(record: [u64; WRITTEN_WORDS]) -> Self {
         let [number, tokens, tokens_stopped, by_status @ ..] = record;
-        Self { number, tokens, tokens_stopped, by_status }
+        Self {
+            number,
+            tokens,
+            tokens_stopped,
+            by_status,
+        }
     }
 
     /// Documents that have tokens in the vocabulary.
     pub(super) fn documents_with_terms(&self) -> u64 {
         let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
-        statuses.filter(|(status, _)| status.has_terms()).map(|(_, documents)| documents).sum()
+        statuses
+            .filter(|(status, _)| status.has_terms())
+            .map(|(_, documents)| documents)
+            .sum()
     }
 }
 
@@ -177,7 +208,9 @@ pub(super) fn rewrite(
 ) -> Result<Written, RunError> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
-    let temporary = process.output.temporary_path(&format!("shard-{number:05}.parquet"));
+    let temporary = process
+        .output
+        .temporary_path(&format!("shard-{number:05}.parquet"));
     let mut reader = ShardReader::open(&source, Columns::All)?;
     let metadata = &process.job.corpus.metadata;
     let mut writer = ShardWriter::create(&temporary, metadata, ShardCompression::Zstd)?;
@@ -191,8 +224,16 @@ pub(super) fn rewrite(
     let info = writer.finish()?;
     process.output.publish(&temporary, &name)?;
     drop(reader);
-    fs::remove_file(&source).map_err(|error| RunError::Io { path: source, source: error })?;
+    fs::remove_file(&source).map_err(|error| RunError::Io {
+        path: source,
+        source: error,
+    })?;
     process.progress.add(info.documents);
     let (tokens, by_status) = (info.tokens, info.by_status);
-    Ok(Written { number: number as u64, tokens, tokens_stopped, by_status })
+    Ok(Written {
+        number: number as u64,
+        tokens,
+        tokens_stopped,
+        by_status,
+    })
 }

@@ -52,7 +52,10 @@ pub(super) fn agree<'a>(
         Some(counts) => prune(process, counts, document_count)?,
         None => Vec::new(),
     };
-    let pieces = message.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
+    let pieces = message
+        .chunks(MAX_BLOCK_WORDS)
+        .map(<[u64]>::to_vec)
+        .collect();
     drop(message);
     let gathered = all_gather_blocks(worker, pieces);
     agreed.get(|| read(&gathered[0]))
@@ -70,7 +73,11 @@ fn prune(
     let terms_total = counts.len() as u64;
     let vocabulary = Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list);
     if vocabulary.kept() == 0 {
-        return Err(RunError::Data(nothing_kept(process, &vocabulary, document_count)));
+        return Err(RunError::Data(nothing_kept(
+            process,
+            &vocabulary,
+            document_count,
+        )));
     }
     let temporary = process.output.temporary_path("vocabulary.tsv");
     vocabulary_file::write(&temporary, &vocabulary)?;
@@ -78,7 +85,13 @@ fn prune(
     let mut message = vec![terms_total];
     for term in vocabulary.terms() {
         if matches!(term.status, TermStatus::Kept | TermStatus::Stop) {
-            words::push(&mut message, &term.term, term.tokens, term.documents, term.status as u8);
+            words::push(
+                &mut message,
+                &term.term,
+                term.tokens,
+                term.documents,
+                term.status as u8,
+            );
         }
     }
     Ok(message)
@@ -93,7 +106,11 @@ fn read(blocks: &[Block]) -> Result<Agreed, RunError> {
         terms.take(words, &mut |term| received.push(term));
     }
     let vocabulary = Vocabulary::from_terms(received)?;
-    Ok(Agreed { fingerprint: vocabulary.fingerprint(), vocabulary, terms_total })
+    Ok(Agreed {
+        fingerprint: vocabulary.fingerprint(),
+        vocabulary,
+        terms_total,
+    })
 }
 
 /// Sends every worker's totals to worker 0: none on the others.
@@ -111,7 +128,11 @@ fn gather_at_leader(worker: &mut Worker, totals: Totals) -> Option<Vec<TermCount
                     let mut filled = filled.borrow_mut();
                     parts[block.source()].take(block.words(), &mut |term| {
                         let (tokens, documents) = (term.tokens, term.documents);
-                        filled.push(TermCount { term: term.term, tokens, documents });
+                        filled.push(TermCount {
+                            term: term.term,
+                            tokens,
+                            documents,
+                        });
                     });
                 };
                 move |input, _output| input.for_each(|_, block| collect(block))
@@ -144,7 +165,13 @@ fn gather_at_leader(worker: &mut Worker, totals: Totals) -> Option<Vec<TermCount
 /// Why no term is left, and what to do.
 fn nothing_kept(process: &Process, vocabulary: &Vocabulary, document_count: u64) -> String {
     let settings = &process.job.vocabulary;
-    let count = |status| vocabulary.terms().iter().filter(|term| term.status == status).count();
+    let count = |status| {
+        vocabulary
+            .terms()
+            .iter()
+            .filter(|term| term.status == status)
+            .count()
+    };
     if vocabulary.terms().is_empty() {
         return "no document holds a single token: look at corpus.text (is it the right column?), \
                 tokens.rule, tokens.min_length and tokens.numbers"

@@ -15,7 +15,11 @@ const HEAD: usize = 3;
 /// Appends a term.
 pub(super) fn push(words: &mut Vec<u64>, term: &str, tokens: u64, documents: u64, status: u8) {
     let bytes = term.as_bytes();
-    words.extend([tokens, documents, u64::from(status) << 56 | bytes.len() as u64]);
+    words.extend([
+        tokens,
+        documents,
+        u64::from(status) << 56 | bytes.len() as u64,
+    ]);
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
@@ -52,8 +56,15 @@ fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
     let bytes = rest.get(..length.div_ceil(8))?;
     let bytes: &[u8] = &bytemuck::cast_slice(bytes)[..length];
     let status = TermStatus::ALL[(shape >> 56) as usize];
-    let term = std::str::from_utf8(bytes).expect("terms are sent as UTF-8").to_owned();
-    let term = VocabularyTerm { term, tokens: *tokens, documents: *documents, status };
+    let term = std::str::from_utf8(bytes)
+        .expect("terms are sent as UTF-8")
+        .to_owned();
+    let term = VocabularyTerm {
+        term,
+        tokens: *tokens,
+        documents: *documents,
+        status,
+    };
     Some((term, HEAD + length.div_ceil(8)))
 }
 
@@ -62,10 +73,14 @@ pub(super) fn gather_records<const N: usize>(
     worker: &mut Worker,
     mine: &[[u64; N]],
 ) -> Vec<[u64; N]> {
-    let pieces = mine.chunks(MAX_BLOCK_WORDS / N).map(|some| some.as_flattened().to_vec());
+    let pieces = mine
+        .chunks(MAX_BLOCK_WORDS / N)
+        .map(|some| some.as_flattened().to_vec());
     let gathered = all_gather_blocks(worker, pieces.collect());
     let blocks = gathered.iter().flatten();
-    blocks.flat_map(|block| block.words().as_chunks::<N>().0.iter().copied()).collect()
+    blocks
+        .flat_map(|block| block.words().as_chunks::<N>().0.iter().copied())
+        .collect()
 }
 
 #[cfg(test)]
@@ -77,11 +92,19 @@ mod tests {
     fn terms_survive_cuts_at_every_word() {
         let mut sent = Vec::new();
         let mut words = Vec::new();
-        for (number, term) in ["", "a", "sieben…", "zwölf-zeichen", "x"].iter().enumerate() {
+        for (number, term) in ["", "a", "sieben…", "zwölf-zeichen", "x"]
+            .iter()
+            .enumerate()
+        {
             let status = TermStatus::ALL[number % 5];
             let (tokens, documents) = (u64::MAX - number as u64, number as u64);
             push(&mut words, term, tokens, documents, status as u8);
-            sent.push(VocabularyTerm { term: (*term).to_owned(), tokens, documents, status });
+            sent.push(VocabularyTerm {
+                term: (*term).to_owned(),
+                tokens,
+                documents,
+                status,
+            });
         }
         for length in 1..=words.len() {
             let mut received = Vec::new();

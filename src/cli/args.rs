@@ -1,0 +1,249 @@
+//! The flags as they are typed; `placement` and `job` check what they mean.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use super::failure::EXIT_CODES;
+use crate::job::defaults;
+
+/// Topic models over collections too large for the tools people have.
+///
+/// A job file says what to read, how many topics, and where to write. The same job gives the same
+/// bytes on one thread, on all cores, and on many hosts.
+#[derive(Debug, Parser)]
+#[command(name = "topicmill", version, after_help = EXIT_CODES)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a job: ingest, train, project, write the tables
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Only ingest: documents to bags of words, with the vocabulary
+    #[command(after_help = STAGE_EXAMPLES)]
+    Ingest(RunArgs),
+    /// Only train, on a corpus that is ingested
+    #[command(after_help = STAGE_EXAMPLES)]
+    Train(RunArgs),
+    /// Only project every document, on a model that is trained
+    #[command(after_help = STAGE_EXAMPLES)]
+    Project(RunArgs),
+    /// Say what a job would do, without doing it
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Show a result's topics, a model, or a table's columns
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArgs),
+    /// Check a result against its manifest
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
+    /// Say how far a run is, from its output folder
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusArgs),
+    /// Make a corpus with planted topics
+    #[command(after_help = SYNTH_EXAMPLES)]
+    Synth(SynthArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  topicmill run jobs/quickstart.toml
+  topicmill run jobs/newsgroups.toml -w 4 --set model.topics=50 --set output.path=out/fifty
+  topicmill run jobs/library.toml --processes 2 -w 8
+  topicmill run jobs/library.toml -n 2 -p 0 --hosts hosts.txt     on the first host
+  topicmill run jobs/library.toml -n 2 -p 1 --hosts hosts.txt     on the second
+
+A stage whose result is complete is not run again; a run that was killed continues.";
+
+const STAGE_EXAMPLES: &str = "\
+The stages, in order, each from what the one before left on disk:
+  topicmill ingest  jobs/newsgroups.toml
+  topicmill train   jobs/newsgroups.toml
+  topicmill project jobs/newsgroups.toml
+
+`topicmill run` does all three.";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  topicmill plan jobs/library.toml --processes 4 -w 8
+  topicmill plan jobs/newsgroups.toml --resolved > complete.toml";
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  topicmill inspect out/quickstart                   the topics
+  topicmill inspect out/quickstart/model             the model's settings and size
+  topicmill inspect out/quickstart/document_topics   columns, rows, bytes";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  topicmill verify out/quickstart
+  topicmill verify out/quickstart --digest
+
+The digest is over the contents of all tables and the model, not their layout in files; runs of the
+same job have the same digest whatever the number of threads, processes and hosts.";
+
+const STATUS_EXAMPLES: &str = "\
+Example:
+  topicmill status out/library";
+
+const SYNTH_EXAMPLES: &str = "\
+Examples:
+  topicmill synth out/planted.jsonl
+  topicmill synth out/large.jsonl.zst --documents 1000000 --topics 100 --terms 20000
+
+The planted topics are written beside the corpus, so that a model can be checked against them.";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Example:
+  topicmill completions bash > ~/.local/share/bash-completion/completions/topicmill";
+
+/// Flags of run, ingest, train and project.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// The job file
+    #[arg(value_name = "JOB")]
+    pub job: PathBuf,
+    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Delete an output of another configuration, instead of refusing to touch it
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// Print one JSON object a line on stdout: progress, then the summary
+    #[arg(long)]
+    pub json: bool,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub placement: PlacementArgs,
+}
+
+/// Where a job runs, as typed.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Where it runs")]
+pub struct PlacementArgs {
+    /// Threads of each process [default: the machine's cores, shared among its processes]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Start this many processes on this machine
+    #[arg(long, value_name = "N")]
+    pub processes: Option<usize>,
+    /// Processes in all, one of which is this one
+    #[arg(short = 'n', long, value_name = "N")]
+    pub process_count: Option<usize>,
+    /// Which of them this one is, from 0
+    #[arg(short = 'p', long, value_name = "I")]
+    pub process: Option<usize>,
+    /// A file with `host:port` of each process, one a line; `#` starts a comment
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+}
+
+/// Flags of plan.
+#[derive(Clone, Debug, Args)]
+pub struct PlanArgs {
+    /// The job file
+    #[arg(value_name = "JOB")]
+    pub job: PathBuf,
+    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print the job with every key and its value instead, as TOML
+    #[arg(long)]
+    pub resolved: bool,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub placement: PlacementArgs,
+}
+
+/// Flags of inspect.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// An output folder, its `model` folder, one of its table folders, or a Parquet file
+    #[arg(value_name = "OUT|MODEL|TABLE")]
+    pub path: PathBuf,
+    /// Topics to show, largest first; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub topics: usize,
+    /// Terms to show of each topic
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub terms: usize,
+}
+
+/// Flags of verify.
+#[derive(Clone, Debug, Args)]
+pub struct VerifyArgs {
+    /// An output folder
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Print one digest of all tables' contents and the model
+    #[arg(long)]
+    pub digest: bool,
+}
+
+/// Flags of status.
+#[derive(Clone, Debug, Args)]
+pub struct StatusArgs {
+    /// An output folder
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+}
+
+/// Flags of synth.
+#[derive(Clone, Debug, Args)]
+pub struct SynthArgs {
+    /// The JSON Lines file to write; compressed if its name ends in .zst or .gz
+    #[arg(value_name = "FILE")]
+    pub path: PathBuf,
+    /// Topics to plant
+    #[arg(long, value_name = "K", default_value_t = defaults::SYNTH_TOPICS)]
+    pub topics: u64,
+    /// Documents to write
+    #[arg(long, value_name = "N", default_value_t = defaults::SYNTH_DOCUMENTS)]
+    pub documents: u64,
+    /// Terms in the vocabulary
+    #[arg(long, value_name = "V", default_value_t = defaults::SYNTH_TERMS)]
+    pub terms: u64,
+    /// Tokens in a document, on average
+    #[arg(long, value_name = "TOKENS", default_value_t = defaults::SYNTH_MEAN_LENGTH)]
+    pub mean_length: f64,
+    /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics each
+    #[arg(long, value_name = "A", default_value_t = defaults::SYNTH_ALPHA_SUM)]
+    pub alpha_sum: f64,
+    /// Exponent of the Zipf law of the terms' frequencies
+    #[arg(long, value_name = "S", default_value_t = defaults::SYNTH_ZIPF)]
+    pub zipf: f64,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = defaults::SEED)]
+    pub seed: u64,
+    /// Use these words, one a line, instead of made-up ones
+    #[arg(long, value_name = "FILE")]
+    pub words: Option<PathBuf>,
+}
+
+/// Flags of completions.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}

@@ -1,0 +1,175 @@
+//! What ends the program early: an error, its exit code, its remedy.
+//!
+//! The codes are those of sysexits.h that schedulers can key on; `--help` lists them.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use crate::job::JobError;
+
+use super::placement::PlacementError;
+
+/// Exit codes. 0 is success; 143 is what a shell reports of a process ended by SIGTERM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The command line or the job is wrong; nothing was done.
+    Usage = 64,
+    /// The input or a stored result is wrong.
+    Data = 65,
+    /// Another process or host cannot be reached, or was lost.
+    Unavailable = 69,
+    /// A mistake in topicmill.
+    Internal = 70,
+    /// Reading or writing failed.
+    Io = 74,
+    /// Something passing: the same command later may succeed.
+    Temporary = 75,
+    /// Ended by SIGTERM after a checkpoint; the same command resumes.
+    Terminated = 143,
+}
+
+/// What `--help` says about exit codes.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+    0  done, or already done
+   64  the command line or the job file is wrong; nothing was done
+   65  the input or a stored result is wrong
+   69  another process or host cannot be reached, or was lost
+   70  a mistake in topicmill; please report it
+   74  reading or writing failed
+   75  a passing failure; the same command may succeed later
+  143  ended by SIGTERM after a checkpoint; the same command resumes";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error on its way out of the program.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// The error, with its causes.
+    pub error: anyhow::Error,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a remedy.
+    pub fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            exit,
+            error: error.into(),
+            help: None,
+        }
+    }
+
+    /// A failure that is a sentence.
+    pub fn message(exit: Exit, message: impl fmt::Display) -> Self {
+        Self {
+            exit,
+            error: anyhow::anyhow!("{message}"),
+            help: None,
+        }
+    }
+
+    /// The same, with what was being done.
+    #[must_use]
+    pub fn context(mut self, context: impl fmt::Display) -> Self {
+        self.error = self.error.context(context.to_string());
+        self
+    }
+
+    /// The same, with a remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// `error: …`, a line `cause: …` for each cause that is not already said, `help: …`.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut said = self.error.to_string();
+        writeln!(f, "error: {said}")?;
+        for cause in self.error.chain().skip(1) {
+            let cause = cause.to_string();
+            if !said.contains(&cause) {
+                writeln!(f, "cause: {cause}")?;
+            }
+            said = cause;
+        }
+        match &self.help {
+            Some(help) => writeln!(f, "help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        let exit = match &error {
+            JobError::Read { source, .. } if source.kind() != io::ErrorKind::NotFound => Exit::Io,
+            _ => Exit::Usage,
+        };
+        let help = error.help();
+        Self {
+            exit,
+            error: error.into(),
+            help,
+        }
+    }
+}
+
+impl From<PlacementError> for Failure {
+    fn from(error: PlacementError) -> Self {
+        let help = error.help();
+        Self {
+            exit: Exit::Usage,
+            error: error.into(),
+            help,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_said_once_and_help_comes_last() {
+        let source = io::Error::other("the disk is gone");
+        let failure = Failure::new(Exit::Io, source)
+            .context("shard 3")
+            .help("bring it back");
+        assert_eq!(
+            failure.to_string(),
+            "error: shard 3\ncause: the disk is gone\nhelp: bring it back\n"
+        );
+        let twice = Failure::message(Exit::Data, "bad").context("so bad");
+        assert_eq!(twice.to_string(), "error: so bad\n");
+    }
+
+    #[test]
+    fn a_missing_job_is_a_usage_error_and_an_unreadable_one_is_not() {
+        let read = |kind: io::ErrorKind| JobError::Read {
+            path: "job.toml".into(),
+            place: None,
+            source: kind.into(),
+        };
+        assert_eq!(
+            Failure::from(read(io::ErrorKind::NotFound)).exit,
+            Exit::Usage
+        );
+        assert_eq!(
+            Failure::from(read(io::ErrorKind::PermissionDenied)).exit,
+            Exit::Io
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Numbers as people read them: grouped digits, bytes, durations.
+
+use std::time::Duration;
+
+/// 12345 → "12,345".
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A rate: grouped from 100 on, one decimal below, "0" for none.
+pub(super) fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() || per_second <= 0.0 {
+        "0".to_owned()
+    } else if per_second < 100.0 {
+        format!("{per_second:.1}")
+    } else {
+        grouped(per_second.round() as u64)
+    }
+}
+
+/// 1536 → "1.5 KiB".
+pub(super) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
+/// "3.2 s", "4 min 5 s", "2 h 10 min".
+pub(super) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Seconds as a duration; nothing sensible becomes 0.
+pub(super) fn seconds(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_these() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+        assert_eq!(rate(0.0), "0");
+        assert_eq!(rate(f64::NAN), "0");
+        assert_eq!(rate(3.25), "3.2");
+        assert_eq!(rate(21_600.4), "21,600");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(10 << 30), "10.0 GiB");
+        assert_eq!(seconds(3.21), "3.2 s");
+        assert_eq!(seconds(245.0), "4 min 5 s");
+        assert_eq!(seconds(7_800.0), "2 h 10 min");
+        assert_eq!(seconds(-1.0), "0.0 s");
+    }
+}

@@ -1,0 +1,207 @@
+//! `topicmill plan JOB`: what a job would do, without doing it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::args::PlanArgs;
+use super::placement::Placement;
+use super::{Failure, figures};
+use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
+use crate::job::Job;
+use crate::model::settings::{Alpha, Geometry, ModelSettings};
+
+/// Prints the plan, or with `--resolved` the job in full.
+///
+/// # Errors
+/// The job or the flags are wrong; stdout cannot be written.
+pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    let placement = Placement::check(&args.placement)?;
+    let job = Job::load(&args.job, &args.set)?;
+    if args.resolved {
+        return super::print(&job.resolved_toml());
+    }
+    super::print(&rows(&describe(&job, &placement)))
+}
+
+/// A plan's rows: what, and how.
+pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("job", job.path.display().to_string())];
+    if let Some(synth) = &job.synth {
+        let made = format!(
+            "{} documents with {} planted topics over {} terms, written to {} first",
+            figures::grouped(synth.settings.documents),
+            synth.settings.topics,
+            figures::grouped(synth.settings.vocabulary as u64),
+            synth.path.display(),
+        );
+        rows.push(("corpus", made));
+    }
+    rows.push(("input", job.corpus.input.join(", ")));
+    if !job.corpus.exclude.is_empty() {
+        rows.push(("without", job.corpus.exclude.join(", ")));
+    }
+    rows.push(("from", job.corpus.base.display().to_string()));
+    rows.push(("tokens", tokens(&job.tokens)));
+    rows.push(("vocabulary", vocabulary(job)));
+    rows.push(("sample", sample(job)));
+    rows.push(("model", model(&job.model)));
+    rows.push(("train", train(job)));
+    rows.push(("project", project(job)));
+    rows.push(("output", output(&job.output.path)));
+    rows.push(("runs on", runs_on(placement)));
+    rows.push(("model id", job.train_hash()[..16].to_owned()));
+    rows
+}
+
+/// The rows as text, names in a column.
+pub(super) fn rows(rows: &[(&'static str, String)]) -> String {
+    let mut text = String::new();
+    for (name, value) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name:<12}{value}");
+    }
+    text
+}
+
+fn tokens(tokens: &TokenSettings) -> String {
+    let rule = match tokens.rule {
+        TokenRule::Words => "Unicode words",
+        TokenRule::Letters => "runs of letters",
+        TokenRule::Whitespace => "between white space",
+    };
+    let mut text = format!(
+        "{rule} of {} to {} characters",
+        tokens.min_length, tokens.max_length
+    );
+    text.push_str(if tokens.lower_case {
+        ", lower-cased"
+    } else {
+        ""
+    });
+    text.push_str(if tokens.identifiers {
+        ", identifiers split"
+    } else {
+        ""
+    });
+    text.push_str(if tokens.numbers { ", numbers kept" } else { "" });
+    text
+}
+
+fn vocabulary(job: &Job) -> String {
+    let vocabulary = &job.vocabulary;
+    let lists: Vec<String> = vocabulary
+        .stop_words
+        .iter()
+        .map(|list| match list {
+            StopWords::Language(language) => language.clone(),
+            StopWords::File(path) => path.display().to_string(),
+        })
+        .collect();
+    let mut text = format!(
+        "at most {} terms, each in {} documents or more and at most {} % of them",
+        figures::grouped(vocabulary.max_terms as u64),
+        figures::grouped(vocabulary.min_documents),
+        100.0 * vocabulary.max_share,
+    );
+    if !lists.is_empty() {
+        text.push_str(&format!("; without the stop words of {}", lists.join(", ")));
+    }
+    if vocabulary.stop_top > 0 {
+        text.push_str(&format!(
+            "; without the {} most frequent",
+            vocabulary.stop_top
+        ));
+    }
+    text
+}
+
+fn sample(job: &Job) -> String {
+    let size = match job.sample.size {
+        SampleSize::Fraction(1.0) => "all documents".to_owned(),
+        SampleSize::Fraction(fraction) => format!("{} % of the documents", 100.0 * fraction),
+        SampleSize::Documents(most) => format!("up to {} documents", figures::grouped(most)),
+    };
+    format!(
+        "{size}, {} % of these held out",
+        100.0 * job.sample.held_out
+    )
+}
+
+fn model(model: &ModelSettings) -> String {
+    let alpha = match &model.alpha {
+        Alpha::Sum(sum) => format!("alpha {sum} in all"),
+        Alpha::Each(each) => format!("alpha {each} each"),
+        Alpha::Vector(_) => "alpha as listed".to_owned(),
+    };
+    let eta = model
+        .eta
+        .map_or_else(|| "from the sample".to_owned(), |eta| eta.to_string());
+    let geometry = match model.geometry {
+        Geometry::Mean => "",
+        Geometry::ExpPsi => ", exp-psi geometry",
+    };
+    format!(
+        "{} topics, seed {}, {alpha}, eta {eta}{geometry}",
+        model.topics, model.seed
+    )
+}
+
+fn train(job: &Job) -> String {
+    let train = &job.train;
+    let early = match train.patience {
+        0 => String::new(),
+        patience => format!(", or until {patience} evaluations in a row bring no gain"),
+    };
+    format!(
+        "minibatches of {} documents, {} + {} sweeps each, {} passes{early}",
+        figures::grouped(train.minibatch as u64),
+        train.burn_in_sweeps,
+        train.kept_sweeps,
+        train.passes,
+    )
+}
+
+fn project(job: &Job) -> String {
+    match &job.project.infer {
+        None => "nothing (method = \"none\")".to_owned(),
+        Some(infer) => format!(
+            "every document, {} + {} sweeps, topics of {} % of it or more",
+            infer.burn_in_sweeps,
+            infer.kept_sweeps,
+            100.0 * job.project.threshold,
+        ),
+    }
+}
+
+fn output(path: &Path) -> String {
+    let state = if path.join("_SUCCESS").exists() {
+        "complete"
+    } else if path.exists() {
+        "begun"
+    } else {
+        "not begun"
+    };
+    format!("{} ({state})", path.display())
+}
+
+fn runs_on(placement: &Placement) -> String {
+    let threads = match placement.threads() {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    };
+    match placement {
+        Placement::Threads(_) => format!("{threads} of this process"),
+        Placement::Spawn { processes, .. } => {
+            format!("{processes} processes of this machine, {threads} each")
+        }
+        Placement::Member {
+            index,
+            count,
+            hosts,
+            ..
+        } => format!(
+            "{count} processes of {}, {threads} each; this is number {index}",
+            hosts.display(),
+        ),
+    }
+}

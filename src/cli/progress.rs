@@ -1,0 +1,170 @@
+//! Signs of life: a thread polls how far the job is and shows it.
+//!
+//! On a terminal a bar with rate and time left; elsewhere plain lines at phase changes and every
+//! few seconds; objects one a line for programs. No control character is written off a terminal.
+
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::pace::Pace;
+use super::screen::{self, Screen};
+use crate::job::ProgressSnapshot;
+
+/// How often the job is asked how far it is.
+const POLL: Duration = Duration::from_millis(100);
+/// How a person or a program watches a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Display {
+    /// Nothing but errors.
+    Quiet,
+    /// Plain lines on stderr.
+    Plain,
+    /// A bar on stderr, a terminal.
+    Bar,
+    /// JSON objects, one a line, on stdout.
+    Json,
+}
+
+impl Display {
+    /// What the flags ask for, given where stderr goes.
+    pub fn choose(quiet: bool, json: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match (quiet, json) {
+            (true, _) => Self::Quiet,
+            (_, true) => Self::Json,
+            _ if io::stderr().is_terminal() && !dumb => Self::Bar,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// The thread that shows progress, from [`start`](Self::start) to [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Renderer {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Renderer {
+    /// Starts to show what `poll` returns, ten times a second.
+    pub fn start(display: Display, poll: impl Fn() -> ProgressSnapshot + Send + 'static) -> Self {
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let Some(screen) = screen::of(display) else {
+            return Self { stop, thread: None };
+        };
+        let seen = Arc::clone(&stop);
+        let thread = thread::spawn(move || watch(&seen, screen, poll));
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Shows the last state and clears the bar.
+    pub fn finish(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Renderer {
+    fn drop(&mut self) {
+        let (stopped, woken) = &*self.stop;
+        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        woken.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A display that panicked has said so already; the job's result is not its affair.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(
+    stop: &(Mutex<bool>, Condvar),
+    mut screen: Box<dyn Screen + Send>,
+    poll: impl Fn() -> ProgressSnapshot,
+) {
+    let start = Instant::now();
+    let mut pace: Option<Pace> = None;
+    loop {
+        let stopped = {
+            let guard = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let wait = stop.1.wait_timeout_while(guard, POLL, |stopped| !*stopped);
+            *wait.unwrap_or_else(PoisonError::into_inner).0
+        };
+        step(&mut *screen, &mut pace, poll(), start.elapsed());
+        if stopped {
+            break;
+        }
+    }
+    if let Some(pace) = &pace {
+        screen.close(pace);
+    }
+    screen.end();
+}
+
+/// Shows one more snapshot; closes the phase before, if this one is of another.
+pub(super) fn step(
+    screen: &mut dyn Screen,
+    pace: &mut Option<Pace>,
+    snapshot: ProgressSnapshot,
+    now: Duration,
+) {
+    if snapshot.phase.is_empty() {
+        return;
+    }
+    match pace {
+        Some(current) if current.latest.phase == snapshot.phase => {
+            current.latest = snapshot;
+            current.now = now;
+            screen.show(current);
+        }
+        _ => {
+            if let Some(mut old) = pace.take() {
+                old.now = now;
+                screen.close(&old);
+            }
+            screen.open(pace.insert(Pace::new(snapshot, now)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_ends_when_told() {
+        let polled = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&polled);
+        let screen = Box::new(Silent);
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let seen = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            watch(&seen, screen, move || {
+                *count.lock().expect("no panic while locked") += 1;
+                ProgressSnapshot {
+                    phase: "ingest",
+                    done: 1,
+                    ..Default::default()
+                }
+            });
+        });
+        Renderer {
+            stop,
+            thread: Some(thread),
+        }
+        .finish();
+        assert!(*polled.lock().expect("no panic while locked") >= 1);
+    }
+
+    /// A screen that nobody looks at.
+    struct Silent;
+
+    impl Screen for Silent {
+        fn open(&mut self, _: &Pace) {}
+        fn show(&mut self, _: &Pace) {}
+        fn close(&mut self, _: &Pace) {}
+    }
+}

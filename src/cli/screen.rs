@@ -1,0 +1,327 @@
+//! What progress is shown on: lines for people, lines for programs, a bar on a terminal.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::figures;
+use super::pace::Pace;
+use super::progress::Display;
+use crate::job::ProgressSnapshot;
+
+/// Time between two plain lines of one phase.
+const PLAIN_EVERY: Duration = Duration::from_secs(5);
+/// Time between two JSON objects of one phase.
+const JSON_EVERY: Duration = Duration::from_secs(1);
+
+/// The screen of a display; none where nothing is to be shown.
+pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
+    match display {
+        Display::Quiet => None,
+        Display::Plain => Some(Box::new(Lines::new(io::stderr(), PLAIN_EVERY, plain_line))),
+        Display::Json => Some(Box::new(Lines::new(io::stdout(), JSON_EVERY, json_line))),
+        Display::Bar => Some(Box::new(Bar::new())),
+    }
+}
+
+/// Something to show phases on.
+pub(super) trait Screen {
+    /// A phase begins.
+    fn open(&mut self, pace: &Pace);
+    /// A phase goes on.
+    fn show(&mut self, pace: &Pace);
+    /// A phase has ended.
+    fn close(&mut self, pace: &Pace);
+    /// Nothing more will come.
+    fn end(&mut self) {}
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    Open,
+    Within,
+    Close,
+}
+
+/// Lines for a log: at each phase's begin and end, and every so often.
+struct Lines<W> {
+    out: W,
+    every: Duration,
+    last: Duration,
+    line: fn(&Pace, Moment) -> String,
+}
+
+impl<W: Write> Lines<W> {
+    fn new(out: W, every: Duration, line: fn(&Pace, Moment) -> String) -> Self {
+        Self {
+            out,
+            every,
+            last: Duration::ZERO,
+            line,
+        }
+    }
+
+    fn write(&mut self, pace: &Pace, moment: Moment) {
+        self.last = pace.now;
+        let line = (self.line)(pace, moment);
+        if !line.is_empty() {
+            // A log that went away must not end the run.
+            let _ = writeln!(self.out, "{line}").and_then(|()| self.out.flush());
+        }
+    }
+}
+
+impl<W: Write> Screen for Lines<W> {
+    fn open(&mut self, pace: &Pace) {
+        self.write(pace, Moment::Open);
+    }
+
+    fn show(&mut self, pace: &Pace) {
+        if pace.now.saturating_sub(self.last) >= self.every {
+            self.write(pace, Moment::Within);
+        }
+    }
+
+    fn close(&mut self, pace: &Pace) {
+        self.write(pace, Moment::Close);
+    }
+}
+
+fn plain_line(pace: &Pace, moment: Moment) -> String {
+    let ProgressSnapshot {
+        phase,
+        done,
+        total,
+        unit,
+        ..
+    } = &pace.latest;
+    if moment == Moment::Close {
+        return pace.closing();
+    }
+    let amount = match total {
+        Some(total) if moment == Moment::Open => format!("{} {unit}", figures::grouped(*total)),
+        Some(total) => {
+            let percent = 100 * u128::from(*done) / u128::from(*total).max(1);
+            format!(
+                "{} of {} {unit} ({percent} %)",
+                figures::grouped(*done),
+                figures::grouped(*total)
+            )
+        }
+        None if moment == Moment::Open => "begins".to_owned(),
+        None => format!("{} {unit}", figures::grouped(*done)),
+    };
+    let remarks = pace.remarks();
+    let comma = if remarks.is_empty() { "" } else { ", " };
+    format!("{phase}: {amount}{comma}{remarks}")
+}
+
+/// The JSON form of progress. A phase's end is told by the next one's begin.
+#[derive(Serialize)]
+struct JsonProgress<'a> {
+    phase: &'a str,
+    done: u64,
+    total: Option<u64>,
+    unit: &'a str,
+    note: &'a str,
+    phase_seconds: f64,
+}
+
+fn json_line(pace: &Pace, moment: Moment) -> String {
+    if moment == Moment::Close {
+        return String::new();
+    }
+    let ProgressSnapshot {
+        phase,
+        done,
+        total,
+        unit,
+        note,
+    } = &pace.latest;
+    let phase_seconds = (pace.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
+    let object = JsonProgress {
+        phase,
+        done: *done,
+        total: *total,
+        unit,
+        note,
+        phase_seconds,
+    };
+    serde_json::to_string(&object).unwrap_or_default()
+}
+
+/// A bar on a terminal.
+struct Bar {
+    bar: ProgressBar,
+}
+
+impl Bar {
+    fn new() -> Self {
+        Self {
+            bar: ProgressBar::no_length(),
+        }
+    }
+
+    fn update(&self, pace: &Pace) {
+        if self.bar.length() != pace.latest.total {
+            self.set_total(pace.latest.total);
+        }
+        self.bar.set_position(pace.latest.done);
+        self.bar
+            .set_message(format!("{} {}", pace.latest.unit, pace.remarks()));
+        self.bar.tick();
+    }
+
+    fn set_total(&self, total: Option<u64>) {
+        match total {
+            Some(total) => self.bar.set_length(total),
+            None => self.bar.unset_length(),
+        }
+        let template = match total {
+            Some(_) => "{prefix:>9} [{bar:28}] {human_pos}/{human_len} {msg}",
+            None => "{prefix:>9} {spinner} {human_pos} {msg}",
+        };
+        let style = ProgressStyle::with_template(template).expect("the templates above are valid");
+        self.bar.set_style(style.progress_chars("=> "));
+    }
+}
+
+impl Screen for Bar {
+    fn open(&mut self, pace: &Pace) {
+        self.bar.reset();
+        self.bar.set_prefix(pace.latest.phase);
+        self.set_total(pace.latest.total);
+        self.update(pace);
+    }
+
+    fn show(&mut self, pace: &Pace) {
+        self.update(pace);
+    }
+
+    fn close(&mut self, pace: &Pace) {
+        self.bar.println(pace.closing());
+    }
+
+    fn end(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::progress::step;
+    use super::*;
+
+    fn snapshot(phase: &'static str, done: u64, note: &str) -> ProgressSnapshot {
+        ProgressSnapshot {
+            phase,
+            done,
+            total: (phase == "ingest").then_some(50_000),
+            unit: if phase == "ingest" {
+                "documents"
+            } else {
+                "rounds"
+            },
+            note: note.to_owned(),
+        }
+    }
+
+    /// What lines come of a run seen at these moments (in milliseconds).
+    fn lines(
+        every: Duration,
+        line: fn(&Pace, Moment) -> String,
+        seen: &[(u64, ProgressSnapshot)],
+    ) -> String {
+        let mut screen = Lines::new(Vec::new(), every, line);
+        let mut pace = None;
+        for (milliseconds, snapshot) in seen {
+            step(
+                &mut screen,
+                &mut pace,
+                snapshot.clone(),
+                Duration::from_millis(*milliseconds),
+            );
+        }
+        screen.close(&pace.expect("a phase was seen"));
+        String::from_utf8(screen.out).expect("lines are text")
+    }
+
+    #[test]
+    fn plain_lines_come_at_phase_changes_and_every_few_seconds() {
+        let seen = [
+            (0, ProgressSnapshot::default()),
+            (1_000, snapshot("ingest", 0, "")),
+            (3_000, snapshot("ingest", 9_000, "")),
+            (6_000, snapshot("ingest", 20_000, "")),
+            (11_000, snapshot("ingest", 50_000, "")),
+            (12_000, snapshot("train", 0, "")),
+            (17_000, snapshot("train", 10, "held-out -7.61")),
+        ];
+        let expected = "\
+ingest: 50,000 documents
+ingest: 20,000 of 50,000 documents (40 %), 4,000 documents/s, 7.5 s left
+ingest: 50,000 of 50,000 documents (100 %), 5,000 documents/s, 0.0 s left
+ingest: done in 11.0 s (4,545 documents/s)
+train: begins
+train: 10 rounds, 2.0 rounds/s, held-out -7.61
+train: done in 5.0 s (2.0 rounds/s)
+";
+        assert_eq!(lines(PLAIN_EVERY, plain_line, &seen), expected);
+    }
+
+    #[test]
+    fn json_is_one_object_a_line() {
+        let seen = [
+            (0, snapshot("ingest", 0, "")),
+            (500, snapshot("ingest", 1, "")),
+            (1_500, snapshot("train", 7, "a \"note\"")),
+        ];
+        let text = lines(JSON_EVERY, json_line, &seen);
+        let objects: Vec<serde_json::Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert_eq!(objects.len(), 2, "{text}");
+        assert_eq!(objects[0]["total"], 50_000);
+        assert_eq!(objects[1]["phase"], "train");
+        assert_eq!(objects[1]["total"], serde_json::Value::Null);
+        assert_eq!(objects[1]["note"], "a \"note\"");
+    }
+
+    #[test]
+    fn a_bar_follows_phases_with_and_without_a_total() {
+        let mut screen = Bar {
+            bar: ProgressBar::hidden(),
+        };
+        let mut pace = None;
+        let mut see = |seconds, snapshot| {
+            step(
+                &mut screen,
+                &mut pace,
+                snapshot,
+                Duration::from_secs(seconds),
+            );
+            let bar = &screen.bar;
+            (bar.prefix(), bar.position(), bar.length(), bar.message())
+        };
+        see(0, snapshot("ingest", 0, ""));
+        assert_eq!(
+            see(2, snapshot("ingest", 30_000, "")),
+            (
+                "ingest".into(),
+                30_000,
+                Some(50_000),
+                "documents 15,000 documents/s, 1.3 s left".into()
+            )
+        );
+        assert_eq!(
+            see(3, snapshot("train", 4, "held-out -7.61")),
+            ("train".into(), 4, None, "rounds held-out -7.61".into())
+        );
+        screen.end();
+        assert!(screen.bar.is_finished());
+    }
+}

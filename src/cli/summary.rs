@@ -1,0 +1,313 @@
+//! The end of a run: the topics as a table, the figures, and the line that opens the result.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use super::{Display, Failure, figures};
+use crate::job::{Summary, TopicSummary};
+
+/// Rows of the table of topics; the table on disk has them all.
+const MOST_TOPICS: usize = 30;
+/// Width of the page where it is not known.
+const WIDTH: usize = 100;
+/// Columns before the terms: topic, share, coherence, and the space between them.
+const BEFORE_TERMS: usize = 30;
+
+/// Prints what came of a run, as the display asks for.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn print_summary(display: Display, summary: &Summary) -> Result<(), Failure> {
+    match display {
+        Display::Quiet => Ok(()),
+        Display::Json => super::print(&json_summary(summary)),
+        Display::Plain | Display::Bar => super::print(&render_summary(summary, page_width())),
+    }
+}
+
+/// The last line of `--json`.
+fn json_summary(summary: &Summary) -> String {
+    // Non-finite figures become null; nothing else can go wrong with plain data.
+    let mut line = serde_json::to_string(summary).unwrap_or_default();
+    line.push('\n');
+    line
+}
+
+/// The page at the end of a run, `width` characters wide.
+pub fn render_summary(summary: &Summary, width: usize) -> String {
+    let mut page = String::new();
+    if !summary.topics.is_empty() {
+        page.push_str(&topic_table(&summary.topics, width));
+        page.push('\n');
+    }
+    for (name, value) in figures_of(summary) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "{name:<11}{value}");
+    }
+    if summary.project.is_some() || !summary.topics.is_empty() {
+        let _ = writeln!(page, "\nLook further:\n  {}", duckdb_line(summary));
+    }
+    page
+}
+
+fn topic_table(topics: &[TopicSummary], width: usize) -> String {
+    let mut sorted: Vec<&TopicSummary> = topics.iter().collect();
+    sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_header(["topic", "share", "coherence", "top terms"]);
+    for column in 0..3 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for topic in sorted.iter().take(MOST_TOPICS) {
+        table.add_row([
+            topic.topic.to_string(),
+            format!("{:.1} %", 100.0 * topic.share),
+            topic
+                .coherence
+                .map_or_else(String::new, |c| format!("{c:.3}")),
+            words_within(&topic.top_terms, width.saturating_sub(BEFORE_TERMS)),
+        ]);
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    if sorted.len() > MOST_TOPICS {
+        let more = sorted.len() - MOST_TOPICS;
+        let _ = writeln!(text, "… and {more} more, in the table `topics`");
+    }
+    text
+}
+
+/// As many words as fit, whole ones, at least one and at most ten.
+fn words_within(words: &[String], width: usize) -> String {
+    let mut line = String::new();
+    for word in words.iter().take(10) {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    line
+}
+
+fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("documents", documents(summary))];
+    if let Some(ingest) = &summary.ingest {
+        let read = format!(
+            "{} in {}: {}/s, {} documents/s; {} tokens, {} terms kept",
+            figures::bytes(ingest.bytes),
+            figures::seconds(ingest.seconds),
+            figures::bytes(ingest.bytes_per_second.max(0.0) as u64),
+            figures::rate(ingest.documents_per_second),
+            figures::grouped(ingest.tokens_total),
+            figures::grouped(ingest.terms),
+        );
+        rows.push(("ingest", read));
+    }
+    if let Some(train) = &summary.train {
+        let trained = format!(
+            "{} documents, {} rounds in {}: {} tokens/s; ended: {}",
+            figures::grouped(train.sample_documents),
+            figures::grouped(train.rounds),
+            figures::seconds(train.seconds),
+            figures::rate(train.tokens_per_second),
+            train.ended,
+        );
+        rows.push(("train", trained));
+        let held_out = train
+            .heldout_loglik_per_token
+            .map(|figure| format!("{figure:.4} nats per token ({})", train.heldout_method));
+        rows.extend(held_out.map(|line| ("held-out", line)));
+    }
+    if let Some(project) = &summary.project {
+        let projected = format!(
+            "{}: {} documents/s, {} tokens/s",
+            figures::seconds(project.seconds),
+            figures::rate(project.documents_per_second),
+            figures::rate(project.tokens_per_second),
+        );
+        rows.push(("project", projected));
+    }
+    if let Some((found, planted)) = summary.planted_found {
+        rows.push((
+            "planted",
+            format!("{found} of {planted} topics found again"),
+        ));
+    }
+    if !summary.already_complete.is_empty() {
+        rows.push((
+            "complete",
+            format!(
+                "{} (from an earlier run)",
+                summary.already_complete.join(", ")
+            ),
+        ));
+    }
+    rows.push(("output", summary.output.display().to_string()));
+    rows
+}
+
+/// "11,314 with 1,234,567 tokens in the vocabulary: 11,300 ok, 14 empty".
+fn documents(summary: &Summary) -> String {
+    let statuses: Vec<String> = summary
+        .documents_by_status
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(status, count)| format!("{} {status}", figures::grouped(*count)))
+        .collect();
+    let colon = if statuses.is_empty() { "" } else { ": " };
+    format!(
+        "{} with {} tokens in the vocabulary{colon}{}",
+        figures::grouped(summary.documents),
+        figures::grouped(summary.tokens),
+        statuses.join(", "),
+    )
+}
+
+/// A command that opens the result: the documents that a topic is strongest in, or the topics
+/// where nothing was projected.
+fn duckdb_line(summary: &Summary) -> String {
+    let table = |name: &str| sql_glob(&summary.output.join(name));
+    let query = if summary.project.is_some() {
+        format!(
+            "select source_id, topic, weight from {} join {} using (doc_id) \
+             order by weight desc limit 20",
+            table("document_topics"),
+            table("documents"),
+        )
+    } else {
+        format!(
+            "select topic, share, top_terms from {} order by share desc",
+            table("topics")
+        )
+    };
+    format!("duckdb -c \"{query}\"")
+}
+
+/// A table's files, quoted for SQL within a shell's double quotes.
+fn sql_glob(folder: &Path) -> String {
+    let path = folder
+        .join("*.parquet")
+        .to_string_lossy()
+        .replace('\'', "''");
+    let mut quoted = String::from("'");
+    for c in path.chars() {
+        if matches!(c, '"' | '$' | '`' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('\'');
+    quoted
+}
+
+fn page_width() -> usize {
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    columns
+        .filter(|width| (40..=400).contains(width))
+        .unwrap_or(WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{IngestSummary, ProjectSummary, TrainSummary};
+
+    fn summary() -> Summary {
+        let topic = |topic: u32| TopicSummary {
+            topic,
+            share: f64::from(topic + 1) / 820.0,
+            coherence: (topic > 0).then_some(0.25),
+            top_terms: vec!["engine".into(), format!("term{topic}"), "a".repeat(90)],
+        };
+        Summary {
+            documents: 11_314,
+            tokens: 1_234_567,
+            documents_by_status: [("ok".to_owned(), 11_300), ("empty".to_owned(), 14)].into(),
+            ingest: Some(IngestSummary {
+                seconds: 2.0,
+                bytes: 3 << 20,
+                ..Default::default()
+            }),
+            train: Some(TrainSummary {
+                seconds: 61.0,
+                rounds: 50,
+                heldout_loglik_per_token: Some(-7.84),
+                heldout_method: "document completion".into(),
+                ended: "10 passes done".into(),
+                ..Default::default()
+            }),
+            project: Some(ProjectSummary {
+                seconds: 1.5,
+                ..Default::default()
+            }),
+            output: "out/it's $5".into(),
+            topics: (0..40).map(topic).collect(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_page_shows_the_largest_topics_and_says_what_it_leaves_out() {
+        let page = render_summary(&summary(), 80);
+        let topics: Vec<&str> = page
+            .lines()
+            .filter(|line| line.contains("engine"))
+            .collect();
+        assert_eq!(topics.len(), MOST_TOPICS);
+        assert!(render_summary(&summary(), 150).contains(&"a".repeat(90)));
+        assert!(
+            topics[0].contains("39") && topics[0].contains("4.9 %"),
+            "{page}"
+        );
+        assert!(page.contains("… and 10 more"), "{page}");
+        assert!(
+            topics.iter().all(|line| line.chars().count() <= 80),
+            "{page}"
+        );
+        assert!(
+            page.contains("-7.8400 nats per token (document completion)"),
+            "{page}"
+        );
+        assert!(page.contains("14 empty, 11,300 ok"), "{page}");
+        assert!(
+            page.contains("'out/it''s \\$5/documents/*.parquet'"),
+            "{page}"
+        );
+        assert!(!page.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_json_line_has_the_names_that_programs_rely_on() {
+        let line = json_summary(&summary());
+        assert_eq!(line.matches('\n').count(), 1);
+        let object: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(object["documents"], 11_314);
+        assert_eq!(object["tokens"], 1_234_567);
+        assert_eq!(object["train"]["rounds"], 50);
+        assert_eq!(object["train"]["heldout_loglik_per_token"], -7.84);
+        for (stage, keys) in [
+            ("ingest", vec!["seconds"]),
+            ("train", vec!["seconds"]),
+            (
+                "project",
+                vec!["seconds", "documents_per_second", "tokens_per_second"],
+            ),
+        ] {
+            assert!(
+                keys.iter().all(|key| object[stage][key].is_number()),
+                "{line}"
+            );
+        }
+        assert_eq!(object["output"], "out/it's $5");
+    }
+}

@@ -1,0 +1,332 @@
+//! The job files that ship, and what a right one means; `job_errors` tells of wrong ones.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use topicmill::corpus::settings::{Format, SampleSize, StopWords};
+use topicmill::job::{Job, JobError, defaults, keys};
+use topicmill::model::settings::Alpha;
+
+const SMALL: &str = "\
+[corpus]
+input = \"texts\"
+
+[model]
+topics = 10
+
+[output]
+path = \"out/small\"
+";
+
+fn parse(text: &str) -> Result<Job, JobError> {
+    Job::parse(text, Path::new("jobs/small.toml"), &[])
+}
+
+fn with(overrides: &[&str]) -> Result<Job, JobError> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
+}
+
+/// What a person is told: the error and its remedy.
+fn told(result: Result<Job, JobError>) -> String {
+    let error = result.expect_err("this job is wrong");
+    format!("{error} | {}", error.help().unwrap_or_default())
+}
+
+fn shipped() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("jobs/ is there")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_shipped_job_is_valid() {
+    let names: Vec<String> = shipped()
+        .iter()
+        .map(|path| {
+            path.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert_eq!(names, ["library", "newsgroups", "planted", "quickstart"]);
+    for path in shipped() {
+        let job = Job::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(job.output.path.starts_with("out"), "{}", path.display());
+    }
+}
+
+#[test]
+fn defaults_fill_what_is_not_written() {
+    let job = parse(SMALL).expect("valid");
+    assert_eq!(job.corpus.input, ["texts"]);
+    assert_eq!(job.corpus.text, [defaults::TEXT]);
+    assert_eq!(job.corpus.format, None);
+    assert!(job.corpus.base.is_absolute() && job.corpus.base.ends_with("jobs"));
+    assert_eq!(
+        job.sample.size,
+        SampleSize::Documents(defaults::SAMPLE_DOCUMENTS)
+    );
+    assert_eq!(job.model.alpha, Alpha::Sum(defaults::ALPHA_SUM));
+    assert_eq!(
+        job.vocabulary.stop_words,
+        [StopWords::Language("en".into())]
+    );
+    assert_eq!(job.output.path, Path::new("out/small"));
+    assert_eq!(job.synth, None);
+}
+
+#[test]
+fn overrides_win_and_may_be_bare() {
+    let job = with(&[
+        "model.topics=7",
+        "model.topics = 8",
+        "corpus.input=../a b/*.txt",
+        "corpus.id=007",
+        "corpus.group=12",
+        "corpus.text=[\"title\", \"body\"]",
+        "corpus.format=jsonl",
+        "output.path=out/a=b",
+        "train.prune=0",
+    ])
+    .expect("valid");
+    assert_eq!(job.model.topics, 8);
+    assert_eq!(job.corpus.input, ["../a b/*.txt"]);
+    assert_eq!(
+        (job.corpus.id.as_str(), job.corpus.group.as_deref()),
+        ("007", Some("12"))
+    );
+    assert_eq!(job.corpus.text, ["title", "body"]);
+    assert_eq!(job.corpus.format, Some(Format::JsonLines));
+    assert_eq!(job.output.path, Path::new("out/a=b"));
+    assert_eq!(job.train.prune, 0.0);
+}
+
+#[test]
+fn an_override_replaces_the_other_way_of_saying_it() {
+    let text = format!("{SMALL}[sample]\nfraction = 0.1\n");
+    let job = Job::parse(
+        &text,
+        Path::new("job.toml"),
+        &["sample.documents=9".to_owned()],
+    );
+    assert_eq!(job.expect("valid").sample.size, SampleSize::Documents(9));
+    let job = with(&["model.alpha_sum=3", "model.alpha=0.5"]).expect("valid");
+    assert_eq!(job.model.alpha, Alpha::Each(0.5));
+}
+
+/// Jobs that use every form a key can have.
+fn various() -> Vec<Job> {
+    let sets: [&[&str]; 5] = [
+        &[],
+        &[
+            "sample.fraction=0.1",
+            "model.eta=0.05",
+            "corpus.block_mib=0.3",
+            "corpus.format=\"csv\"",
+        ],
+        &[
+            "model.topics=2",
+            "model.alpha=[0.1, 2]",
+            "project.method=none",
+            "corpus.group=volume",
+        ],
+        &[
+            "vocabulary.stop_words=none",
+            "model.alpha=0.1",
+            "corpus.max_document_mib=1.7",
+        ],
+        &[
+            "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
+            "synth.path=made.jsonl",
+        ],
+    ];
+    let mut jobs: Vec<Job> = sets.iter().map(|set| with(set).expect("valid")).collect();
+    jobs.extend(
+        shipped()
+            .iter()
+            .map(|path| Job::load(path, &[]).expect("valid")),
+    );
+    jobs
+}
+
+#[test]
+fn a_resolved_job_is_the_same_job() {
+    for job in various() {
+        let text = job.resolved_toml();
+        let mut again = Job::parse(&text, Path::new("/elsewhere/job.toml"), &[])
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        again.path = job.path.clone();
+        assert_eq!(again, job, "{text}");
+        assert_eq!(again.resolved_toml(), text);
+        assert_eq!(again.project_hash(), job.project_hash());
+    }
+}
+
+#[test]
+fn a_resolved_job_names_every_key_and_no_other() {
+    let mut written = BTreeSet::new();
+    for job in various() {
+        let table: toml::Table = job.resolved_toml().parse().expect("TOML");
+        for (section, keys) in &table {
+            let keys = keys.as_table().expect("a section");
+            written.extend(keys.keys().map(|key| format!("{section}.{key}")));
+        }
+    }
+    assert_eq!(written, known_keys());
+}
+
+#[test]
+fn the_documentation_has_every_key_and_its_default() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/JOB.md");
+    let text = fs::read_to_string(path).expect("docs/JOB.md is there");
+    let mut section = String::new();
+    let mut documented = BTreeSet::new();
+    let mut defaults = SMALL.replace("topics = 10", "topics = 100");
+    for line in text.lines() {
+        if let Some(name) = line
+            .strip_prefix("## [")
+            .and_then(|rest| rest.split(']').next())
+        {
+            section = name.to_owned();
+        }
+        let Some(row) = line.strip_prefix("| `") else {
+            continue;
+        };
+        let (key, rest) = row.split_once("` | ").expect("a key");
+        documented.insert(format!("{section}.{key}"));
+        let default = rest
+            .split(" | ")
+            .next()
+            .expect("a default")
+            .trim_matches('`');
+        if is_default(&section, default) {
+            defaults.push_str(&format!("[{section}]\n{key} = {default}\n"));
+        }
+    }
+    assert_eq!(documented, known_keys());
+    let text = one_table_per_section(&defaults);
+    let documented = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let implied = parse(&SMALL.replace("topics = 10", "topics = 100")).expect("valid");
+    assert_eq!(documented, implied);
+}
+
+/// Whether a documented default is a value that can be written (not "–" or a sentence).
+fn is_default(section: &str, default: &str) -> bool {
+    section != "synth" && format!("x = {default}").parse::<toml::Table>().is_ok()
+}
+
+/// Gathers the keys of sections that are opened again and again.
+fn one_table_per_section(text: &str) -> String {
+    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if line.starts_with('[') {
+            let known = sections.iter().position(|(name, _)| name == line);
+            let section = match known {
+                Some(at) => sections.remove(at),
+                None => (line.to_owned(), Vec::new()),
+            };
+            sections.push(section);
+        } else if let Some((_, lines)) = sections.last_mut() {
+            lines.push(line.to_owned());
+        }
+    }
+    let section = |(name, lines): &(String, Vec<String>)| format!("{name}\n{}\n", lines.join("\n"));
+    sections.iter().map(section).collect()
+}
+
+fn known_keys() -> BTreeSet<String> {
+    let of_section = |s: &keys::SectionKeys| {
+        let name = s.name;
+        s.keys
+            .iter()
+            .map(move |key| format!("{name}.{key}"))
+            .collect::<Vec<_>>()
+    };
+    keys::SECTIONS.iter().flat_map(of_section).collect()
+}
+
+#[test]
+fn hashes_name_what_changes_a_result_and_nothing_else() {
+    let base = with(&[]).expect("valid");
+    let hashes = |job: &Job| [job.corpus_hash(), job.train_hash(), job.project_hash()];
+    assert!(hashes(&base).iter().all(|hash| hash.len() == 64));
+    for set in ["output.path=elsewhere", "train.checkpoint_every=7"] {
+        assert_eq!(
+            hashes(&with(&[set]).expect("valid")),
+            hashes(&base),
+            "{set}"
+        );
+    }
+    let moved = Job::parse(SMALL, Path::new("/other/folder/job.toml"), &[]).expect("valid");
+    assert_eq!(hashes(&moved), hashes(&base));
+    for (set, changed) in [
+        ("corpus.id=name", [true, true, true]),
+        ("tokens.numbers=true", [true, true, true]),
+        (
+            "vocabulary.stop_words=[\"en\", \"rust\"]",
+            [true, true, true],
+        ),
+        ("sample.held_out=0.1", [false, true, true]),
+        ("model.seed=2", [false, true, true]),
+        ("train.evaluate_every=7", [false, true, true]),
+        ("project.threshold=0.02", [false, false, true]),
+    ] {
+        let other = hashes(&with(&[set]).expect("valid"));
+        let differs = [0, 1, 2].map(|i| other[i] != hashes(&base)[i]);
+        assert_eq!(differs, changed, "{set}");
+    }
+}
+
+#[test]
+fn a_word_list_counts_by_its_contents() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("job.toml");
+    fs::write(&path, SMALL).expect("written");
+    let load = || {
+        Job::load(
+            &path,
+            &["vocabulary.stop_words=[\"en\", \"words.txt\"]".to_owned()],
+        )
+    };
+    let told = told(load());
+    assert!(told.contains("words.txt: cannot be read"), "{told}");
+    assert!(
+        told.contains("it is named at --set vocabulary.stop_words"),
+        "{told}"
+    );
+    let hash_with = |words: &str| {
+        fs::write(folder.path().join("words.txt"), words).expect("written");
+        load().expect("valid").corpus_hash()
+    };
+    let first = hash_with("foo\n");
+    assert_eq!(hash_with("foo\n"), first);
+    assert_ne!(hash_with("bar\n"), first);
+}
+
+#[test]
+fn a_job_may_make_its_own_corpus() {
+    let text = "[synth]\npath = \"out/made.jsonl\"\ntopics = 3\n[model]\ntopics = 3\n[output]\npath = \"out/x\"\n";
+    let job = parse(text).expect("valid");
+    let synth = job.synth.as_ref().expect("there is [synth]");
+    assert_eq!(
+        (synth.settings.topics, synth.settings.documents),
+        (3, defaults::SYNTH_DOCUMENTS)
+    );
+    assert_eq!(job.corpus.input, [synth.input()]);
+    assert!(Path::new(&job.corpus.input[0]).is_absolute());
+    let elsewhere = parse(&text.replace("made", "else")).expect("valid");
+    assert_eq!(elsewhere.corpus_hash(), job.corpus_hash());
+    let other = parse(&text.replace("topics = 3\n[model]", "seed = 2\n[model]")).expect("valid");
+    assert_ne!(other.corpus_hash(), job.corpus_hash());
+}

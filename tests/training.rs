@@ -1,0 +1,219 @@
+//! Training: the dataflow on any number of workers gives the bytes of the single-thread trainer,
+//! and planted topics are found again.
+
+use std::sync::Arc;
+
+use topicmill::checkpoint;
+use topicmill::cluster::{DEFAULT_DEADLINE, Placement, execute};
+use topicmill::corpus::sample::Bags;
+use topicmill::dataflow::process::Process;
+use topicmill::dataflow::process_model::ProcessModel;
+use topicmill::dataflow::sample::Sample;
+use topicmill::dataflow::train::{CHECKPOINT, TrainPlan, save, train};
+use topicmill::evaluate::TermDistribution;
+use topicmill::evaluate::matching::match_topics;
+use topicmill::job::Job;
+use topicmill::math::draw::{categorical, dirichlet, poisson, prefix_sums};
+use topicmill::math::random::{Stage, Stream};
+use topicmill::model::Priors;
+use topicmill::model::parameters::Parameters;
+use topicmill::tables::output::Output;
+use topicmill::train::{Setup, train as train_on_one_thread};
+
+const TOPICS: usize = 6;
+const TERMS: usize = 240;
+
+/// Topic k likes the terms k·40 … k·40 + 39, the first ones most; every topic knows all terms.
+fn planted_topics() -> Vec<Vec<f64>> {
+    let own = TERMS / TOPICS;
+    let weight = |k: usize, w: usize| match w / own == k {
+        true => 1.0 / (1.0 + (w % own) as f64),
+        false => 0.002,
+    };
+    (0..TOPICS)
+        .map(|k| {
+            let row: Vec<f64> = (0..TERMS).map(|w| weight(k, w)).collect();
+            let sum: f64 = row.iter().sum();
+            row.into_iter().map(|x| x / sum).collect()
+        })
+        .collect()
+}
+
+/// Documents of LDA with the planted topics; every twentieth is held out.
+fn planted_corpus(documents: u64) -> (Bags, Bags) {
+    let topics: Vec<Vec<f64>> = planted_topics().iter().map(|t| prefix_sums(t)).collect();
+    let (mut training, mut held_out) = (Bags::default(), Bags::default());
+    for document in 0..documents {
+        let mut stream = Stream::keyed(1, Stage::Synth, 0, document);
+        let mut proportions = vec![0.15; TOPICS];
+        dirichlet(&mut stream, &mut proportions);
+        let proportions = prefix_sums(&proportions);
+        let mut counts = vec![0u32; TERMS];
+        for _ in 0..poisson(&mut stream, 40.0) {
+            let topic = categorical(&mut stream, &proportions);
+            counts[categorical(&mut stream, &topics[topic])] += 1;
+        }
+        let terms: Vec<u32> = (0..TERMS as u32)
+            .filter(|&w| counts[w as usize] > 0)
+            .collect();
+        let counts: Vec<u32> = terms.iter().map(|&w| counts[w as usize]).collect();
+        let bags = if document % 20 == 0 {
+            &mut held_out
+        } else {
+            &mut training
+        };
+        bags.push(document, &terms, &counts);
+    }
+    (training, held_out)
+}
+
+fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
+    let text = format!(
+        "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\n\
+         [train]\nminibatch = 100\npasses = 6\nevaluate_every = 5\ncheckpoint_every = 7\n\
+         [output]\npath = \"{}\"\n",
+        folder.display()
+    );
+    let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
+    Job::parse(&text, &folder.join("job.toml"), &overrides).unwrap()
+}
+
+/// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
+/// of the model file and the held-out figures of the log.
+fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec<u8>, Vec<f64>) {
+    let job = job(folder, extra);
+    let placement = Placement::single(threads);
+    let output = Output::lead(folder).unwrap();
+    let (training, held_out) = planted_corpus(1500);
+    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let checkpoint = folder.join(CHECKPOINT);
+    let saved = checkpoint
+        .exists()
+        .then(|| checkpoint::read(&checkpoint).unwrap());
+    let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
+    let process = Process::new(job, output, placement.clone());
+    let shared = Arc::new((process, model, training, held_out, priors, saved));
+    let trained = execute(&placement, [0; 32], DEFAULT_DEADLINE, {
+        let shared = Arc::clone(&shared);
+        move |worker| {
+            let (process, model, training, held_out, priors, saved) = &*shared;
+            let sample = Sample {
+                training,
+                held_out,
+                training_documents: training.len() as u64,
+                training_tokens: training.token_count(),
+                held_out_documents: held_out.len() as u64,
+            };
+            let (settings_hash, vocabulary_hash) = ("settings", "vocabulary");
+            let plan = TrainPlan {
+                process,
+                model,
+                sample,
+                priors,
+                settings_hash,
+                vocabulary_hash,
+            };
+            train(worker, plan, saved.as_ref())
+        }
+    })
+    .unwrap();
+    let (process, model, ..) = &*shared;
+    let mut header = trained[0].header.clone();
+    let figures = header.log.iter().filter_map(|r| r.heldout).collect();
+    header.log.clear();
+    save(process, model, &header, "model/topics.model").unwrap();
+    (
+        std::fs::read(folder.join("model/topics.model")).unwrap(),
+        figures,
+    )
+}
+
+/// The same by the single-thread trainer: λ̃ of every (term, topic), and the held-out figures.
+fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
+    let job = job(folder, extra);
+    let (training, held_out) = planted_corpus(1500);
+    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let setup = Setup {
+        priors: &priors,
+        settings: &job.train,
+        seed: 3,
+        vocabulary_size: TERMS,
+    };
+    let mut figures = Vec::new();
+    let trained = train_on_one_thread(&training, &held_out, &setup, |_, quality| {
+        figures.extend(quality);
+    });
+    (trained.unwrap(), figures)
+}
+
+#[test]
+fn any_number_of_workers_gives_the_bytes_of_one_thread() {
+    for extra in [vec![], vec!["model.geometry=exp-psi", "model.eta=0.4"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let (parameters, figures) = on_one_thread(folder.path(), &extra);
+        let mut all = Vec::new();
+        for threads in 1..=4 {
+            let folder = tempfile::tempdir().unwrap();
+            let (bytes, by_workers) = by_dataflow(folder.path(), threads, &extra);
+            assert_eq!(by_workers, figures, "{threads} threads");
+            let saved = checkpoint::read(&folder.path().join("model/topics.model")).unwrap();
+            assert_eq!(saved.parameters(0, 1), parameters, "{threads} threads");
+            all.push(bytes);
+        }
+        assert!(all.iter().all(|bytes| *bytes == all[0]));
+        assert!(figures.len() >= 3 && figures[figures.len() - 1] > figures[0]);
+    }
+}
+
+#[test]
+fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
+    let whole = tempfile::tempdir().unwrap();
+    let (expected, _) = by_dataflow(whole.path(), 2, &[]);
+    let resumed = tempfile::tempdir().unwrap();
+    by_dataflow(resumed.path(), 2, &["train.passes=2"]);
+    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT)).unwrap();
+    assert!(
+        (7..60).contains(&checkpoint.header.rounds),
+        "no checkpoint to resume from"
+    );
+    let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn planted_topics_are_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=20"]);
+    let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
+        .map(|k| {
+            let value = |w: u32| {
+                let entry = parameters.row(w).iter().find(|e| e.topic == k);
+                entry.map_or(0.0, |e| f64::from(e.value) * parameters.scale())
+            };
+            let total = parameters.totals()[k as usize];
+            (0..TERMS as u32)
+                .map(|w| (w, (value(w) / total) as f32))
+                .collect()
+        })
+        .collect();
+    let planted: Vec<Vec<(u32, f32)>> = planted_topics()
+        .iter()
+        .map(|t| {
+            t.iter()
+                .enumerate()
+                .map(|(w, &p)| (w as u32, p as f32))
+                .collect()
+        })
+        .collect();
+    let distributions = |topics: &'_ [Vec<(u32, f32)>]| -> Vec<Vec<(u32, f32)>> { topics.to_vec() };
+    let (planted, found) = (distributions(&planted), distributions(&found));
+    let wrap = |entries| TermDistribution {
+        entries,
+        absent_weight: 0.0,
+        vocabulary_size: TERMS,
+    };
+    let planted: Vec<_> = planted.iter().map(|t| wrap(t)).collect();
+    let found: Vec<_> = found.iter().map(|t| wrap(t)).collect();
+    let matching = match_topics(&planted, &found);
+    assert_eq!(matching.found(0.25), TOPICS, "{matching:?}");
+}
