@@ -43,10 +43,22 @@ pub struct TermCounter {
     changed: Vec<u32>,
 }
 
+/// What the index holds: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    key: Key,
+    bits: u64,
+    length: u32,
     id: u32,
+}
+
+impl Slot {
+    #[inline]
+    fn key(&self) -> Key {
+        Key {
+            bits: self.bits,
+            length: self.length,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,8 +106,9 @@ impl TermCounter {
     pub fn intern(&mut self, text: &str) -> u32 {
         let key = Key::new(text);
         let (arena, ends) = (&self.arena, &self.ends);
-        let same =
-            |slot: &Slot| slot.key == key && (key.is_exact() || term(arena, ends, slot.id) == text);
+        let same = |slot: &Slot| {
+            slot.key() == key && (key.is_exact() || term(arena, ends, slot.id) == text)
+        };
         match self.index.find(key.hash(), same) {
             Some(slot) => slot.id,
             None => self.insert(text, key),
@@ -110,8 +123,10 @@ impl TermCounter {
         self.ends.push(self.arena.len());
         self.entries.push(Entry::default());
         self.in_document.push(0);
+        let Key { bits, length } = key;
+        let slot = Slot { bits, length, id };
         self.index
-            .insert_unique(key.hash(), Slot { key, id }, |slot| slot.key.hash());
+            .insert_unique(key.hash(), slot, |slot| slot.key().hash());
         id
     }
 

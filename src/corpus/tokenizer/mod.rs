@@ -1,9 +1,9 @@
 //! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
-//! ASCII and the commonest letters are cut by a scanner of our own ([`scan`]), which agrees with
+//! ASCII and the commonest letters are cut by a scanner of our own (`scan`), which agrees with
 //! the crate `unicode-segmentation` (tests hold it). Where a character stands that the scanner does
 //! not know, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
-//! [`form`] gives a word its final form, [`identifiers`] splits the names of source code.
+//! `form` gives a word its final form, `identifiers` splits the names of source code.
 //!
 //! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese,
 //! Japanese or Thai: after UAX #29 each ideograph is a word of its own.

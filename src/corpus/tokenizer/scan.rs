@@ -119,7 +119,7 @@ pub(super) struct Run {
 }
 
 /// Scans the word that starts at `start`.
-#[inline]
+#[inline(always)]
 pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
     let (mut end, mut seen, mut last) = (start, 0, 0);
     loop {
@@ -174,7 +174,7 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 fn letter_bits(eight: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     // At most 0x7F a byte, so that no sum below carries into the next.
-    let lower = (eight | 0x20 * EACH) & !HIGH_BITS;
+    let lower = (eight | (0x20 * EACH)) & !HIGH_BITS;
     let from_a = lower + u64::from(0x80 - b'a') * EACH;
     let beyond_z = lower + u64::from(0x7F - b'z') * EACH;
     from_a & !beyond_z & !eight & HIGH_BITS
