@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::document::{DocumentStatus, ShardDocument};
 use super::settings::VocabularySettings;
 use super::stop_words::StopList;
-use super::terms::{TermCounter, hash, spread};
+use super::terms::{TermCounter, hash};
 
 /// Why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -158,7 +158,7 @@ impl Vocabulary {
             if (place < kept) != (term.status == TermStatus::Kept) {
                 return Err(VocabularyError::Order(term.term.clone()));
             }
-            let hash = spread(hash(&term.term));
+            let hash = hash(&term.term);
             if index
                 .find(hash, |&other: &u32| terms[other as usize].term == term.term)
                 .is_some()
@@ -167,7 +167,7 @@ impl Vocabulary {
             }
             let place = u32::try_from(place)
                 .expect("2^32 distinct terms need more memory than a process gets");
-            let rehash = |&other: &u32| spread(self::hash(&terms[other as usize].term));
+            let rehash = |&other: &u32| self::hash(&terms[other as usize].term);
             index.insert_unique(hash, place, rehash);
         }
         Ok(Self { terms, kept, index })
@@ -212,7 +212,7 @@ impl Vocabulary {
 
     fn place(&self, term: &str) -> Option<u32> {
         let same = |&place: &u32| self.terms[place as usize].term == term;
-        self.index.find(spread(hash(term)), same).copied()
+        self.index.find(hash(term), same).copied()
     }
 
     /// SHA-256 over the kept terms by id, each as its length in bytes (u64, little-endian) and its

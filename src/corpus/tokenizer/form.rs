@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::scan::{DIGIT, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
+use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
 use super::{identifiers, is_nfc};
 use crate::corpus::settings::{TokenRule, TokenSettings};
 
@@ -36,13 +36,16 @@ impl Form {
         }
     }
 
-    /// Visits the token, or tokens, of an ASCII word in which the classes `seen` occur.
+    /// Visits the token, or tokens, of a word in which the classes `seen` occur, `WIDE` not.
     #[inline]
-    pub(super) fn ascii(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
-        if self.identifiers && seen & (UPPER | JOIN | MID_LETTER | MID_NUMBER) != 0 {
+    pub(super) fn known(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
+        const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
+        if self.identifiers && seen & MAY_SPLIT != 0 {
             self.split(word, visit);
-        } else {
+        } else if seen & FOREIGN == 0 {
             self.ascii_token(word, seen, visit);
+        } else if seen & self.required != 0 {
+            self.wide_token(word, visit);
         }
     }
 
@@ -86,18 +89,28 @@ impl Form {
         }
     }
 
+    #[inline(never)]
     fn wide_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
         self.token.clear();
-        if !self.lower_case {
-            self.token.extend(word.chars().map(apostrophe));
-        } else if word.contains('Σ') {
-            // The only letter whose lower case depends on its place in the word.
-            self.token
-                .extend(word.to_lowercase().chars().map(apostrophe));
-        } else {
-            self.token
-                .extend(word.chars().flat_map(char::to_lowercase).map(apostrophe));
+        for c in word.chars() {
+            match c {
+                '\u{2019}' => self.token.push('\''),
+                _ if !self.lower_case => self.token.push(c),
+                _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
+                // The only letter whose lower case depends on its place in the word.
+                'Σ' => return self.greek_token(word, visit),
+                _ => self.token.extend(c.to_lowercase()),
+            }
         }
+        self.finish(visit);
+    }
+
+    fn greek_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        self.token = word.to_lowercase().replace('\u{2019}', "'");
+        self.finish(visit);
+    }
+
+    fn finish(&mut self, visit: &mut impl FnMut(&str)) {
         if self.lower_case && !is_nfc(&self.token) {
             // J + U+030C has no composed form, j + U+030C has.
             self.token = self.token.nfc().collect();
@@ -106,10 +119,6 @@ impl Form {
             visit(&self.token);
         }
     }
-}
-
-fn apostrophe(c: char) -> char {
-    if c == '\u{2019}' { '\'' } else { c }
 }
 
 fn classify(c: char) -> u8 {

@@ -9,6 +9,8 @@
 //! - a digit goes on with the piece it stands in (`utf8`, `sha256sum`, `x86`); an upper-case
 //!   letter after it begins a new one (`Int32Array`: int32, array).
 
+use unicode_normalization::char::is_combining_mark;
+
 /// Visits the pieces of `word`. The whole word is not among them, unless it is one piece.
 pub(super) fn split(word: &str, visit: &mut impl FnMut(&str)) {
     let mut start = 0;
@@ -41,39 +43,10 @@ fn belongs(before: Option<char>, here: char, after: Option<char>) -> bool {
         '\'' | '\u{2019}' => both(char::is_alphanumeric),
         '.' | ',' | ';' => both(char::is_numeric),
         _ if here.is_ascii() => here.is_ascii_alphanumeric(),
-        // Combining marks, and whatever else UAX #29 lets into a word.
-        _ => here.is_alphanumeric() || !here.is_ascii_punctuation() && !joins(here),
+        // U+200C and U+200D shape letters in Persian and Indic words.
+        '\u{200C}' | '\u{200D}' => true,
+        _ => here.is_alphanumeric() || is_combining_mark(here),
     }
-}
-
-/// Characters beyond ASCII that join or connect words after UAX #29: MidLetter, MidNum, MidNumLet
-/// and ExtendNumLet.
-fn joins(c: char) -> bool {
-    matches!(
-        c,
-        '\u{B7}'
-            | '\u{387}'
-            | '\u{55F}'
-            | '\u{5F4}'
-            | '\u{2018}'
-            | '\u{2024}'
-            | '\u{2027}'
-            | '\u{202F}'
-            | '\u{203F}'
-            | '\u{2040}'
-            | '\u{2054}'
-            | '\u{FE13}'
-            | '\u{FE33}'
-            | '\u{FE34}'
-            | '\u{FE4D}'
-            ..='\u{FE4F}'
-                | '\u{FE52}'
-                | '\u{FE55}'
-                | '\u{FF07}'
-                | '\u{FF0E}'
-                | '\u{FF1A}'
-                | '\u{FF3F}'
-    )
 }
 
 /// Whether a piece begins at `here`, which belongs to one.
@@ -126,5 +99,7 @@ mod tests {
         assert_eq!(pieces("don\u{2019}t"), ["don\u{2019}t"]);
         assert_eq!(pieces("x\u{302}y"), ["x\u{302}y"]);
         assert_eq!(pieces("foo\u{203F}bar"), ["foo", "bar"]);
+        assert_eq!(pieces("“fooBar”"), ["foo", "Bar"]);
+        assert_eq!(pieces("می\u{200C}خواهم"), ["می\u{200C}خواهم"]);
     }
 }

@@ -1,9 +1,9 @@
 //! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
-//! ASCII is cut by a scanner of our own ([`scan`]), which agrees with the crate
-//! `unicode-segmentation` byte for byte (a test holds it). Where a character that is not ASCII
-//! stands, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
-//! [`form`] gives a word its final form, [`identifiers`] splits the names of source code.
+//! ASCII and the commonest letters are cut by a scanner of our own (`scan`), which agrees with
+//! the crate `unicode-segmentation` (tests hold it). Where a character stands that the scanner does
+//! not know, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
+//! `form` gives a word its final form, `identifiers` splits the names of source code.
 //!
 //! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese,
 //! Japanese or Thai: after UAX #29 each ideograph is a word of its own.
@@ -19,7 +19,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use self::form::Form;
-use self::scan::{CORE, WIDE};
+use self::scan::{CORE, Classes, WIDE};
 use super::settings::{TokenRule, TokenSettings};
 
 /// Cuts texts into tokens; one a worker, so that its buffers are reused.
@@ -52,8 +52,8 @@ use super::settings::{TokenRule, TokenSettings};
 pub struct Tokenizer {
     rule: TokenRule,
     numbers: bool,
-    /// What each byte is, under the rule.
-    classes: [u8; 256],
+    /// What each character is, under the rule.
+    classes: Classes,
     form: Form,
     /// A stretch that had to be normalised.
     normalized: String,
@@ -65,7 +65,7 @@ impl Tokenizer {
         Self {
             rule: settings.rule,
             numbers: settings.numbers,
-            classes: scan::classes(settings.rule, settings.numbers),
+            classes: Classes::new(settings.rule, settings.numbers),
             form: Form::new(settings),
             normalized: String::new(),
         }
@@ -78,10 +78,10 @@ impl Tokenizer {
         let mut at = 0;
         // Nothing before `floor` is open any more: the end of what was last cut.
         let mut floor = 0;
-        while let Some(&byte) = bytes.get(at) {
-            let class = self.classes[usize::from(byte)];
+        while at < bytes.len() {
+            let (class, length) = self.classes.at(bytes, at);
             if class & (CORE | WIDE) == 0 {
-                at += 1;
+                at += length;
                 continue;
             }
             let run = scan::run(&self.classes, bytes, at);
@@ -90,14 +90,14 @@ impl Tokenizer {
                 self.stretch(&text[start..end], visit);
                 at = end;
             } else {
-                self.form.ascii(&text[at..run.end], run.seen, visit);
+                self.form.known(&text[at..run.end], run.seen, visit);
                 at = run.end;
             }
             floor = at;
         }
     }
 
-    /// Cuts a stretch that is not all ASCII.
+    /// Cuts a stretch that has characters the scanner does not know.
     #[inline(never)]
     fn stretch(&mut self, stretch: &str, visit: &mut impl FnMut(&str)) {
         let text = nfc(stretch, &mut self.normalized);
