@@ -74,7 +74,7 @@ fn run_here(
     let root = &job.output.path;
     let output = match leads {
         true => Output::lead(root)?,
-        false => Output::join(root)?,
+        false => Output::follow(root),
     };
     if leads && args.overwrite {
         clear(&output, stages)?;

@@ -29,7 +29,6 @@ use crate::infer::settings::Estimator;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary, TrainSummary};
 use crate::model::published::{PublishedTopic, publish};
 use crate::model::{Priors, settings::ModelSettings};
-use crate::tables::output::Output;
 use crate::tables::{FileMetadata, Manifest};
 use crate::train::publish::published;
 
@@ -96,7 +95,7 @@ struct Model<'a> {
 impl<'a> Run<'a> {
     fn run(&self, worker: &mut Worker) -> Result<Summary, RunError> {
         if self.process.placement.process > 0 {
-            Output::join(self.process.output.root())?;
+            self.process.output.join()?;
         }
         let mut summary = Summary {
             output: self.process.output.root().to_owned(),
@@ -167,6 +166,7 @@ impl<'a> Run<'a> {
         let stages = ["ingest", "train", "project"];
         summary.already_complete = stages.map(str::to_owned).to_vec();
         summary.documents = manifest.documents_by_status.values().sum();
+        summary.tokens = Collection::read(output.root())?.tokens_in_vocabulary;
         summary.documents_by_status = manifest.documents_by_status;
         Ok(true)
     }

@@ -57,15 +57,19 @@ impl Output {
         Ok(output)
     }
 
-    /// The same folder for the other processes of a run: no lock, nothing is removed. The leading
-    /// process must have opened it before.
-    pub fn join(root: &Path) -> Result<Self, TableError> {
-        let output = Self {
+    /// The same folder for the other processes of a run: no lock, and nothing is touched before
+    /// [`join`](Self::join).
+    pub fn follow(root: &Path) -> Self {
+        Self {
             root: root.to_owned(),
             lock: None,
-        };
-        create_folder(&output.path(TEMPORARY))?;
-        Ok(output)
+        }
+    }
+
+    /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
+    /// process must have opened it before.
+    pub fn join(&self) -> Result<(), TableError> {
+        create_folder(&self.path(TEMPORARY))
     }
 
     /// The folder.
