@@ -99,10 +99,11 @@ Example:
 
 const SYNTH_EXAMPLES: &str = "\
 Examples:
-  topicmill synth out/planted.jsonl
-  topicmill synth out/large.jsonl.zst --documents 1000000 --topics 100 --terms 20000
+  topicmill synth --path out/planted-corpus
+  topicmill synth --path out/large --documents 1000000 --topics 100 --terms 20000
 
-The planted topics are written beside the corpus, so that a model can be checked against them.";
+Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
+planted topics, so that a model can be checked against them. Nothing is made twice.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
@@ -211,8 +212,8 @@ pub struct StatusArgs {
 /// Flags of synth.
 #[derive(Clone, Debug, Args)]
 pub struct SynthArgs {
-    /// The JSON Lines file to write; compressed if its name ends in .zst or .gz
-    #[arg(value_name = "FILE")]
+    /// The folder to make
+    #[arg(long, value_name = "FOLDER")]
     pub path: PathBuf,
     /// Topics to plant
     #[arg(long, value_name = "K", default_value_t = defaults::SYNTH_TOPICS)]
@@ -238,6 +239,12 @@ pub struct SynthArgs {
     /// Use these words, one a line, instead of made-up ones
     #[arg(long, value_name = "FILE")]
     pub words: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// Print one JSON object a line on stdout: progress, then what was made
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of completions.

@@ -6,6 +6,7 @@
 
 mod args;
 mod completions;
+mod exits;
 mod failure;
 mod figures;
 mod inspect;
@@ -91,6 +92,11 @@ fn print(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes one JSON object on a line of stdout.
+fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{object}\n"))
 }
 
 /// Refuses a path that a person gave and that does not exist.
