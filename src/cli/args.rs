@@ -81,9 +81,9 @@ Examples:
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
-  topicmill inspect out/quickstart                   the topics
-  topicmill inspect out/quickstart/model             the model's settings and size
-  topicmill inspect out/quickstart/document_topics   columns, rows, bytes";
+  topicmill inspect out/quickstart                            the tables, the topics
+  topicmill inspect out/quickstart/model                      the model's settings and size
+  topicmill inspect out/quickstart/document_topics --rows 20  columns, rows, the first ones";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -166,8 +166,11 @@ pub struct PlanArgs {
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
     /// Print the job with every key and its value instead, as TOML
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub resolved: bool,
+    /// Print the plan as one JSON object
+    #[arg(long)]
+    pub json: bool,
     #[allow(
         missing_docs,
         reason = "flattened; a doc comment would become help text"
@@ -188,6 +191,12 @@ pub struct InspectArgs {
     /// Terms to show of each topic
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub terms: usize,
+    /// Rows to show of a table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub rows: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of verify.
@@ -199,6 +208,12 @@ pub struct VerifyArgs {
     /// Print one digest of all tables' contents and the model
     #[arg(long)]
     pub digest: bool,
+    /// With --digest: a line for each column of each table instead, to see where two results differ
+    #[arg(long, requires = "digest")]
+    pub tables: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of status.
@@ -207,6 +222,9 @@ pub struct StatusArgs {
     /// An output folder
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of synth.
