@@ -1,0 +1,12 @@
+//! Ingest from end to end: files in, shards, vocabulary and `collection.json` out, for any number
+//! of workers.
+
+// clippy knows tests by their attribute, not the helpers beside them.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)]
+
+mod documents;
+mod fixture;
+mod output;
+mod processes;
+mod refusals;
