@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use topicmill::cli;
 
 fn main() -> ExitCode {
+    cli::guard();
     let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
         Err(exit) => return exit,

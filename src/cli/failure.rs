@@ -42,6 +42,24 @@ Exit codes:
    75  a passing failure; the same command may succeed later
   143  ended by SIGTERM after a checkpoint; the same command resumes";
 
+impl Exit {
+    /// The exit with this code; a mistake of ours if there is none.
+    pub fn of(code: u8) -> Self {
+        let all = [
+            Self::Usage,
+            Self::Data,
+            Self::Unavailable,
+            Self::Internal,
+            Self::Io,
+            Self::Temporary,
+            Self::Terminated,
+        ];
+        all.into_iter()
+            .find(|&exit| exit as u8 == code)
+            .unwrap_or(Self::Internal)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -78,6 +96,11 @@ impl Failure {
         }
     }
 
+    /// A failure that another process has told the user about already.
+    pub fn said(exit: Exit) -> Self {
+        Self::message(exit, "")
+    }
+
     /// The same, with what was being done.
     #[must_use]
     pub fn context(mut self, context: impl fmt::Display) -> Self {
@@ -97,6 +120,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said = self.error.to_string();
+        if said.is_empty() {
+            return Ok(());
+        }
         writeln!(f, "error: {said}")?;
         for cause in self.error.chain().skip(1) {
             let cause = cause.to_string();

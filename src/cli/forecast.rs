@@ -210,7 +210,7 @@ fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
     job.synth
         .as_ref()
         .filter(|synth| job.corpus.input == [synth.input()])
-        .filter(|synth| !synth.path.join("answer/corpus.json").exists())
+        .filter(|synth| !synth.is_made())
 }
 
 /// How many processes are on the host of process `index`.

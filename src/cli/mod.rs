@@ -36,6 +36,7 @@ pub use placement::{Placement, PlacementError, Threads};
 pub use progress::{Display, Renderer};
 pub use summary::{print_summary, render_summary};
 
+use crate::cluster;
 use crate::job::Stages;
 
 /// Reads the command line.
@@ -82,6 +83,21 @@ pub fn report(failure: &Failure) {
         .write_all(failure.to_string().as_bytes());
 }
 
+/// Makes this process end as one when any of its threads fails or its peers are lost, and with the
+/// process that started it. To be called before anything else.
+pub fn guard() {
+    cluster::guard::install(|failure| {
+        report(&Failure::message(Exit::of(failure.code), &failure.message));
+    });
+    cluster::spawn::follow_parent();
+}
+
+/// Says on stderr what did not stop the program.
+fn warn(message: &str) {
+    // Nothing is left to be done if even this cannot be printed.
+    let _ = writeln!(io::stderr().lock(), "warning: {message}");
+}
+
 /// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is no failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
@@ -111,12 +127,4 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
         ),
         Err(error) => Err(Failure::new(Exit::Io, error).context(path.display())),
     }
-}
-
-/// What a subcommand says whose work is not connected yet; goes with the last of its callers.
-fn not_connected(what: &str) -> Failure {
-    Failure::message(
-        Exit::Internal,
-        format!("{what} is not part of this build yet"),
-    )
 }

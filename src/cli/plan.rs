@@ -40,10 +40,15 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
     let mut rows = vec![("job", job.path.display().to_string())];
     if let Some(synth) = &job.synth {
         let made = format!(
-            "{} documents with {} planted topics over {} terms, written to {} first",
+            "{} documents with {} planted topics over {} terms, {} {}",
             figures::grouped(synth.settings.documents),
             synth.settings.topics,
             figures::grouped(synth.settings.vocabulary as u64),
+            if synth.is_made() {
+                "made before in"
+            } else {
+                "to be made in"
+            },
             synth.path.display(),
         );
         rows.push(("corpus", made));

@@ -134,6 +134,15 @@ pub fn job_id(job: &Job) -> String {
     job.project_hash().chars().take(12).collect()
 }
 
+/// The hashes of a job's settings, by the stage that they shape.
+pub fn settings(job: &Job) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("corpus".to_owned(), job.corpus_hash()),
+        ("train".to_owned(), job.train_hash()),
+        ("project".to_owned(), job.project_hash()),
+    ])
+}
+
 /// What the last tables are made from.
 pub struct Finished<'a> {
     /// The collection.
@@ -433,11 +442,7 @@ impl Finisher<'_> {
         output.write_atomic("views.sql", views_sql(output).as_bytes())?;
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job_id(job), job.model.seed, fingerprint);
-        manifest.settings = BTreeMap::from([
-            ("corpus".to_owned(), job.corpus_hash()),
-            ("train".to_owned(), job.train_hash()),
-            ("project".to_owned(), job.project_hash()),
-        ]);
+        manifest.settings = settings(job);
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
         manifest.describe(output.root(), written)?;
         output.clear("checkpoints")?;

@@ -29,12 +29,11 @@ use crate::infer::settings::Estimator;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary, TrainSummary};
 use crate::model::published::{PublishedTopic, publish};
 use crate::model::{Priors, settings::ModelSettings};
-use crate::tables::FileMetadata;
 use crate::tables::output::Output;
+use crate::tables::{FileMetadata, Manifest};
 use crate::train::publish::published;
 
-/// Where the finished model stands, below the output's root.
-pub const MODEL: &str = "model/topics.model";
+pub use crate::job::state::MODEL_FILE as MODEL;
 
 /// What the workers of a process share during a run.
 #[derive(Default)]
@@ -102,6 +101,9 @@ impl<'a> Run<'a> {
             output: self.process.output.root().to_owned(),
             ..Summary::default()
         };
+        if self.find_complete(worker, &mut summary)? {
+            return Ok(summary);
+        }
         let collection = self.ingest(worker, &mut summary)?;
         summary.documents = collection.documents;
         summary.tokens = collection.tokens_in_vocabulary;
@@ -139,6 +141,33 @@ impl<'a> Run<'a> {
         }
         barrier(worker);
         Ok(summary)
+    }
+
+    /// Whether the output is complete already; an error if another job made it.
+    fn find_complete(&self, worker: &mut Worker, summary: &mut Summary) -> Result<bool, RunError> {
+        let output = &self.process.output;
+        let is_complete = output.is_complete();
+        barrier(worker);
+        if !is_complete {
+            return Ok(false);
+        }
+        let manifest = Manifest::read(output.root())?;
+        let ours = finish::settings(&self.process.job);
+        for (section, what) in [
+            ("corpus", "corpus, tokens or vocabulary"),
+            ("train", "sample, model or train"),
+            ("project", "project"),
+        ] {
+            if manifest.settings.get(section) != ours.get(section) {
+                let path = output.root().to_owned();
+                return Err(RunError::OtherSettings { path, what });
+            }
+        }
+        let stages = ["ingest", "train", "project"];
+        summary.already_complete = stages.map(str::to_owned).to_vec();
+        summary.documents = manifest.documents_by_status.values().sum();
+        summary.documents_by_status = manifest.documents_by_status;
+        Ok(true)
     }
 
     /// Makes the job's own corpus if it has one, then ingests; or finds that done.

@@ -105,6 +105,11 @@ impl SynthStage {
         let folder = glob::Pattern::escape(&folder.to_string_lossy());
         format!("{folder}/documents-*.jsonl")
     }
+
+    /// Whether a finished corpus stands in the folder, be it of these settings or of others.
+    pub fn is_made(&self) -> bool {
+        self.path.join("answer/corpus.json").exists()
+    }
 }
 
 /// A file whose contents are part of the job: the hashes cover them.

@@ -16,6 +16,16 @@ pub enum Stages {
 }
 
 impl Stages {
+    /// The subcommand that runs them.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::All => "run",
+            Self::Ingest => "ingest",
+            Self::Train => "train",
+            Self::Project => "project",
+        }
+    }
+
     /// Whether documents are read.
     pub fn ingests(self) -> bool {
         matches!(self, Self::All | Self::Ingest)
