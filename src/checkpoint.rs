@@ -138,6 +138,25 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
     Ok(())
 }
 
+/// Reads only the header of a model: quick, but the rest of the file is not checked.
+pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
+    let io = |source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    parse_header(&mut BufReader::new(file), size).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
+            CheckpointError::Damaged {
+                path: path.to_path_buf(),
+                reason: error.to_string(),
+            }
+        }
+        _ => io(error),
+    })
+}
+
 /// Reads a model, and checks all of it.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
     let io = |source| CheckpointError::Io {
@@ -169,7 +188,7 @@ pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
     Ok(saved)
 }
 
-fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
+fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
     if read_bytes::<8>(input)? != *MAGIC {
         return Err(invalid("it is not a topicmill model of this version"));
     }
@@ -179,8 +198,11 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
     }
     let mut json = vec![0; length as usize];
     input.read_exact(&mut json)?;
-    let header: Header =
-        serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))?;
+    serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))
+}
+
+fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
+    let header = parse_header(input, size)?;
     let (topics, terms) = (header.topic_count, header.vocabulary_size);
     let fits = topics <= MAX_TOPICS && topics == header.priors.topic_count();
     if !fits || (terms as u64).saturating_mul(4) > size {
@@ -322,6 +344,8 @@ mod tests {
         assert_eq!(bytes, written(folder.path(), 3));
         let saved = read(&folder.path().join("model")).unwrap();
         assert_eq!(saved.header.priors, header().priors);
+        let quick = read_header(&folder.path().join("model")).unwrap();
+        assert_eq!(quick, saved.header);
         for part_count in [1, 2] {
             let restored: Vec<_> = (0..part_count)
                 .map(|p| saved.parameters(p, part_count))

@@ -161,6 +161,8 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("job.toml");
     std::fs::write(&path, SMALL).expect("written");
+    std::fs::create_dir(folder.path().join("texts")).expect("made");
+    std::fs::write(folder.path().join("texts/a.txt"), "some words").expect("written");
     let job = path.to_str().expect("UTF-8");
 
     let plan = topicmill(&["plan", job]);

@@ -148,7 +148,7 @@ fn various() -> Vec<Job> {
         ],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
-            "synth.path=made.jsonl",
+            "synth.path=made",
         ],
     ];
     let mut jobs: Vec<Job> = sets.iter().map(|set| with(set).expect("valid")).collect();
@@ -316,7 +316,7 @@ fn a_word_list_counts_by_its_contents() {
 
 #[test]
 fn a_job_may_make_its_own_corpus() {
-    let text = "[synth]\npath = \"out/made.jsonl\"\ntopics = 3\n[model]\ntopics = 3\n[output]\npath = \"out/x\"\n";
+    let text = "[synth]\npath = \"out/made [1]\"\ntopics = 3\n[model]\ntopics = 3\n[output]\npath = \"out/x\"\n";
     let job = parse(text).expect("valid");
     let synth = job.synth.as_ref().expect("there is [synth]");
     assert_eq!(
@@ -325,6 +325,7 @@ fn a_job_may_make_its_own_corpus() {
     );
     assert_eq!(job.corpus.input, [synth.input()]);
     assert!(Path::new(&job.corpus.input[0]).is_absolute());
+    assert!(job.corpus.input[0].ends_with("out/made [[]1[]]/documents-*.jsonl"));
     let elsewhere = parse(&text.replace("made", "else")).expect("valid");
     assert_eq!(elsewhere.corpus_hash(), job.corpus_hash());
     let other = parse(&text.replace("topics = 3\n[model]", "seed = 2\n[model]")).expect("valid");

@@ -81,9 +81,9 @@ Examples:
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
-  topicmill inspect out/quickstart                   the topics
-  topicmill inspect out/quickstart/model             the model's settings and size
-  topicmill inspect out/quickstart/document_topics   columns, rows, bytes";
+  topicmill inspect out/quickstart                            the tables, the topics
+  topicmill inspect out/quickstart/model                      the model's settings and size
+  topicmill inspect out/quickstart/document_topics --rows 20  columns, rows, the first ones";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -99,10 +99,11 @@ Example:
 
 const SYNTH_EXAMPLES: &str = "\
 Examples:
-  topicmill synth out/planted.jsonl
-  topicmill synth out/large.jsonl.zst --documents 1000000 --topics 100 --terms 20000
+  topicmill synth --path out/planted-corpus
+  topicmill synth --path out/large --documents 1000000 --topics 100 --terms 20000
 
-The planted topics are written beside the corpus, so that a model can be checked against them.";
+Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
+planted topics, so that a model can be checked against them. Nothing is made twice.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
@@ -165,8 +166,11 @@ pub struct PlanArgs {
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
     /// Print the job with every key and its value instead, as TOML
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub resolved: bool,
+    /// Print the plan as one JSON object
+    #[arg(long)]
+    pub json: bool,
     #[allow(
         missing_docs,
         reason = "flattened; a doc comment would become help text"
@@ -187,6 +191,12 @@ pub struct InspectArgs {
     /// Terms to show of each topic
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub terms: usize,
+    /// Rows to show of a table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub rows: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of verify.
@@ -198,6 +208,12 @@ pub struct VerifyArgs {
     /// Print one digest of all tables' contents and the model
     #[arg(long)]
     pub digest: bool,
+    /// With --digest: a line for each column of each table instead, to see where two results differ
+    #[arg(long, requires = "digest")]
+    pub tables: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of status.
@@ -206,13 +222,16 @@ pub struct StatusArgs {
     /// An output folder
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of synth.
 #[derive(Clone, Debug, Args)]
 pub struct SynthArgs {
-    /// The JSON Lines file to write; compressed if its name ends in .zst or .gz
-    #[arg(value_name = "FILE")]
+    /// The folder to make
+    #[arg(long, value_name = "FOLDER")]
     pub path: PathBuf,
     /// Topics to plant
     #[arg(long, value_name = "K", default_value_t = defaults::SYNTH_TOPICS)]
@@ -238,6 +257,12 @@ pub struct SynthArgs {
     /// Use these words, one a line, instead of made-up ones
     #[arg(long, value_name = "FILE")]
     pub words: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// Print one JSON object a line on stdout: progress, then what was made
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of completions.

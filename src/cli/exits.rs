@@ -8,6 +8,8 @@ use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
+use crate::job::state::StateError;
+use crate::job::survey::SurveyError;
 use crate::tables::TableError;
 
 /// `From` an error to a failure with the exit code of its variant.
@@ -25,11 +27,6 @@ macro_rules! exits {
 exits!(SynthError {
     SynthError::Io { .. } => Io,
     SynthError::Setting { .. } => Usage,
-    _ => Data,
-});
-
-exits!(InputError {
-    InputError::Unreadable { .. } => Io,
     _ => Data,
 });
 
@@ -58,3 +55,37 @@ exits!(HostsError {
     HostsError::Read { .. } => Io,
     _ => Usage,
 });
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let exit = match &error {
+            InputError::Unreadable { .. } => Exit::Io,
+            _ => Exit::Data,
+        };
+        let is_absent = matches!(error, InputError::NoMatch { .. } | InputError::NoFiles);
+        let failure = Self::new(exit, error);
+        match is_absent {
+            true => failure.help("jobs/planted.toml needs no input: it makes its own corpus"),
+            false => failure,
+        }
+    }
+}
+
+impl From<SurveyError> for Failure {
+    fn from(error: SurveyError) -> Self {
+        match error {
+            SurveyError::Input(error) => error.into(),
+            SurveyError::Table(error) => error.into(),
+        }
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Table(error) => error.into(),
+            StateError::Checkpoint(error) => error.into(),
+            StateError::Collection(error) => error.into(),
+        }
+    }
+}

@@ -1,7 +1,26 @@
-//! `topicmill inspect OUT|MODEL|TABLE`: topics, a model's settings, or a table's columns.
+//! `topicmill inspect OUT|MODEL|TABLE`: what lies at a path, told by what it holds.
 
-use super::Failure;
+mod model;
+mod root;
+mod table;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
 use super::args::InspectArgs;
+use super::{Exit, Failure};
+
+/// What a path can be.
+#[derive(Debug, PartialEq, Eq)]
+enum Thing {
+    /// An output folder.
+    Root,
+    /// A model file.
+    Model(PathBuf),
+    /// A table's folder, or a Parquet file.
+    Table,
+}
 
 /// Shows what lies at a path.
 ///
@@ -9,6 +28,80 @@ use super::args::InspectArgs;
 /// There is nothing that can be shown; it cannot be read; stdout cannot be written.
 pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     super::existing_output(&args.path)?;
-    let what = format!("showing {} topics of {} terms", args.topics, args.terms);
-    Err(super::not_connected(&what))
+    let thing = recognise(&args.path).map_err(|error| {
+        let path = args.path.display();
+        Failure::new(Exit::Io, error).context(format!("{path}: cannot be read"))
+    })?;
+    match thing {
+        Some(Thing::Root) => root::show(args),
+        Some(Thing::Model(path)) => model::show(args, &path),
+        Some(Thing::Table) => table::show(args),
+        None => {
+            let path = args.path.display();
+            let message = format!("{path}: no result, no model and no table");
+            Err(Failure::message(Exit::Data, message).help(
+                "give an output folder, its `model` folder, one of its tables, or a Parquet file",
+            ))
+        }
+    }
+}
+
+fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {
+    if path.is_file() {
+        let mut start = Vec::new();
+        fs::File::open(path)?.take(8).read_to_end(&mut start)?;
+        return Ok(match start.as_slice() {
+            start if start.starts_with(b"PAR1") => Some(Thing::Table),
+            b"tmmodel1" => Some(Thing::Model(path.to_owned())),
+            _ => None,
+        });
+    }
+    for name in ["topics.model", "train.model"] {
+        let model = path.join(name);
+        if model.is_file() {
+            return Ok(Some(Thing::Model(model)));
+        }
+    }
+    let marks = [
+        "_lock",
+        "manifest.json",
+        "_SUCCESS",
+        "corpus/collection.json",
+    ];
+    if marks.iter().any(|mark| path.join(mark).exists()) {
+        return Ok(Some(Thing::Root));
+    }
+    for entry in fs::read_dir(path)? {
+        if entry?.path().extension().is_some_and(|e| e == "parquet") {
+            return Ok(Some(Thing::Table));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_told_by_what_they_hold() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let recognised = |path: &Path| recognise(path).expect("readable");
+        assert_eq!(recognised(root), None);
+        fs::create_dir(root.join("model")).expect("made");
+        let model = root.join("model/topics.model");
+        fs::write(&model, "tmmodel1…").expect("written");
+        assert_eq!(recognised(&model), Some(Thing::Model(model.clone())));
+        assert_eq!(recognised(&root.join("model")), Some(Thing::Model(model)));
+        fs::write(root.join("_lock"), "").expect("written");
+        assert_eq!(recognised(root), Some(Thing::Root));
+        fs::create_dir(root.join("topics")).expect("made");
+        let part = root.join("topics/part-00000.parquet");
+        fs::write(&part, "PAR1").expect("written");
+        assert_eq!(recognised(&root.join("topics")), Some(Thing::Table));
+        assert_eq!(recognised(&part), Some(Thing::Table));
+        fs::write(root.join("x.txt"), "words").expect("written");
+        assert_eq!(recognised(&root.join("x.txt")), None);
+    }
 }

@@ -9,7 +9,9 @@ mod completions;
 mod exits;
 mod failure;
 mod figures;
+mod forecast;
 mod inspect;
+mod machine;
 mod pace;
 mod placement;
 mod plan;
@@ -110,6 +112,11 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes one JSON object on a line of stdout.
+fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{object}\n"))
+}
+
 /// Refuses a path that a person gave and that does not exist.
 fn existing_output(path: &Path) -> Result<(), Failure> {
     match path.try_exists() {
@@ -120,12 +127,4 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
         ),
         Err(error) => Err(Failure::new(Exit::Io, error).context(path.display())),
     }
-}
-
-/// What a subcommand says whose work is not connected yet; goes with the last of its callers.
-fn not_connected(what: &str) -> Failure {
-    Failure::message(
-        Exit::Internal,
-        format!("{what} is not part of this build yet"),
-    )
 }

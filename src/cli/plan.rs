@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::args::PlanArgs;
+use super::forecast::Forecast;
 use super::placement::Placement;
 use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
@@ -13,14 +14,25 @@ use crate::model::settings::{Alpha, Geometry, ModelSettings};
 /// Prints the plan, or with `--resolved` the job in full.
 ///
 /// # Errors
-/// The job or the flags are wrong; stdout cannot be written.
+/// The job or the flags are wrong; the input is not there; the job cannot fit in this machine's
+/// memory; stdout cannot be written.
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.set)?;
     if args.resolved {
         return super::print(&job.resolved_toml());
     }
-    super::print(&rows(&describe(&job, &placement)))
+    let forecast = Forecast::of(&job, &placement)?;
+    if args.json {
+        super::print_json(&forecast.json(&job, &placement))?;
+    } else {
+        let mut lines = describe(&job, &placement);
+        // The forecast knows more of it.
+        lines.retain(|(name, _)| *name != "output");
+        lines.extend(forecast.rows(&job));
+        super::print(&rows(&lines))?;
+    }
+    forecast.refuse_what_cannot_fit(&job)
 }
 
 /// A plan's rows: what, and how.
@@ -28,10 +40,15 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
     let mut rows = vec![("job", job.path.display().to_string())];
     if let Some(synth) = &job.synth {
         let made = format!(
-            "{} documents with {} planted topics over {} terms, written to {} first",
+            "{} documents with {} planted topics over {} terms, {} {}",
             figures::grouped(synth.settings.documents),
             synth.settings.topics,
             figures::grouped(synth.settings.vocabulary as u64),
+            if synth.is_made() {
+                "made before in"
+            } else {
+                "to be made in"
+            },
             synth.path.display(),
         );
         rows.push(("corpus", made));

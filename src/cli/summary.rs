@@ -11,6 +11,8 @@ use crate::job::{Summary, TopicSummary};
 
 /// Rows of the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
+/// Terms of a topic, where they fit.
+const MOST_TERMS: usize = 10;
 /// Width of the page where it is not known.
 const WIDTH: usize = 100;
 /// Columns before the terms: topic, share, coherence, and the space between them.
@@ -40,7 +42,12 @@ fn json_summary(summary: &Summary) -> String {
 pub fn render_summary(summary: &Summary, width: usize) -> String {
     let mut page = String::new();
     if !summary.topics.is_empty() {
-        page.push_str(&topic_table(&summary.topics, width));
+        page.push_str(&topic_table(
+            &summary.topics,
+            MOST_TOPICS,
+            MOST_TERMS,
+            width,
+        ));
         page.push('\n');
     }
     for (name, value) in figures_of(summary) {
@@ -53,7 +60,13 @@ pub fn render_summary(summary: &Summary, width: usize) -> String {
     page
 }
 
-fn topic_table(topics: &[TopicSummary], width: usize) -> String {
+/// The `most` largest topics with up to `most_terms` of their terms each, `width` characters wide.
+pub(super) fn topic_table(
+    topics: &[TopicSummary],
+    most: usize,
+    most_terms: usize,
+    width: usize,
+) -> String {
     let mut sorted: Vec<&TopicSummary> = topics.iter().collect();
     sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
     let mut table = Table::new();
@@ -65,29 +78,34 @@ fn topic_table(topics: &[TopicSummary], width: usize) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    for topic in sorted.iter().take(MOST_TOPICS) {
+    for topic in sorted.iter().take(most) {
         table.add_row([
             topic.topic.to_string(),
             format!("{:.1} %", 100.0 * topic.share),
             topic
                 .coherence
                 .map_or_else(String::new, |c| format!("{c:.3}")),
-            words_within(&topic.top_terms, width.saturating_sub(BEFORE_TERMS)),
+            words_within(
+                &topic.top_terms,
+                most_terms,
+                width.saturating_sub(BEFORE_TERMS),
+            ),
         ]);
     }
     let mut text = table.trim_fmt();
     text.push('\n');
-    if sorted.len() > MOST_TOPICS {
-        let more = sorted.len() - MOST_TOPICS;
+    if sorted.len() > most {
+        let more = sorted.len() - most;
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "… and {more} more, in the table `topics`");
     }
     text
 }
 
-/// As many words as fit, whole ones, at least one and at most ten.
-fn words_within(words: &[String], width: usize) -> String {
+/// As many words as fit, whole ones, at least one and at most `most`.
+fn words_within(words: &[String], most: usize, width: usize) -> String {
     let mut line = String::new();
-    for word in words.iter().take(10) {
+    for word in words.iter().take(most) {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
             break;
         }
@@ -208,7 +226,8 @@ fn sql_glob(folder: &Path) -> String {
     quoted
 }
 
-fn page_width() -> usize {
+/// Characters across the page: what the shell says, within reason.
+pub(super) fn page_width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());

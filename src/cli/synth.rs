@@ -1,21 +1,90 @@
-//! `topicmill synth FILE`: a corpus with planted topics.
+//! `topicmill synth --path FOLDER`: a corpus with planted topics.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
 use toml::Value;
 
-use super::Failure;
 use super::args::SynthArgs;
-use crate::job::SynthStage;
+use super::progress::{Display, Renderer};
+use super::{Failure, figures, plan};
+use crate::corpus::synth::{SynthSummary, synthesize};
+use crate::job::{ProgressSnapshot, SynthStage};
 
 /// Makes the corpus.
 ///
 /// # Errors
-/// The flags are wrong; the file cannot be written.
+/// The flags are wrong; the folder holds something else, or cannot be written.
 pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
     let stage = checked(args)?;
-    Err(super::not_connected(&format!(
-        "making {}",
-        stage.path.display()
-    )))
+    let display = Display::choose(args.quiet, args.json);
+    let made = make(&stage, display)?;
+    match display {
+        Display::Quiet => Ok(()),
+        Display::Json => super::print_json(&json_of(&stage, &made)),
+        Display::Plain | Display::Bar => super::print(&plan::rows(&rows_of(&stage, &made))),
+    }
+}
+
+/// Makes the corpus of a job or of flags, and shows how far it is.
+///
+/// # Errors
+/// See [`synthesize`].
+pub(super) fn make(stage: &SynthStage, display: Display) -> Result<SynthSummary, Failure> {
+    let done = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&done);
+    let total = Some(stage.settings.documents);
+    let renderer = Renderer::start(display, move || ProgressSnapshot {
+        phase: "synth",
+        done: seen.load(Ordering::Relaxed),
+        total,
+        unit: "documents",
+        note: String::new(),
+    });
+    let made = synthesize(&stage.settings, &stage.path, &mut |documents| {
+        done.store(documents, Ordering::Relaxed);
+    });
+    renderer.finish();
+    Ok(made?)
+}
+
+fn rows_of(stage: &SynthStage, made: &SynthSummary) -> Vec<(&'static str, String)> {
+    let state = if made.reused { ", made before" } else { "" };
+    let corpus = format!(
+        "{} documents of {} tokens in all, {} topics planted{state}",
+        figures::grouped(made.documents),
+        figures::grouped(made.tokens),
+        figures::grouped(stage.settings.topics as u64),
+    );
+    let files = match made.files {
+        1 => "1 file".to_owned(),
+        files => format!("{} files", figures::grouped(files)),
+    };
+    let input = format!(
+        "{} ({files}, {})",
+        stage.input(),
+        figures::bytes(made.bytes)
+    );
+    let answer = stage.path.join("answer/topics.tsv");
+    vec![
+        ("corpus", corpus),
+        ("input", input),
+        ("answer", answer.display().to_string()),
+    ]
+}
+
+fn json_of(stage: &SynthStage, made: &SynthSummary) -> serde_json::Value {
+    json!({
+        "documents": made.documents,
+        "tokens": made.tokens,
+        "files": made.files,
+        "bytes": made.bytes,
+        "reused": made.reused,
+        "path": stage.path,
+        "input": stage.input(),
+        "answer": stage.path.join("answer"),
+    })
 }
 
 /// The flags, checked as section `[synth]` of a job is.
@@ -55,12 +124,13 @@ mod tests {
 
     #[test]
     fn flags_are_checked_like_a_job() {
-        let stage = parsed("topicmill synth out.jsonl --topics 7 --mean-length 30").expect("valid");
+        let stage =
+            parsed("topicmill synth --path out --topics 7 --mean-length 30").expect("valid");
         assert_eq!(
             (stage.settings.topics, stage.settings.mean_length),
             (7, 30.0)
         );
-        let failure = parsed("topicmill synth out.jsonl --mean-length 0").expect_err("refused");
+        let failure = parsed("topicmill synth --path out --mean-length 0").expect_err("refused");
         assert_eq!(
             failure.error.to_string(),
             "--mean-length 0.0: `synth.mean_length` is 0.0, but must be a number above 0"

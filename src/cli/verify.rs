@@ -1,27 +1,108 @@
 //! `topicmill verify OUT`: a result against its manifest, and its digest.
 
-use super::args::VerifyArgs;
-use super::{Exit, Failure};
+use std::fmt::Write as _;
+use std::path::Path;
 
-/// Checks a result.
+use serde_json::json;
+
+use super::args::VerifyArgs;
+use super::{Exit, Failure, figures};
+use crate::tables::digest::column_digests;
+use crate::tables::{TableError, VerifyReport, digest, output, verify};
+
+/// Checks a result, or prints its digest.
 ///
 /// # Errors
 /// The result is not complete or differs from its manifest; it cannot be read; stdout cannot be
 /// written.
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
-    if !args.output.join("_SUCCESS").exists() {
-        let message = format!(
-            "{}: not complete: it has no _SUCCESS",
-            args.output.display()
-        );
-        return Err(Failure::message(Exit::Data, message)
-            .help("run the job again: it continues where it was stopped"));
+    if args.digest {
+        return print_digest(args);
     }
-    let what = if args.digest {
-        "the digest"
+    let report = verify(&args.output)?;
+    if args.json {
+        super::print_json(&json_of(&report))?;
     } else {
-        "checking a result"
+        super::print(&text_of(&report, &args.output))?;
+    }
+    match report.is_sound() {
+        true => Ok(()),
+        false => Err(Failure::message(
+            Exit::Data,
+            format!("{}: {}", args.output.display(), problems(&report)),
+        )
+        .help("run the job again with --overwrite; if that happens twice, suspect the disk")),
+    }
+}
+
+fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
+    if !args.output.join(output::SUCCESS).exists() {
+        let root = args.output.clone();
+        return Err(TableError::Incomplete { root }.into());
+    }
+    if args.tables {
+        return print_columns(args);
+    }
+    let digest = digest(&args.output)?;
+    match args.json {
+        true => super::print_json(&json!({ "digest": digest })),
+        false => super::print(&format!("{digest}\n")),
+    }
+}
+
+fn print_columns(args: &VerifyArgs) -> Result<(), Failure> {
+    let columns = column_digests(&args.output)?;
+    if args.json {
+        let object = |c: &crate::tables::digest::ColumnDigest| json!({ "table": c.table, "column": c.column, "sha256": c.sha256 });
+        let columns: Vec<_> = columns.iter().map(object).collect();
+        return super::print_json(&json!({ "columns": columns }));
+    }
+    let line = |c: &crate::tables::digest::ColumnDigest| {
+        format!("{}  {} {}\n", c.sha256, c.table, c.column)
     };
-    Err(super::not_connected(what))
+    super::print(&columns.iter().map(line).collect::<String>())
+}
+
+fn problems(report: &VerifyReport) -> String {
+    match report.problem_count {
+        1 => "1 thing is wrong".to_owned(),
+        count => format!("{} things are wrong", figures::grouped(count)),
+    }
+}
+
+fn text_of(report: &VerifyReport, root: &Path) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for (table, rows) in &report.rows {
+        let _ = writeln!(text, "{table:<17}{:>15} rows", figures::grouped(*rows));
+    }
+    for problem in &report.problems {
+        let _ = writeln!(text, "wrong: {problem}");
+    }
+    let unshown = report.problem_count - report.problems.len() as u64;
+    if unshown > 0 {
+        let _ = writeln!(text, "… and {} more", figures::grouped(unshown));
+    }
+    if report.is_sound() {
+        let _ = writeln!(
+            text,
+            "{} is sound: {} files of {} are as the manifest says, and the tables agree",
+            root.display(),
+            figures::grouped(report.files),
+            figures::bytes(report.bytes),
+        );
+    }
+    text
+}
+
+fn json_of(report: &VerifyReport) -> serde_json::Value {
+    json!({
+        "sound": report.is_sound(),
+        "files": report.files,
+        "bytes": report.bytes,
+        "rows": report.rows,
+        "problem_count": report.problem_count,
+        "problems": report.problems,
+    })
 }

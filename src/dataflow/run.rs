@@ -32,8 +32,7 @@ use crate::model::{Priors, settings::ModelSettings};
 use crate::tables::{FileMetadata, Manifest};
 use crate::train::publish::published;
 
-/// Where the finished model stands, below the output's root.
-pub const MODEL: &str = "model/topics.model";
+pub use crate::job::state::MODEL_FILE as MODEL;
 
 /// What the workers of a process share during a run.
 #[derive(Default)]

@@ -30,8 +30,7 @@ use crate::train::round::{LocalStep, StreamKey};
 use crate::train::schedule::{Schedule, StopRule};
 use crate::train::{RoundReport, TrainError, publish};
 
-/// Where the newest checkpoint stands, below the output's root.
-pub const CHECKPOINT: &str = "checkpoints/train.model";
+pub use crate::job::state::CHECKPOINT_FILE as CHECKPOINT;
 
 /// What training ended with.
 #[derive(Clone, Debug, PartialEq)]

@@ -163,7 +163,7 @@ pub fn example(section_name: &str, key: &str) -> Option<&'static str> {
         ("corpus", "input") => Some("[\"texts/**/*.txt\"]"),
         ("model", "topics") => Some("100"),
         ("output", "path") => Some("\"out/my-topics\""),
-        ("synth", "path") => Some("\"out/planted.jsonl\""),
+        ("synth", "path") => Some("\"out/planted-corpus\""),
         _ => None,
     }
 }

@@ -8,13 +8,16 @@
 mod check;
 pub mod defaults;
 mod error;
+pub mod estimate;
 pub mod keys;
 mod progress;
 mod resolved;
 mod section;
 mod source;
 mod stages;
+pub mod state;
 mod summary;
+pub mod survey;
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +73,8 @@ pub struct OutputSettings {
 /// Section `[synth]` of a job: the corpus that the run makes before it reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SynthStage {
-    /// The JSON Lines file to make, relative to the current directory.
+    /// The folder to make, relative to the current directory: JSON Lines files
+    /// `documents-*.jsonl`, and `answer/` out of the input's way.
     pub path: PathBuf,
     /// What it looks like.
     pub settings: SynthSettings,
@@ -87,16 +91,24 @@ impl SynthStage {
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
     ) -> Result<Self, JobError> {
         let mut source = source::Source::default();
-        let file = toml::Value::String(path.to_string_lossy().into_owned());
-        for (key, value) in std::iter::once(("path", file)).chain(flags) {
+        let folder = toml::Value::String(path.to_string_lossy().into_owned());
+        for (key, value) in std::iter::once(("path", folder)).chain(flags) {
             source.set_flag("synth", key, value)?;
         }
         check::synth(&source.section("synth"), path, &absolute(Path::new("")))
     }
 
-    /// What `corpus.input` is when the job does not say: the file made, by its absolute path.
+    /// What `corpus.input` is when the job does not say: the files of documents in the folder, by
+    /// its absolute path. Characters of the path that a glob would read otherwise are escaped.
     pub fn input(&self) -> String {
-        absolute(&self.path).to_string_lossy().into_owned()
+        let folder = absolute(&self.path);
+        let folder = glob::Pattern::escape(&folder.to_string_lossy());
+        format!("{folder}/documents-*.jsonl")
+    }
+
+    /// Whether a finished corpus stands in the folder, be it of these settings or of others.
+    pub fn is_made(&self) -> bool {
+        self.path.join("answer/corpus.json").exists()
     }
 }
 

@@ -198,6 +198,33 @@ impl Output {
     }
 }
 
+/// Who writes here now, as the lock tells it; `None` when nobody does. A run that starts in the very
+/// moment of the question is told that the folder is in use.
+pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
+    let path = root.join(LOCK);
+    let io = |e| TableError::io(&path, e);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(e)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(TryLockError::Error(e)) => Err(io(e)),
+        Err(TryLockError::WouldBlock) => Ok(Some(holder_named(&mut file))),
+    }
+}
+
+/// What the lock says of its holder.
+fn holder_named(file: &mut File) -> String {
+    let mut text = String::new();
+    // Who holds the lock is only told to a person; that somebody does is already known.
+    let _ = file.read_to_string(&mut text);
+    let named = text.lines().nth(1);
+    named.unwrap_or("process unknown").to_owned()
+}
+
 /// The name of a part: `part-00042.parquet`.
 ///
 /// ```
@@ -233,8 +260,11 @@ fn names(folder: &Path) -> Result<Vec<String>, TableError> {
     Ok(names)
 }
 
-/// A folder is ours if it is empty, or bears our mark and holds nothing but names of ours.
-fn check_ours(root: &Path) -> Result<(), TableError> {
+/// Refuses a folder that is not ours: ours are empty, or bear our mark and hold nothing but names
+/// of ours. Changes nothing.
+///
+/// Errors: [`NotOurs`](TableError::NotOurs).
+pub fn check_ours(root: &Path) -> Result<(), TableError> {
     let names = names(root)?;
     let foreign = match names.iter().find(|name| !is_known(name)) {
         Some(foreign) => foreign,
@@ -270,9 +300,7 @@ fn take_lock(root: &Path) -> Result<Option<File>, TableError> {
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => false,
         Err(TryLockError::Error(e)) => return Err(io(e)),
         Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
-            let holder = text.lines().nth(1).unwrap_or("process unknown").to_owned();
+            let holder = holder_named(&mut file);
             let root = root.to_owned();
             return Err(TableError::Locked { root, holder });
         }

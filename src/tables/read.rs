@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow::array::{Array, BooleanArray, Float64Array, Int32Array, ListArray, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-use super::TableError;
-use super::parts::{Batches, describe, footer, part_files};
+use super::parts::{Batches, column, describe, footer, part_files};
+use super::{TABLES, TableError};
 
 /// A column, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +96,88 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
         columns: fields.into_iter().map(|(name, ..)| name).collect(),
         rows,
     })
+}
+
+/// A table of an output folder, and its size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableListing {
+    /// Its name.
+    pub name: &'static str,
+    /// Parts.
+    pub parts: u64,
+    /// Rows of all parts.
+    pub rows: u64,
+    /// Bytes of all parts.
+    pub bytes: u64,
+}
+
+/// The tables that stand in an output folder, by name; reads their files' footers only.
+pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
+    let mut listed = Vec::new();
+    for table in TABLES {
+        let mut entry = TableListing {
+            name: table.name,
+            parts: 0,
+            rows: 0,
+            bytes: 0,
+        };
+        for part in part_files(&root.join(table.name))? {
+            let (file, footer) = footer(&part)?;
+            let metadata = file.metadata().map_err(|e| TableError::io(&part, e))?;
+            entry.parts += 1;
+            entry.bytes += metadata.len();
+            entry.rows += footer.metadata().file_metadata().num_rows() as u64;
+        }
+        listed.extend((entry.parts > 0).then_some(entry));
+    }
+    Ok(listed)
+}
+
+/// A row of `topics`, as far as `inspect` shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicLine {
+    /// The topic, from 0.
+    pub topic: i32,
+    /// Its share of all assigned tokens, 0 to 1.
+    pub share: f64,
+    /// Its NPMI coherence, −1 to 1, where there is one.
+    pub coherence_npmi: Option<f64>,
+    /// Whether (almost) no token is left in it.
+    pub dead: bool,
+    /// Its most probable terms, the first one first.
+    pub top_terms: Vec<String>,
+}
+
+/// The rows of table `topics` of an output folder, in order; none without the table.
+pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
+    const COLUMNS: [&str; 5] = ["topic", "share", "coherence_npmi", "dead", "top_terms"];
+    let mut lines = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("topics"))?, Some(&COLUMNS));
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let topics: &Int32Array = column(path, &batch, "topic")?;
+        let shares: &Float64Array = column(path, &batch, "share")?;
+        let coherences: &Float64Array = column(path, &batch, "coherence_npmi")?;
+        let dead: &BooleanArray = column(path, &batch, "dead")?;
+        let terms: &ListArray = column(path, &batch, "top_terms")?;
+        for row in 0..batch.num_rows() {
+            let list = terms.value(row);
+            let texts: Option<&StringArray> = list.as_any().downcast_ref();
+            lines.push(TopicLine {
+                topic: topics.value(row),
+                share: shares.value(row),
+                coherence_npmi: coherences.is_valid(row).then(|| coherences.value(row)),
+                dead: dead.value(row),
+                top_terms: texts
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(str::to_owned)
+                    .collect(),
+            });
+        }
+    }
+    Ok(lines)
 }
 
 fn parquet_error(error: arrow::error::ArrowError) -> parquet::errors::ParquetError {

@@ -43,7 +43,7 @@ pub enum SynthError {
         line: usize,
     },
     /// The word list is too short.
-    #[error("{path} has {found} distinct words, {wanted} are needed; lower synth.vocabulary")]
+    #[error("{path} has {found} distinct words, {wanted} are needed; lower synth.terms")]
     TooFewWords {
         /// The list.
         path: PathBuf,

@@ -278,6 +278,21 @@ fn a_table_can_be_shown() {
     let topics = read::head(&folder.path().join("topics"), 10).unwrap();
     assert_eq!(topics.rows[1][5], "[whale, ship]");
     assert!(read::head(&folder.path().join("model"), 1).is_err());
+
+    let lines = read::topic_lines(folder.path()).unwrap();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1].top_terms, ["whale", "ship"]);
+    assert_eq!(
+        (lines[0].coherence_npmi, lines[2].coherence_npmi),
+        (None, Some(0.2))
+    );
+    assert!(lines[0].dead && !lines[1].dead);
+    let listing = read::listing(folder.path()).unwrap();
+    let names: Vec<_> = listing.iter().map(|t| t.name).collect();
+    assert_eq!(names, TABLES.map(|spec| spec.name));
+    assert_eq!((listing[1].parts, listing[1].rows), (1, 10));
+    let file = fs::metadata(table.join("part-00000.parquet")).unwrap();
+    assert_eq!(listing[1].bytes, file.len());
 }
 
 #[test]

@@ -44,11 +44,14 @@ fn a_second_run_is_refused_until_the_first_ends() {
     fs::write(first.temporary_path("half"), "x").unwrap();
     let error = Output::lead(folder.path()).err().unwrap();
     assert!(matches!(error, TableError::Locked { .. }));
+    let holder = crate::tables::output::holder(folder.path()).unwrap();
+    assert_eq!(holder, Some(format!("process {}", std::process::id())));
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process), "{error}");
     assert!(first.temporary_path("half").exists());
     assert!(!Output::join(folder.path()).unwrap().is_locked());
     drop(first);
+    assert_eq!(crate::tables::output::holder(folder.path()).unwrap(), None);
     Output::lead(folder.path()).unwrap();
 }
 

@@ -1,0 +1,295 @@
+//! What a job would meet and take, for `topicmill plan`: its input, its size, its memory and disk,
+//! the hosts, what stands in its output folder. Nothing is written.
+
+use serde_json::json;
+
+use super::placement::Placement;
+use super::{Exit, Failure, figures, machine};
+use crate::cluster::hosts;
+use crate::job::estimate::{Estimate, estimate, fitting_sample};
+use crate::job::state::{OutputState, output_state};
+use crate::job::survey::{Survey, survey, survey_of_synth};
+use crate::job::{Job, SynthStage};
+
+/// Everything about a job that its file does not say.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    survey: Survey,
+    /// Whether the run will make the corpus first.
+    makes_corpus: bool,
+    estimate: Estimate,
+    output: OutputState,
+    /// `host:port` of each process, if they are on several hosts.
+    addresses: Vec<String>,
+    processes: usize,
+    threads: usize,
+    /// Processes that share this machine's memory, as far as is known.
+    processes_here: usize,
+    /// This machine's memory.
+    memory_here: Option<u64>,
+}
+
+impl Forecast {
+    /// Looks at the input and the output of `job`, and works out what it takes.
+    ///
+    /// # Errors
+    /// The input, the output folder or the host file cannot be read.
+    pub(super) fn of(job: &Job, placement: &Placement) -> Result<Self, Failure> {
+        let unmade = unmade_corpus(job);
+        let survey = match unmade {
+            Some(stage) => survey_of_synth(stage, &job.corpus),
+            None => survey(&job.corpus)?,
+        };
+        let (processes, threads) = (placement.process_count(), placement.threads());
+        let (addresses, processes_here) = match placement {
+            Placement::Threads(_) => (Vec::new(), 1),
+            Placement::Spawn { processes, .. } => (Vec::new(), *processes),
+            Placement::Member {
+                index,
+                count,
+                hosts,
+                ..
+            } => {
+                let addresses = hosts::read(hosts, *count)?;
+                let here = sharing_host(&addresses, *index);
+                (addresses, here)
+            }
+        };
+        Ok(Self {
+            estimate: estimate(job, &survey, processes, threads),
+            survey,
+            makes_corpus: unmade.is_some(),
+            output: output_state(job)?,
+            addresses,
+            processes,
+            threads,
+            processes_here,
+            memory_here: machine::memory_bytes(),
+        })
+    }
+
+    /// The rows of a plan: what, and how much.
+    pub(super) fn rows(&self, job: &Job) -> Vec<(&'static str, String)> {
+        let mut rows = vec![
+            ("files", self.files()),
+            ("documents", self.documents()),
+            ("training", self.training()),
+            ("memory", self.memory()),
+        ];
+        let disk = self.estimate.disk;
+        let parts = [
+            ("shards", disk.shards),
+            ("tables", disk.tables),
+            ("model", disk.model),
+        ];
+        rows.push(("disk", at_most(disk.total(), &parts)));
+        for (index, address) in self.addresses.iter().enumerate() {
+            rows.push(("host", format!("{address} (process {index})")));
+        }
+        let path = job.output.path.display();
+        rows.push(("output", format!("{path} ({})", words_for(&self.output))));
+        rows
+    }
+
+    /// The plan as an object.
+    pub(super) fn json(&self, job: &Job, placement: &Placement) -> serde_json::Value {
+        json!({
+            "job": job.path,
+            "model_id": job.train_hash(),
+            "makes_corpus": self.makes_corpus,
+            "input": self.survey,
+            "estimate": self.estimate,
+            "memory_peak_bytes": self.estimate.memory.peak(),
+            "machine_memory_bytes": self.memory_here,
+            "disk_bytes": self.estimate.disk.total(),
+            "processes": placement.process_count(),
+            "threads": placement.threads(),
+            "hosts": self.addresses,
+            "output": { "path": job.output.path, "is": self.output },
+        })
+    }
+
+    /// Refuses a job that needs more memory than this machine has.
+    ///
+    /// # Errors
+    /// It does; the remedy is a smaller sample, where that helps.
+    pub(super) fn refuse_what_cannot_fit(&self, job: &Job) -> Result<(), Failure> {
+        let Some(memory) = self.memory_here else {
+            return Ok(());
+        };
+        let share = memory / self.processes_here as u64;
+        let needed = self.estimate.memory.peak();
+        if needed <= share {
+            return Ok(());
+        }
+        let fitting = fitting_sample(job, &self.survey, self.processes, self.threads, share);
+        let remedy = match fitting {
+            Some(documents) => format!("a smaller sample fits: --set sample.documents={documents}"),
+            None => {
+                "fewer threads (-w), fewer topics, or a smaller vocabulary.max_terms".to_owned()
+            }
+        };
+        let (needed, share) = (figures::bytes(needed), figures::bytes(share));
+        let message = format!(
+            "this may need {needed} of memory in each process, and this machine has {share} for each"
+        );
+        Err(Failure::message(Exit::Data, message).help(remedy))
+    }
+
+    fn files(&self) -> String {
+        let content = figures::bytes(self.survey.content_bytes);
+        if self.makes_corpus {
+            return format!("none yet: the run makes the corpus first, about {content}");
+        }
+        let kind = |(name, kind): (&String, &crate::job::survey::Kind)| {
+            let (files, bytes) = (figures::grouped(kind.files), figures::bytes(kind.bytes));
+            format!("{files} {name}: {bytes}")
+        };
+        let kinds: Vec<String> = self.survey.kinds.iter().map(kind).collect();
+        format!("{}; about {content} of content", kinds.join("; "))
+    }
+
+    fn documents(&self) -> String {
+        let about = if self.survey.documents_exact {
+            ""
+        } else {
+            "about "
+        };
+        format!(
+            "{about}{} with about {} tokens, in some {} blocks of {}",
+            figures::grouped(self.survey.documents),
+            figures::grouped(self.survey.tokens),
+            figures::grouped(self.survey.blocks),
+            figures::bytes(self.survey.block_bytes),
+        )
+    }
+
+    fn training(&self) -> String {
+        let estimate = &self.estimate;
+        format!(
+            "on {} documents at most, {} held out; {} minibatches a pass, {} rounds at most",
+            figures::grouped(estimate.sample_documents),
+            figures::grouped(estimate.held_out_documents),
+            figures::grouped(estimate.minibatches),
+            figures::grouped(estimate.rounds),
+        )
+    }
+
+    fn memory(&self) -> String {
+        let memory = self.estimate.memory;
+        let parts = [
+            ("counting terms", memory.counted_terms),
+            ("blocks", memory.blocks),
+            ("sample", memory.sample),
+            ("model", memory.model + memory.vocabulary),
+            ("factors", memory.factors),
+            ("statistics", memory.statistics),
+            ("tables", memory.tables),
+        ];
+        let here = self.memory_here.map_or_else(String::new, |bytes| {
+            format!("; this machine has {}", figures::bytes(bytes))
+        });
+        let each = if self.processes > 1 {
+            " in each process"
+        } else {
+            ""
+        };
+        format!("{}{each}{here}", at_most(memory.peak(), &parts))
+    }
+}
+
+/// "1.2 GiB at most (shards 1.0 GiB, tables 0.2 GiB)".
+fn at_most(bytes: u64, parts: &[(&str, u64)]) -> String {
+    let part = |(name, bytes): &(&str, u64)| format!("{name} {}", figures::bytes(*bytes));
+    let parts: Vec<String> = parts.iter().map(part).collect();
+    format!("{} at most ({})", figures::bytes(bytes), parts.join(", "))
+}
+
+/// The corpus that the job reads and has not made yet.
+fn unmade_corpus(job: &Job) -> Option<&SynthStage> {
+    job.synth
+        .as_ref()
+        .filter(|synth| job.corpus.input == [synth.input()])
+        .filter(|synth| !synth.is_made())
+}
+
+/// How many processes are on the host of process `index`.
+fn sharing_host(addresses: &[String], index: usize) -> usize {
+    let host = |address: &str| {
+        address
+            .rsplit_once(':')
+            .map(|(host, _)| host.to_lowercase())
+    };
+    let mine = addresses.get(index).and_then(|address| host(address));
+    let here = addresses.iter().filter(|address| host(address) == mine);
+    here.count().max(1)
+}
+
+fn words_for(state: &OutputState) -> String {
+    match state {
+        OutputState::Empty => "empty".to_owned(),
+        OutputState::Complete => "complete: a run would have nothing to do".to_owned(),
+        OutputState::Resumable { next } => format!("begun: a run goes on with {next}"),
+        OutputState::OtherJob { differs } => {
+            format!("another job's, its {differs} differs: a run needs --overwrite")
+        }
+        OutputState::InUse { holder } => format!("in use by another run, {holder}"),
+        OutputState::NotOurs { found } => {
+            format!("holds {found:?}, which topicmill has not written: a run refuses it")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn job() -> Job {
+        let text = "[synth]\npath = \"no/such/corpus\"\ndocuments = 1000000\n\
+                    [sample]\nfraction = 1\n[model]\ntopics = 100\n\
+                    [output]\npath = \"no/such/output\"\n";
+        Job::parse(text, Path::new("job.toml"), &[]).expect("valid")
+    }
+
+    fn forecast(memory_here: u64) -> Forecast {
+        let forecast = Forecast::of(&job(), &Placement::Threads(2)).expect("nothing is read");
+        Forecast {
+            memory_here: Some(memory_here),
+            ..forecast
+        }
+    }
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_a_sample_that_does() {
+        let peak = forecast(u64::MAX).estimate.memory.peak();
+        assert!(forecast(peak).refuse_what_cannot_fit(&job()).is_ok());
+        let tight = forecast(peak * 3 / 4);
+        let failure = tight.refuse_what_cannot_fit(&job()).expect_err("too large");
+        assert_eq!(failure.exit, Exit::Data);
+        let help = failure.help.expect("a remedy");
+        assert!(help.contains("--set sample.documents=500000"), "{help}");
+        let tiny = forecast(1 << 20).refuse_what_cannot_fit(&job());
+        let help = tiny.expect_err("too large").help.expect("a remedy");
+        assert!(help.contains("fewer threads"), "{help}");
+    }
+
+    #[test]
+    fn processes_of_one_host_share_its_memory() {
+        let addresses = ["a:1", "b:1", "A:2"].map(str::to_owned);
+        assert_eq!(sharing_host(&addresses, 0), 2);
+        assert_eq!(sharing_host(&addresses, 1), 1);
+    }
+
+    #[test]
+    fn a_corpus_to_be_made_is_said_to_be() {
+        let rows = forecast(u64::MAX).rows(&job());
+        assert!(
+            rows[0].1.contains("the run makes the corpus first"),
+            "{rows:?}"
+        );
+        assert!(rows[1].1.starts_with("1,000,000 with"), "{rows:?}");
+        assert_eq!(rows.last().expect("rows").1, "no/such/output (empty)");
+    }
+}

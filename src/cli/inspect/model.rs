@@ -1,0 +1,186 @@
+//! A model file: its size, its priors, its topics by their weights.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::checkpoint::{self, Header};
+use crate::cli::args::InspectArgs;
+use crate::cli::summary::{page_width, topic_table};
+use crate::cli::{Failure, figures, plan};
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::job::TopicSummary;
+use crate::model::parameters::Parameters;
+
+/// Shows the model at `path`.
+///
+/// # Errors
+/// It, or the vocabulary beside it, cannot be read; stdout cannot be written.
+pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
+    let saved = checkpoint::read(path)?;
+    let parameters = saved.parameters(0, 1);
+    let topics = match terms_beside(path, &saved.header)? {
+        Some(terms) => topics(&parameters, &terms, args.terms),
+        None => Vec::new(),
+    };
+    if args.json {
+        return crate::cli::print_json(&json_of(&saved.header, &parameters, &topics));
+    }
+    let mut text = plan::rows(&rows_of(&saved.header, &parameters));
+    if topics.is_empty() {
+        text.push_str("no vocabulary beside it: its terms are only known by number\n");
+    } else {
+        let most = if args.topics == 0 {
+            topics.len()
+        } else {
+            args.topics
+        };
+        text.push('\n');
+        text.push_str(&topic_table(&topics, most, args.terms, page_width()));
+    }
+    crate::cli::print(&text)
+}
+
+/// The terms by number, from the vocabulary of the output folder that the model stands in, if it
+/// is the one that the model was trained on.
+fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Failure> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let root = path.parent().and_then(Path::parent);
+    let file = root.map(|root| root.join(VOCABULARY_FILE));
+    let Some(file) = file.filter(|file| file.exists()) else {
+        return Ok(None);
+    };
+    let vocabulary = vocabulary_file::read(&file)?;
+    let is_same = vocabulary.kept() == header.vocabulary_size
+        && vocabulary.fingerprint() == header.vocabulary_hash;
+    let terms = vocabulary.kept_terms().iter().map(|t| t.term.clone());
+    Ok(is_same.then(|| terms.collect()))
+}
+
+/// Every topic with its share of the weight and its heaviest terms.
+fn topics(parameters: &Parameters, terms: &[String], most_terms: usize) -> Vec<TopicSummary> {
+    let all: f64 = parameters.totals().iter().sum();
+    let share = |total: &f64| if all > 0.0 { total / all } else { 0.0 };
+    let mut heaviest: Vec<Vec<(f32, u32)>> = vec![Vec::new(); parameters.topic_count()];
+    for term in parameters.terms() {
+        for entry in parameters.row(term) {
+            heaviest[entry.topic as usize].push((entry.value, term));
+        }
+    }
+    let named = |mut weights: Vec<(f32, u32)>| {
+        weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let names = weights.iter().take(most_terms);
+        names
+            .map(|(_, term)| terms[*term as usize].clone())
+            .collect()
+    };
+    let topics = heaviest.into_iter().zip(parameters.totals()).enumerate();
+    topics
+        .map(|(topic, (weights, total))| TopicSummary {
+            topic: topic as u32,
+            share: share(total),
+            coherence: None,
+            top_terms: named(weights),
+        })
+        .collect()
+}
+
+fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, String)> {
+    let state = match header.published_eta {
+        Some(_) => "finished",
+        None => "in training",
+    };
+    let nonzero = parameters.nonzero_count();
+    let cells = header.topic_count as f64 * header.vocabulary_size as f64;
+    let alpha = match header.priors.alpha.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|a| a == first) => format!("alpha {first} each"),
+        alpha => format!("alpha {:.4} in all", alpha.iter().sum::<f64>()),
+    };
+    let geometry = if header.priors.exp_psi {
+        ", exp-psi geometry"
+    } else {
+        ""
+    };
+    let published = header
+        .published_eta
+        .map_or_else(String::new, |eta| format!(", published with {eta}"));
+    vec![
+        (
+            "model",
+            format!(
+                "{} topics over {} terms, {state}, {} rounds",
+                figures::grouped(header.topic_count as u64),
+                figures::grouped(header.vocabulary_size as u64),
+                figures::grouped(header.rounds),
+            ),
+        ),
+        (
+            "priors",
+            format!("{alpha}, eta {}{published}{geometry}", header.priors.eta),
+        ),
+        (
+            "non-zeros",
+            format!(
+                "{} ({:.2} % of all, {:.1} a term)",
+                figures::grouped(nonzero),
+                100.0 * nonzero as f64 / cells.max(1.0),
+                nonzero as f64 / (header.vocabulary_size as f64).max(1.0),
+            ),
+        ),
+        ("model id", header.settings_hash.chars().take(16).collect()),
+    ]
+}
+
+fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicSummary]) -> serde_json::Value {
+    let topic =
+        |t: &TopicSummary| json!({ "topic": t.topic, "share": t.share, "top_terms": t.top_terms });
+    json!({
+        "topic_count": header.topic_count,
+        "vocabulary_size": header.vocabulary_size,
+        "rounds": header.rounds,
+        "finished": header.published_eta.is_some(),
+        "alpha": header.priors.alpha,
+        "eta": header.priors.eta,
+        "published_eta": header.published_eta,
+        "nonzeros": parameters.nonzero_count(),
+        "settings_hash": header.settings_hash,
+        "vocabulary_hash": header.vocabulary_hash,
+        "topics": topics.iter().map(topic).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::parameters::Entry;
+
+    #[test]
+    fn topics_are_named_by_their_heaviest_terms() {
+        let row = |term: u32| match term {
+            0 => vec![
+                Entry {
+                    topic: 0,
+                    value: 1.0,
+                },
+                Entry {
+                    topic: 1,
+                    value: 5.0,
+                },
+            ],
+            1 => vec![Entry {
+                topic: 0,
+                value: 3.0,
+            }],
+            _ => vec![Entry {
+                topic: 0,
+                value: 1.0,
+            }],
+        };
+        let parameters = Parameters::new(2, 3, 0, 1).restore(1.0, vec![5.0, 15.0], row);
+        let terms = ["a", "b", "c"].map(str::to_owned);
+        let topics = topics(&parameters, &terms, 2);
+        assert_eq!(topics[0].top_terms, ["b", "a"]);
+        assert_eq!(topics[1].top_terms, ["a"]);
+        assert_eq!((topics[0].share, topics[1].share), (0.25, 0.75));
+    }
+}

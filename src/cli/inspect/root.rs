@@ -1,0 +1,89 @@
+//! An output folder: its tables and its topics.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::cli::args::InspectArgs;
+use crate::cli::summary::{page_width, topic_table};
+use crate::cli::{Failure, figures};
+use crate::job::TopicSummary;
+use crate::tables::read::{TableListing, TopicLine, listing, topic_lines};
+
+/// Shows the folder at the path.
+///
+/// # Errors
+/// A table cannot be read, or stdout cannot be written.
+pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
+    let tables = listing(&args.path)?;
+    let topics = topic_lines(&args.path)?;
+    if args.json {
+        return crate::cli::print_json(&json_of(&tables, &topics));
+    }
+    crate::cli::print(&text_of(args, &tables, &topics))
+}
+
+fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    if tables.is_empty() {
+        let path = args.path.display();
+        let _ = writeln!(
+            text,
+            "no tables yet; `topicmill status {path}` says how far the run is"
+        );
+    }
+    for table in tables {
+        let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
+        let _ = writeln!(text, "{:<17}{rows:>15} rows{bytes:>12}", table.name);
+    }
+    if topics.is_empty() {
+        return text;
+    }
+    let most = if args.topics == 0 {
+        topics.len()
+    } else {
+        args.topics
+    };
+    let summaries: Vec<TopicSummary> = topics.iter().map(summary).collect();
+    let _ = write!(
+        text,
+        "\n{}",
+        topic_table(&summaries, most, args.terms, page_width())
+    );
+    let dead: Vec<String> = topics
+        .iter()
+        .filter(|topic| topic.dead)
+        .map(|topic| topic.topic.to_string())
+        .collect();
+    if !dead.is_empty() {
+        let _ = writeln!(text, "dead: {}", dead.join(", "));
+    }
+    text
+}
+
+fn summary(line: &TopicLine) -> TopicSummary {
+    TopicSummary {
+        topic: u32::try_from(line.topic).unwrap_or_default(),
+        share: line.share,
+        coherence: line.coherence_npmi,
+        top_terms: line.top_terms.clone(),
+    }
+}
+
+fn json_of(tables: &[TableListing], topics: &[TopicLine]) -> serde_json::Value {
+    let table = |t: &TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
+    let topic = |t: &TopicLine| {
+        json!({
+            "topic": t.topic,
+            "share": t.share,
+            "coherence_npmi": t.coherence_npmi,
+            "dead": t.dead,
+            "top_terms": t.top_terms,
+        })
+    };
+    json!({
+        "tables": tables.iter().map(table).collect::<Vec<_>>(),
+        "topics": topics.iter().map(topic).collect::<Vec<_>>(),
+    })
+}

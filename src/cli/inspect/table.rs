@@ -1,0 +1,99 @@
+//! A table, or one Parquet file: columns, origin, first rows.
+
+use std::fmt::Write as _;
+
+use comfy_table::Table;
+use comfy_table::presets::NOTHING;
+use serde_json::json;
+
+use crate::cli::args::InspectArgs;
+use crate::cli::{Failure, figures};
+use crate::tables::read::{Rows, TableSchema, head, table_schema};
+
+/// Characters of a cell that are shown.
+const CELL: usize = 48;
+
+/// Shows the table at the path.
+///
+/// # Errors
+/// It cannot be read, or stdout cannot be written.
+pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
+    let schema = table_schema(&args.path)?;
+    let rows = head(&args.path, args.rows)?;
+    if args.json {
+        return crate::cli::print_json(&json_of(&schema, &rows));
+    }
+    crate::cli::print(&text_of(&schema, &rows))
+}
+
+fn text_of(schema: &TableSchema, rows: &Rows) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "{} rows in {} parts\n",
+        figures::grouped(schema.rows),
+        figures::grouped(schema.parts as u64)
+    );
+    for column in &schema.columns {
+        let null = if column.nullable { ", may be null" } else { "" };
+        let _ = writeln!(text, "{:<20} {}{null}", column.name, column.kind);
+    }
+    if !schema.metadata.is_empty() {
+        text.push('\n');
+    }
+    for (key, value) in &schema.metadata {
+        let _ = writeln!(text, "{key:<20} {value}");
+    }
+    if !rows.rows.is_empty() {
+        let _ = writeln!(text, "\n{}", grid(rows));
+    }
+    text
+}
+
+fn grid(rows: &Rows) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header(&rows.columns);
+    for row in &rows.rows {
+        table.add_row(row.iter().map(|cell| shortened(cell)));
+    }
+    table.trim_fmt()
+}
+
+/// The start of a cell, on one line.
+fn shortened(cell: &str) -> String {
+    let line = cell.replace(['\n', '\r', '\t'], " ");
+    match line.char_indices().nth(CELL) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn json_of(schema: &TableSchema, rows: &Rows) -> serde_json::Value {
+    let column = |c: &crate::tables::read::ColumnText| json!({ "name": c.name, "type": c.kind, "nullable": c.nullable });
+    let metadata: serde_json::Map<String, serde_json::Value> = schema
+        .metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), json!(value)))
+        .collect();
+    json!({
+        "rows": schema.rows,
+        "parts": schema.parts,
+        "columns": schema.columns.iter().map(column).collect::<Vec<_>>(),
+        "metadata": metadata,
+        "head": rows.rows,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_cells_are_cut_between_characters() {
+        assert_eq!(shortened("a\nb"), "a b");
+        let long = "ü".repeat(60);
+        assert_eq!(shortened(&long), format!("{}…", "ü".repeat(48)));
+        assert_eq!(shortened(&"x".repeat(48)).len(), 48);
+    }
+}

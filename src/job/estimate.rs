@@ -1,0 +1,319 @@
+//! What a job will take: documents, rounds, memory of each process, disk. Upper bounds, from one
+//! place, for plans; nothing that runs depends on them.
+//!
+//! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V
+//! terms kept, P processes of T threads:
+//!
+//! - distinct terms: 100 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N;
+//! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
+//!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
+//! - the sample as bags: 8 bytes a (document, term), at most one a token, twice while it is sorted.
+
+use super::Job;
+use super::survey::Survey;
+use crate::corpus::settings::SampleSize;
+use crate::train::schedule::Schedule;
+
+/// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
+const TERM_BYTES: u64 = 96;
+/// Bytes of a kept term in training: text, counts, row headers, marks.
+const KEPT_TERM_BYTES: u64 = 160;
+/// Bytes of a (document, term) pair, or of a stored weight of the model: two 32-bit numbers.
+const PAIR_BYTES: u64 = 8;
+/// Bytes of a prepared weight: a topic, the weight, a running sum.
+const FACTOR_BYTES: u64 = 10;
+/// Bytes of a Parquet part while it is written: a row group, its batches.
+const PART_BYTES: u64 = 96 << 20;
+/// Parts that a thread writes at a time, at most: `documents` and `document_topics`.
+const OPEN_PARTS: u64 = 2;
+/// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
+/// (without its metadata), of a term's row; compressed ones are smaller.
+const ON_DISK: [u64; 4] = [5, 20, 128, 48];
+
+/// What a job will take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Estimate {
+    /// Documents trained on, at most.
+    pub sample_documents: u64,
+    /// Documents of the sample that quality is measured on.
+    pub held_out_documents: u64,
+    /// Minibatches a pass.
+    pub minibatches: u64,
+    /// Rounds, at most.
+    pub rounds: u64,
+    /// Memory of each process.
+    pub memory: Memory,
+    /// Disk for the result.
+    pub disk: Disk,
+}
+
+/// Bytes of memory of one process, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Memory {
+    /// Ingest: the terms that are counted.
+    pub counted_terms: u64,
+    /// Ingest: blocks being parsed, shards being written.
+    pub blocks: u64,
+    /// Training: its share of the sample as bags of words.
+    pub sample: u64,
+    /// Training and projection: the vocabulary that is kept.
+    pub vocabulary: u64,
+    /// Training and projection: the model, K · (non-zeros of a term).
+    pub model: u64,
+    /// Training and projection: what the model is prepared into for sampling.
+    pub factors: u64,
+    /// Training: a round's statistics, here and on their way.
+    pub statistics: u64,
+    /// Projection: shards being read, tables being written.
+    pub tables: u64,
+}
+
+/// Bytes on disk, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Disk {
+    /// The corpus as bags of words, drafts included.
+    pub shards: u64,
+    /// The tables, without metadata columns.
+    pub tables: u64,
+    /// The model, and a checkpoint of it.
+    pub model: u64,
+}
+
+impl Memory {
+    /// The largest of what ingest, training and projection need, each on its own.
+    pub fn peak(&self) -> u64 {
+        let model = self.vocabulary + self.model + self.factors;
+        let ingest = self.counted_terms + self.blocks;
+        let train = model + self.sample + self.statistics;
+        ingest.max(train).max(model + self.tables)
+    }
+}
+
+impl Disk {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.shards + self.tables + self.model
+    }
+}
+
+/// What `job` takes with this input, in `processes` processes of `threads` threads.
+pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) -> Estimate {
+    let (processes, threads) = (processes as u64, threads as u64);
+    let sampled = sampled_documents(job, survey.documents);
+    let held_out = (sampled as f64 * job.sample.held_out) as u64;
+    let trained = sampled - held_out;
+    let schedule = Schedule::new(&job.train, job.model.seed, trained);
+    let tokens_in = |documents: u64| per_document(survey.tokens, survey.documents, documents);
+    let distinct = distinct_terms(survey.tokens);
+    let kept = distinct.min(job.vocabulary.max_terms as u64);
+    let weights = weight_count(job, kept, tokens_in(trained));
+    let kept_sweeps = u64::from(job.train.kept_sweeps);
+    let in_flight = survey.block_bytes.saturating_mul(3);
+    let statistics = tokens_in(schedule.document_count.min(job.train.minibatch as u64));
+    Estimate {
+        sample_documents: trained,
+        held_out_documents: held_out,
+        minibatches: schedule.minibatch_count,
+        rounds: schedule.round_count(),
+        memory: Memory {
+            counted_terms: distinct * TERM_BYTES * (threads + 2),
+            blocks: threads * (in_flight + PART_BYTES),
+            sample: 2 * (tokens_in(sampled) * PAIR_BYTES + sampled * 16).div_ceil(processes),
+            vocabulary: kept * KEPT_TERM_BYTES,
+            model: weights.stored * PAIR_BYTES,
+            factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
+            statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
+            tables: threads * OPEN_PARTS * PART_BYTES,
+        },
+        disk: disk(job, survey, distinct, weights.stored),
+    }
+}
+
+/// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
+/// it is not the sample that needs them.
+pub fn fitting_sample(
+    job: &Job,
+    survey: &Survey,
+    processes: usize,
+    threads: usize,
+    bytes: u64,
+) -> Option<u64> {
+    let mut smaller = job.clone();
+    let mut documents = sampled_documents(job, survey.documents);
+    while documents >= 1_000 {
+        documents /= 2;
+        smaller.sample.size = SampleSize::Documents(documents);
+        if estimate(&smaller, survey, processes, threads).memory.peak() <= bytes {
+            return Some(documents);
+        }
+    }
+    None
+}
+
+fn sampled_documents(job: &Job, documents: u64) -> u64 {
+    match job.sample.size {
+        SampleSize::Fraction(share) => (documents as f64 * share).ceil() as u64,
+        SampleSize::Documents(most) => documents.min(most),
+    }
+}
+
+/// `total` of all documents, scaled to `some` of them.
+fn per_document(total: u64, documents: u64, some: u64) -> u64 {
+    let scaled = u128::from(total) * u128::from(some) / u128::from(documents.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+fn distinct_terms(tokens: u64) -> u64 {
+    tokens.min((100.0 * (tokens as f64).sqrt()) as u64)
+}
+
+/// Weights of a model.
+struct Weights {
+    /// λ̃_kw > 0.
+    stored: u64,
+    /// Those of terms that are in so many topics that they get a dense row too, K for each.
+    dense: u64,
+}
+
+fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
+    let topics = job.model.topics as f64;
+    let terms = kept as f64;
+    // Term of rank r is in reach / r topics, at most K.
+    let reach = match job.train.prune {
+        0.0 => f64::INFINITY,
+        prune => 2.0 * sample_tokens as f64 / (prune * libm::log(terms.max(3.0))),
+    };
+    let full = (reach / topics).min(terms).max(1.0);
+    let tail = match full < terms {
+        true => reach * libm::log(terms / full),
+        false => 0.0,
+    };
+    let stored = (topics * full + tail).min(topics * terms);
+    let dense_from = (topics / 20.0).clamp(16.0, 512.0);
+    let dense = (reach / dense_from).min(terms) * topics;
+    Weights {
+        stored: stored as u64,
+        dense: dense as u64,
+    }
+}
+
+fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
+    let [pair, row, document, term] = ON_DISK;
+    let Survey {
+        documents, tokens, ..
+    } = *survey;
+    let project = &job.project;
+    let most = (1.0 / project.threshold.max(1e-9)) as u64;
+    let most = most.min(job.model.topics as u64);
+    let most = most.min(if project.top == 0 {
+        most
+    } else {
+        project.top as u64
+    });
+    let rows = match project.infer {
+        Some(_) => documents.saturating_mul(most).min(tokens),
+        None => 0,
+    };
+    let tables = documents
+        .saturating_mul(document)
+        .saturating_add(rows.saturating_mul(row))
+        .saturating_add(weights.saturating_mul(2 * row))
+        .saturating_add(distinct.saturating_mul(term));
+    Disk {
+        // Drafts are not compressed and stand beside the shards that are made of them.
+        shards: tokens.saturating_mul(pair + PAIR_BYTES),
+        tables,
+        model: weights.saturating_mul(2 * PAIR_BYTES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::job::survey::survey_of_synth;
+
+    fn job(sets: &[&str]) -> (Job, Survey) {
+        let text = "[synth]\npath = \"x\"\ndocuments = 1000000\nmean_length = 100\n\
+                    [model]\ntopics = 100\n[output]\npath = \"o\"\n";
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let job = Job::parse(text, Path::new("job"), &sets).unwrap();
+        let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);
+        (job, survey)
+    }
+
+    fn of(sets: &[&str], processes: usize, threads: usize) -> Estimate {
+        let (job, survey) = job(sets);
+        estimate(&job, &survey, processes, threads)
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_schedule() {
+        let estimate = of(&["sample.documents=100000", "sample.held_out=0.1"], 1, 1);
+        assert_eq!(
+            (estimate.sample_documents, estimate.held_out_documents),
+            (90_000, 10_000)
+        );
+        assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
+        assert_eq!(estimate.rounds, 10 * estimate.minibatches);
+        assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
+        let all = of(&["sample.documents=9000000"], 1, 1);
+        assert_eq!(all.sample_documents, 980_000);
+    }
+
+    #[test]
+    fn memory_grows_with_the_sample_and_not_with_the_collection() {
+        let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
+        let (small, large) = (sample("100000"), sample("800000"));
+        // 8 bytes a token, twice while it is sorted.
+        assert!(large.sample >= 800_000 * 100 * 8 && large.sample < 800_000 * 100 * 20);
+        assert!(large.peak() > small.peak());
+        let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;
+        let (one, ten) = (collection("1000000"), collection("10000000"));
+        assert_eq!((one.sample, one.model), (ten.sample, ten.model));
+        assert!(ten.counted_terms < 4 * one.counted_terms);
+    }
+
+    #[test]
+    fn processes_share_the_sample_and_each_has_the_model() {
+        let (alone, four) = (of(&[], 1, 2).memory, of(&[], 4, 2).memory);
+        assert_eq!(alone.model, four.model);
+        assert_eq!(alone.sample.div_ceil(4), four.sample);
+    }
+
+    #[test]
+    fn a_model_is_never_larger_than_dense() {
+        for prune in ["train.prune=0", "train.prune=0.4"] {
+            let (job, _) = job(&[prune]);
+            let weights = weight_count(&job, 65_536, 1 << 40);
+            assert_eq!(weights.stored, 100 * 65_536);
+            assert_eq!(weights.dense, 100 * 65_536);
+        }
+        let (job, _) = job(&["model.topics=10000"]);
+        // 27.6 M tokens: far from dense, and not below what was measured (14 to 24 a term).
+        let weights = weight_count(&job, 65_536, 27_600_000);
+        let per_term = weights.stored / 65_536;
+        assert!((24..2_000).contains(&per_term), "{per_term}");
+    }
+
+    #[test]
+    fn a_smaller_sample_is_found_where_it_is_the_sample_that_is_too_large() {
+        let (job, survey) = job(&["sample.fraction=1"]);
+        let whole = estimate(&job, &survey, 1, 1).memory.peak();
+        let fitting = fitting_sample(&job, &survey, 1, 1, whole / 2).unwrap();
+        assert!((1_000..1_000_000).contains(&fitting), "{fitting}");
+        assert_eq!(fitting_sample(&job, &survey, 1, 1, 1 << 20), None);
+    }
+
+    #[test]
+    fn disk_is_bounded_by_tokens_and_topics() {
+        let all = of(&[], 1, 1).disk;
+        let none = of(&["project.method=none"], 1, 1).disk;
+        assert!(none.tables < all.tables);
+        assert_eq!(all.shards, 100_000_000 * 13);
+        assert_eq!(all.total(), all.shards + all.tables + all.model);
+        let top = of(&["project.top=3"], 1, 1).disk;
+        assert_eq!(top.tables - none.tables, 3 * 1_000_000 * 20);
+    }
+}

@@ -1,0 +1,300 @@
+//! What stands in an output folder: how far a run is, and whether a job may write there.
+//!
+//! Only reads. Damaged files are errors, as they will be for the run itself.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::Job;
+use crate::checkpoint::{self, CheckpointError, Header};
+use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
+use crate::tables::TableError;
+use crate::tables::manifest::Manifest;
+use crate::tables::output::{SUCCESS, TEMPORARY, check_ours, holder};
+use crate::tables::read::{TableListing, listing};
+
+/// Where the finished model stands in the output folder.
+pub const MODEL_FILE: &str = "model/topics.model";
+/// Where the newest checkpoint of training stands in the output folder.
+pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunState {
+    /// Who runs here now.
+    pub holder: Option<String>,
+    /// What ingest left, once it is complete.
+    pub collection: Option<Collection>,
+    /// The header of the newest checkpoint.
+    pub checkpoint: Option<Header>,
+    /// The header of the finished model.
+    pub model: Option<Header>,
+    /// The tables, as far as they are complete parts.
+    pub tables: Vec<TableListing>,
+    /// Names and bytes of unfinished files, by name.
+    pub unfinished: Vec<(String, u64)>,
+    /// Whether all is done.
+    pub complete: bool,
+}
+
+/// What a job would find in its output folder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum OutputState {
+    /// Nothing is there.
+    Empty,
+    /// This job's result, complete.
+    Complete,
+    /// This job was begun: it goes on with a stage.
+    Resumable {
+        /// The stage: "ingest", "train" or "project".
+        next: &'static str,
+    },
+    /// Something that topicmill wrote for another configuration.
+    OtherJob {
+        /// What of it differs: "corpus", "model" or "projection".
+        differs: &'static str,
+    },
+    /// Another run is writing here.
+    InUse {
+        /// Who.
+        holder: String,
+    },
+    /// Files that topicmill has not written.
+    NotOurs {
+        /// One of them.
+        found: String,
+    },
+}
+
+/// Why a folder's state cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// A table, the manifest, or the folder.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A model or checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The collection.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
+}
+
+impl RunState {
+    /// The state of the output folder `root`.
+    ///
+    /// # Errors
+    /// Something in it cannot be read or is damaged.
+    pub fn read(root: &Path) -> Result<Self, StateError> {
+        let collection = match root.join(COLLECTION_FILE).exists() {
+            true => Some(Collection::read(root)?),
+            false => None,
+        };
+        let header = |file: &str| -> Result<Option<Header>, CheckpointError> {
+            let path = root.join(file);
+            path.exists()
+                .then(|| checkpoint::read_header(&path))
+                .transpose()
+        };
+        Ok(Self {
+            holder: holder(root)?,
+            collection,
+            checkpoint: header(CHECKPOINT_FILE)?,
+            model: header(MODEL_FILE)?,
+            tables: listing(root)?,
+            unfinished: unfinished(&root.join(TEMPORARY))?,
+            complete: root.join(SUCCESS).exists(),
+        })
+    }
+
+    /// Whether topicmill has left anything at all.
+    pub fn is_empty(&self) -> bool {
+        self.collection.is_none()
+            && self.checkpoint.is_none()
+            && self.model.is_none()
+            && self.tables.is_empty()
+            && self.unfinished.is_empty()
+            && !self.complete
+    }
+
+    /// What of this differs from what `job` would make, if anything does.
+    fn difference(&self, job: &Job, root: &Path) -> Result<Option<&'static str>, StateError> {
+        let corpus = self.collection.as_ref().map(|c| &c.settings_hash);
+        if corpus.is_some_and(|hash| *hash != job.corpus_hash()) {
+            return Ok(Some("corpus"));
+        }
+        let train_hash = job.train_hash();
+        let headers = self.checkpoint.iter().chain(&self.model);
+        if headers.into_iter().any(|h| h.settings_hash != train_hash) {
+            return Ok(Some("model"));
+        }
+        if self.complete {
+            let manifest = Manifest::read(root)?;
+            let project_hash = job.project_hash();
+            let is_same = manifest.settings.values().any(|hash| *hash == project_hash);
+            return Ok((!is_same).then_some("projection"));
+        }
+        Ok(None)
+    }
+}
+
+/// What `job` would find where it is to write.
+///
+/// # Errors
+/// Something there cannot be read or is damaged.
+pub fn output_state(job: &Job) -> Result<OutputState, StateError> {
+    let root = &job.output.path;
+    if !root.exists() {
+        return Ok(OutputState::Empty);
+    }
+    match check_ours(root) {
+        Err(TableError::NotOurs { found, .. }) => return Ok(OutputState::NotOurs { found }),
+        other => other?,
+    }
+    let state = RunState::read(root)?;
+    if let Some(holder) = state.holder {
+        return Ok(OutputState::InUse { holder });
+    }
+    if state.is_empty() {
+        return Ok(OutputState::Empty);
+    }
+    if let Some(differs) = state.difference(job, root)? {
+        return Ok(OutputState::OtherJob { differs });
+    }
+    let next = match (&state.collection, &state.model) {
+        _ if state.complete => return Ok(OutputState::Complete),
+        (None, _) => "ingest",
+        (Some(_), None) => "train",
+        (Some(_), Some(_)) => "project",
+    };
+    Ok(OutputState::Resumable { next })
+}
+
+/// Names and sizes of what lies in the folder of unfinished files, at any depth.
+fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, TableError> {
+    let mut found = Vec::new();
+    let refuse = |source| TableError::Io {
+        path: folder.to_owned(),
+        source,
+    };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(refuse)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(refuse)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                let inner = unfinished(&entry.path())?.into_iter();
+                found.extend(inner.map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)));
+            }
+            Ok(metadata) => found.push((name, metadata.len())),
+            // Finished and renamed in this very moment.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(refuse(error)),
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Priors;
+    use crate::model::parameters::Parameters;
+    use crate::tables::Output;
+    use crate::train::schedule::StopRule;
+
+    fn job(root: &Path) -> Job {
+        let text = format!(
+            "[corpus]\ninput = \"x\"\n[model]\ntopics = 2\n[output]\npath = '{}'\n",
+            root.display()
+        );
+        Job::parse(&text, Path::new("job.toml"), &[]).unwrap()
+    }
+
+    fn write_model(output: &Output, file: &str, settings_hash: String) {
+        let header = Header {
+            settings_hash,
+            vocabulary_hash: "v".into(),
+            topic_count: 2,
+            vocabulary_size: 3,
+            priors: Priors {
+                alpha: vec![0.1; 2],
+                eta: 0.1,
+                exp_psi: false,
+            },
+            published_eta: None,
+            scale: 1.0,
+            rounds: 12,
+            stop: StopRule::default(),
+            log: Vec::new(),
+        };
+        let temporary = output.temporary_path("model");
+        checkpoint::write(&temporary, &header, &[&Parameters::new(2, 3, 0, 1)]).unwrap();
+        output.publish(&temporary, file).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_told_by_what_stands_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("out");
+        let job = job(&root);
+        assert_eq!(output_state(&job).unwrap(), OutputState::Empty);
+        let output = Output::lead(&root).unwrap();
+        let holder = format!("process {}", std::process::id());
+        assert_eq!(output_state(&job).unwrap(), OutputState::InUse { holder });
+        fs::create_dir(output.temporary_path("drafts")).unwrap();
+        fs::write(output.temporary_path("drafts/d-1"), "xyz").unwrap();
+        write_model(&output, CHECKPOINT_FILE, job.train_hash());
+        drop(output);
+        let state = RunState::read(&root).unwrap();
+        assert_eq!(state.unfinished, [("drafts/d-1".to_owned(), 3)]);
+        assert_eq!(state.checkpoint.map(|header| header.rounds), Some(12));
+        let next = "ingest";
+        assert_eq!(output_state(&job).unwrap(), OutputState::Resumable { next });
+    }
+
+    #[test]
+    fn other_jobs_and_foreign_files_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = job(folder.path());
+        let output = Output::lead(folder.path()).unwrap();
+        write_model(&output, MODEL_FILE, "another".into());
+        drop(output);
+        let differs = "model";
+        assert_eq!(
+            output_state(&job).unwrap(),
+            OutputState::OtherJob { differs }
+        );
+        fs::write(folder.path().join("thesis.tex"), "x").unwrap();
+        let found = "thesis.tex".to_owned();
+        assert_eq!(output_state(&job).unwrap(), OutputState::NotOurs { found });
+    }
+
+    #[test]
+    fn a_result_is_complete_for_its_own_job_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = job(folder.path());
+        let output = Output::lead(folder.path()).unwrap();
+        write_model(&output, MODEL_FILE, job.train_hash());
+        let mut manifest = Manifest::new("id", 1, "f");
+        manifest
+            .settings
+            .insert("project".into(), job.project_hash());
+        output.complete(&manifest).unwrap();
+        drop(output);
+        assert_eq!(output_state(&job).unwrap(), OutputState::Complete);
+        let mut other = job;
+        other.project.top = 3;
+        let differs = "projection";
+        assert_eq!(
+            output_state(&other).unwrap(),
+            OutputState::OtherJob { differs }
+        );
+    }
+}

@@ -1,0 +1,336 @@
+//! What a job's input holds, as far as that can be told without reading it.
+//!
+//! Documents are counted where that is cheap (a text is a file, Parquet and bags of words say it
+//! themselves) and estimated from the first MiB of a few files elsewhere.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use super::SynthStage;
+use crate::corpus::block::{self, Estimate};
+use crate::corpus::input::{self, Input, InputError, InputFile};
+use crate::corpus::settings::{CorpusSettings, Format};
+use crate::tables::{TableError, read::table_schema};
+
+/// Bytes of content that are looked at in a file.
+const LOOK_BYTES: u64 = 1 << 20;
+/// Files of a format that are looked at, evenly spread over the input.
+const LOOK_FILES: usize = 8;
+/// Bytes of text to a token, the space after it included: those of English prose, and fewer than
+/// those of most texts with markup, so that tokens are rather over- than underestimated.
+const BYTES_PER_TOKEN: u64 = 6;
+/// Bytes of a made-up document's line beside its words.
+const SYNTH_LINE_BYTES: u64 = 45;
+
+/// What an input holds.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Survey {
+    /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
+    pub kinds: BTreeMap<String, Kind>,
+    /// Files.
+    pub files: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+    /// Bytes to expect once decompressed.
+    pub content_bytes: u64,
+    /// Blocks, about: units of parsing, shards, parts of the output.
+    pub blocks: u64,
+    /// Bytes of content in a block.
+    pub block_bytes: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Whether `documents` was counted; else it is about right.
+    pub documents_exact: bool,
+    /// Tokens, about.
+    pub tokens: u64,
+}
+
+/// Files of one format and compression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Kind {
+    /// How many.
+    pub files: u64,
+    /// Their bytes on disk.
+    pub bytes: u64,
+}
+
+/// Why an input could not be surveyed.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// The input as a whole.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A Parquet file.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// Finds the input and says what it holds; reads at most the first MiB of a few files of each
+/// format, and Parquet's footers.
+///
+/// # Errors
+/// There is no input, or a file of it cannot be read.
+pub fn survey(settings: &CorpusSettings) -> Result<Survey, SurveyError> {
+    let input = input::discover(settings)?;
+    let Estimate {
+        content_bytes,
+        block_bytes,
+        blocks,
+    } = block::estimate(&input, settings);
+    let mut survey = Survey {
+        kinds: BTreeMap::new(),
+        files: input.files.len() as u64,
+        bytes: input.total_bytes,
+        content_bytes,
+        blocks,
+        block_bytes,
+        documents: 0,
+        documents_exact: true,
+        tokens: 0,
+    };
+    for file in &input.files {
+        let kind = survey.kinds.entry(name_of(file)).or_default();
+        kind.files += 1;
+        kind.bytes += file.bytes;
+    }
+    for format in FORMATS {
+        let files: Vec<&InputFile> = of_format(&input, format.0).collect();
+        survey.count(format.0, &files)?;
+    }
+    Ok(survey)
+}
+
+/// What the corpus will hold that a job is going to make.
+pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey {
+    let documents = stage.settings.documents;
+    let tokens = (documents as f64 * stage.settings.mean_length) as u64;
+    let bytes = tokens
+        .saturating_mul(BYTES_PER_TOKEN)
+        .saturating_add(documents.saturating_mul(SYNTH_LINE_BYTES));
+    let made = Input {
+        files: Vec::new(),
+        total_bytes: bytes,
+    };
+    let block_bytes = block::block_bytes(&made, settings);
+    Survey {
+        kinds: BTreeMap::new(),
+        files: 0,
+        bytes,
+        content_bytes: bytes,
+        blocks: bytes.div_ceil(block_bytes),
+        block_bytes,
+        documents,
+        documents_exact: true,
+        tokens,
+    }
+}
+
+/// Every format with the word for it.
+const FORMATS: [(Format, &str); 6] = [
+    (Format::Text, "text"),
+    (Format::JsonLines, "jsonl"),
+    (Format::Csv, "csv"),
+    (Format::Tsv, "tsv"),
+    (Format::Parquet, "parquet"),
+    (Format::Uci, "uci"),
+];
+
+fn name_of(file: &InputFile) -> String {
+    let format = FORMATS.iter().find(|(format, _)| *format == file.format);
+    let compression = format!("{:?}", file.compression).to_lowercase();
+    format!("{}, {compression}", format.map_or("", |(_, word)| word))
+}
+
+fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {
+    input.files.iter().filter(move |file| file.format == format)
+}
+
+impl Survey {
+    /// Adds the documents and tokens of all files of one format.
+    fn count(&mut self, format: Format, files: &[&InputFile]) -> Result<(), SurveyError> {
+        let content: u64 = files.iter().map(|file| file.expected_bytes()).sum();
+        match format {
+            Format::Text => self.documents += files.len() as u64,
+            Format::Parquet => {
+                for file in files {
+                    self.documents += table_schema(&file.path)?.rows;
+                }
+            }
+            Format::Uci => {
+                for file in files {
+                    let (documents, entries) = bag_header(file)?;
+                    self.documents += documents;
+                    // Most terms stand once or twice in a document.
+                    self.tokens += 2 * entries;
+                }
+                return Ok(());
+            }
+            Format::JsonLines | Format::Csv | Format::Tsv => {
+                self.documents += records_of(files, content)?;
+                self.documents_exact &= files.is_empty();
+            }
+        }
+        self.tokens += content / BYTES_PER_TOKEN;
+        Ok(())
+    }
+}
+
+/// Records of files of lines, about: those in the first MiB of some, scaled to the rest.
+fn records_of(files: &[&InputFile], content: u64) -> Result<u64, InputError> {
+    let step = files.len().div_ceil(LOOK_FILES).max(1);
+    let (mut records, mut bytes, mut unseen) = (0u64, 0u64, content);
+    let mut seen_whole = 0u64;
+    for file in files.iter().step_by(step) {
+        let look = look_at(file)?;
+        records += look.records;
+        bytes += look.bytes;
+        if look.is_whole {
+            seen_whole += look.records;
+            unseen = unseen.saturating_sub(file.expected_bytes());
+        }
+    }
+    let scaled = u128::from(records) * u128::from(unseen) / u128::from(bytes.max(1));
+    Ok(seen_whole + scaled as u64)
+}
+
+/// Complete records at a file's start.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    records: u64,
+    /// Their bytes.
+    bytes: u64,
+    /// Whether that is all the file holds.
+    is_whole: bool,
+}
+
+/// Reads a file's first MiB; a stream that breaks is taken to end there.
+fn look_at(file: &InputFile) -> Result<Look, InputError> {
+    let content = first_bytes(file)?;
+    let is_whole = (content.len() as u64) < LOOK_BYTES;
+    let is_quoted = matches!(file.format, Format::Csv);
+    let header = u64::from(file.format != Format::JsonLines);
+    Ok(count_records(&content, is_quoted, is_whole, header))
+}
+
+fn count_records(content: &[u8], is_quoted: bool, is_whole: bool, header: u64) -> Look {
+    let (mut records, mut end, mut begin) = (0u64, 0, 0);
+    let mut within_quotes = false;
+    for (place, &byte) in content.iter().enumerate() {
+        match byte {
+            b'"' if is_quoted => within_quotes = !within_quotes,
+            b'\n' if !within_quotes => {
+                let is_blank = content[begin..place].trim_ascii().is_empty();
+                records += u64::from(!is_blank);
+                begin = place + 1;
+                end = begin;
+            }
+            _ => {}
+        }
+    }
+    // The last record needs no line break; one that is longer than what was looked at counts too.
+    let is_open = !content[end..].trim_ascii().is_empty();
+    if is_open && (is_whole || records == 0) {
+        records += 1;
+        end = content.len();
+    }
+    Look {
+        records: records.saturating_sub(header),
+        bytes: end as u64,
+        is_whole,
+    }
+}
+
+/// Documents and entries that a bag of words declares; none if it declares nothing.
+fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
+    let content = first_bytes(file)?;
+    let text = String::from_utf8_lossy(&content[..content.len().min(256)]);
+    let mut lines = text.lines().map(|line| line.trim().parse().unwrap_or(0));
+    let documents = lines.next().unwrap_or(0);
+    Ok((documents, lines.nth(1).unwrap_or(0)))
+}
+
+fn first_bytes(file: &InputFile) -> Result<Vec<u8>, InputError> {
+    let stream = file.compression.open(&file.path);
+    let stream = stream.map_err(|source| InputError::Unreadable {
+        path: file.path.clone(),
+        source,
+    })?;
+    let mut content = Vec::new();
+    // What came before a break is kept in `content`; ingest will tell of the break itself.
+    let _ = stream.take(LOOK_BYTES).read_to_end(&mut content);
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::job::Job;
+
+    fn surveyed(files: &[(&str, &str)]) -> Survey {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        let text = "[corpus]\ninput = \".\"\n[model]\ntopics = 2\n[output]\npath = \"o\"\n";
+        let job = Job::parse(text, &folder.path().join("job"), &[]).unwrap();
+        survey(&job.corpus).unwrap()
+    }
+
+    #[test]
+    fn texts_and_bags_of_words_are_counted() {
+        let survey = surveyed(&[
+            ("a.txt", "some words"),
+            ("b.txt", ""),
+            ("docword.x.txt", "7\n3\n2\n1 1 1\n7 2 5\n"),
+            ("vocab.x.txt", "a\nb\nc\n"),
+        ]);
+        assert_eq!((survey.documents, survey.documents_exact), (9, true));
+        assert_eq!(
+            survey.kinds["text, plain"],
+            Kind {
+                files: 2,
+                bytes: 10
+            }
+        );
+        assert_eq!((survey.files, survey.kinds["uci, plain"].files), (3, 1));
+    }
+
+    #[test]
+    fn records_are_estimated_from_a_start() {
+        let line = "{\"id\": \"x\", \"text\": \"a few words in a line\"}\n";
+        let survey = surveyed(&[("a.jsonl", &line.repeat(100_000))]);
+        assert!(!survey.documents_exact);
+        let error = survey.documents.abs_diff(100_000);
+        assert!(error < 100, "{} documents", survey.documents);
+        let small = surveyed(&[
+            ("a.jsonl", "{}\n\n{}"),
+            ("b.csv", "id,text\n1,\"a\nb\"\n2,c\n"),
+        ]);
+        assert_eq!(small.documents, 4);
+    }
+
+    #[test]
+    fn a_record_beyond_the_look_counts_once() {
+        let look = count_records(b"xxxxxxxx", false, false, 0);
+        let expected = Look {
+            records: 1,
+            bytes: 8,
+            is_whole: false,
+        };
+        assert_eq!(look, expected);
+        let cut = count_records(b"ab\ncd\nef", false, false, 0);
+        assert_eq!((cut.records, cut.bytes), (2, 6));
+    }
+
+    #[test]
+    fn a_corpus_to_be_made_is_known_from_its_settings() {
+        let text = "[synth]\npath = \"x\"\ndocuments = 1000\nmean_length = 50\n\
+                    [model]\ntopics = 2\n[output]\npath = \"o\"\n";
+        let job = Job::parse(text, Path::new("job"), &[]).unwrap();
+        let survey = survey_of_synth(&job.synth.clone().unwrap(), &job.corpus);
+        assert_eq!((survey.documents, survey.tokens), (1000, 50_000));
+        assert_eq!(survey.blocks, 1);
+    }
+}

@@ -1,0 +1,381 @@
+//! The program as a person meets it: what it prints where, and how it exits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use topicmill::tables::Output as OutputFolder;
+use topicmill::tables::{FileMetadata, Manifest, topics};
+
+/// A folder to work in, and the program run there.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("written");
+    }
+
+    fn run(&self, line: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_topicmill"))
+            .args(line.split_whitespace())
+            .current_dir(self.0.path())
+            .output()
+            .expect("the program starts")
+    }
+
+    /// What a command prints that must succeed.
+    fn printed(&self, line: &str) -> String {
+        let output = self.run(line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {errors}");
+        text(&output.stdout)
+    }
+
+    /// What a command says that must fail, with its exit code.
+    fn refused(&self, line: &str) -> (i32, String) {
+        let output = self.run(line);
+        let code = output.status.code().expect("an exit, not a signal");
+        assert_ne!(code, 0, "{line}");
+        (code, text(&output.stderr))
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    assert!(
+        !bytes.contains(&0x1b),
+        "no control characters off a terminal"
+    );
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+const JOB: &str = "\
+[synth]
+path = \"corpus\"
+topics = 3
+documents = 200
+terms = 50
+mean_length = 20
+
+[vocabulary]
+stop_words = \"none\"
+
+[model]
+topics = 3
+
+[output]
+path = \"out\"
+";
+
+#[test]
+fn an_unknown_key_is_told_in_these_words() {
+    let place = Place::new();
+    place.write(
+        "job.toml",
+        &JOB.replace("[model]", "[train]\nminibach = 5\n\n[model]"),
+    );
+    let (code, said) = place.refused("plan job.toml");
+    assert_eq!(code, 64);
+    assert_eq!(
+        said,
+        "error: job.toml:12: unknown key `minibach` in [train]\nhelp: did you mean `minibatch`?\n"
+    );
+}
+
+#[test]
+fn synth_makes_a_corpus_and_finds_it_again() {
+    let place = Place::new();
+    let line = "synth --path corpus --topics 3 --documents 200 --terms 50 --mean-length 20";
+    let first = place.printed(line);
+    assert!(first.contains("200 documents of "), "{first}");
+    assert!(first.contains("documents-*.jsonl (1 file, "), "{first}");
+    assert!(first.contains("corpus/answer/topics.tsv"), "{first}");
+    let lines = fs::read_to_string(place.path("corpus/documents-00000.jsonl")).expect("made");
+    assert_eq!(lines.lines().count(), 200);
+
+    let again = place.printed(&format!("{line} --json"));
+    let made = json(again.lines().last().expect("a line"));
+    assert_eq!(
+        (&made["documents"], &made["reused"]),
+        (&200.into(), &true.into())
+    );
+    assert!(made["tokens"].as_u64() > Some(3000), "{made}");
+    assert_eq!(place.printed(&format!("{line} --quiet")), "");
+
+    let (code, said) = place.refused(&format!("{line} --seed 2"));
+    assert_eq!(code, 65);
+    assert!(said.contains("made with other settings"), "{said}");
+    assert_eq!(place.refused("synth --path x --topics 0").0, 64);
+}
+
+#[test]
+fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    let before = place.printed("plan job.toml -w 1");
+    assert!(
+        before.contains("the run makes the corpus first"),
+        "{before}"
+    );
+    assert!(before.contains("out (empty)"), "{before}");
+    place.printed("synth --path corpus --topics 3 --documents 200 --terms 50 --mean-length 20");
+    let after = place.printed("plan job.toml -w 1");
+    assert!(after.contains("1 jsonl, plain: "), "{after}");
+    assert!(after.contains("about 200 with about "), "{after}");
+    assert!(
+        after.contains("1 minibatches a pass, 10 rounds at most"),
+        "{after}"
+    );
+    let names = fs::read_dir(place.0.path()).expect("readable").count();
+    assert_eq!(names, 2, "a plan writes nothing");
+
+    let plan = json(&place.printed("plan job.toml -w 1 --json"));
+    assert_eq!(plan["input"]["documents"], 200);
+    assert_eq!(plan["estimate"]["sample_documents"], 196);
+    assert_eq!(plan["output"]["is"]["state"], "empty");
+    assert!(plan["memory_peak_bytes"].as_u64() > Some(1 << 20), "{plan}");
+    assert_eq!(plan["makes_corpus"], false);
+}
+
+#[test]
+fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    let (code, said) = place.refused("plan job.toml --set corpus.input=nothing/*.txt");
+    assert_eq!(code, 65);
+    assert!(said.contains("nothing matches `nothing/*.txt`"), "{said}");
+    assert!(
+        said.contains("help: jobs/planted.toml needs no input"),
+        "{said}"
+    );
+    if cfg!(target_os = "linux") {
+        let large = "plan job.toml -w 1 --set synth.documents=1000000000000 \
+                     --set sample.fraction=1.0";
+        let (code, said) = place.refused(large);
+        assert_eq!(code, 65, "{said}");
+        assert!(said.contains("error: this may need "), "{said}");
+    }
+    place.write("hosts.txt", "one:7400\ntwo:7400\n");
+    let plan = place.printed("plan job.toml -w 1 -n 2 -p 0 --hosts hosts.txt");
+    assert!(plan.contains("two:7400 (process 1)"), "{plan}");
+    let (code, _) = place.refused("plan job.toml -n 3 -p 0 --hosts hosts.txt");
+    assert_eq!(code, 64);
+}
+
+#[test]
+fn every_shipped_job_plans() {
+    let place = Place::new();
+    let line = "{\"id\": \"a\", \"text\": \"a few words\"}\n";
+    place.write("documents.jsonl", &line.repeat(10));
+    let input = place.path("documents.jsonl");
+    for name in ["library", "newsgroups", "planted", "quickstart"] {
+        let job = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("jobs/{name}.toml"));
+        let line = format!(
+            "plan {} -w 1 --json --set corpus.input={} --set corpus.exclude=[]",
+            job.display(),
+            input.display()
+        );
+        let plan = json(&place.printed(&line));
+        assert_eq!(plan["input"]["files"], 1, "{name}");
+    }
+}
+
+/// An output folder with two topics, as complete as `complete` says.
+fn output_with_topics(root: &Path, complete: bool) {
+    let output = OutputFolder::lead(root).expect("an empty folder");
+    let part = output.temporary_path("topics");
+    let mut writer = topics::TopicsWriter::create(&part, &FileMetadata::default()).expect("made");
+    let terms = ["whale", "ship"].map(str::to_owned);
+    for topic in 0..2 {
+        let row = topics::TopicRow {
+            topic,
+            alpha: 0.5,
+            absent_weight: 0.0,
+            tokens: 10,
+            share: [0.25, 0.75][topic as usize],
+            top_terms: &terms[topic as usize..],
+            coherence_umass: None,
+            coherence_npmi: Some(0.125),
+            entropy: None,
+            exclusivity: None,
+            effective_terms: None,
+            document_entropy: None,
+            rank1_documents: None,
+            dead: topic == 0,
+        };
+        writer.push(&row).expect("written");
+    }
+    writer.finish().expect("written");
+    output
+        .publish(&part, "topics/part-00000.parquet")
+        .expect("published");
+    if complete {
+        let mut manifest = Manifest::new("job", 1, "fingerprint");
+        manifest
+            .describe(root, &Default::default())
+            .expect("described");
+        output.complete(&manifest).expect("completed");
+    }
+}
+
+#[test]
+fn inspect_shows_topics_tables_and_parts() {
+    let place = Place::new();
+    output_with_topics(&place.path("out"), false);
+    let root = place.printed("inspect out");
+    assert!(
+        root.contains("topics") && root.contains(" 2 rows"),
+        "{root}"
+    );
+    let lines: Vec<&str> = root.lines().filter(|line| line.contains(" %")).collect();
+    assert!(
+        lines[0].contains("75.0 %") && lines[0].contains("ship"),
+        "{root}"
+    );
+    assert!(
+        lines[1].contains("0.125") && lines[1].contains("whale ship"),
+        "{root}"
+    );
+    assert!(root.contains("dead: 0"), "{root}");
+    assert!(
+        place
+            .printed("inspect out --topics 1")
+            .contains("… and 1 more")
+    );
+    let object = json(&place.printed("inspect out --json"));
+    assert_eq!(object["topics"][0]["top_terms"][1], "ship");
+    assert_eq!(object["tables"][0]["rows"], 2);
+
+    for path in ["out/topics", "out/topics/part-00000.parquet"] {
+        let table = place.printed(&format!("inspect {path} --rows 1"));
+        assert!(table.starts_with("2 rows in 1 parts\n"), "{table}");
+        assert!(
+            table.contains("coherence_npmi       f64, may be null"),
+            "{table}"
+        );
+        assert!(
+            table.contains("[whale, ship]") && !table.contains("[ship]"),
+            "{table}"
+        );
+        let object = json(&place.printed(&format!("inspect {path} --json")));
+        assert_eq!(object["columns"][0]["name"], "topic");
+        assert_eq!(object["head"][1][0], "1");
+    }
+    place.write("notes.txt", "nothing of ours");
+    assert_eq!(place.refused("inspect notes.txt").0, 65);
+    assert_eq!(place.refused("inspect nowhere").0, 64);
+}
+
+#[test]
+fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
+    let place = Place::new();
+    let root = place.path("out");
+    output_with_topics(&root, false);
+    fs::create_dir_all(root.join("_temporary")).expect("made");
+    fs::write(root.join("_temporary/half"), "xyz").expect("written");
+    for line in ["verify out", "verify out --digest"] {
+        let (code, said) = place.refused(line);
+        assert_eq!(code, 65, "{said}");
+        assert!(said.contains("run the job again, it continues"), "{said}");
+    }
+    let status = place.printed("status out");
+    assert!(
+        status.contains("stopped; the same command goes on"),
+        "{status}"
+    );
+    assert!(status.contains("topics (2 rows)"), "{status}");
+    assert!(status.contains("1 files, 3 B"), "{status}");
+    let lock = OutputFolder::lead(&root).expect("free");
+    let running = json(&place.printed("status out --json"));
+    assert_eq!(running["running"], true);
+    drop(lock);
+    assert_eq!(place.refused("status nowhere").0, 64);
+    place.write("thesis.tex", "x");
+    let (code, said) = place.refused("status .");
+    assert_eq!(code, 65, "{said}");
+}
+
+#[test]
+fn a_digest_is_one_line_and_damage_is_found() {
+    let place = Place::new();
+    let (one, two) = (place.path("one"), place.path("two"));
+    output_with_topics(&one, true);
+    output_with_topics(&two, true);
+    let digest = place.printed("verify one --digest");
+    assert_eq!(digest.trim_end().len(), 64, "{digest}");
+    assert_eq!(digest.lines().count(), 1);
+    assert_eq!(digest, place.printed("verify two --digest"));
+    let columns = place.printed("verify one --digest --tables");
+    assert!(columns.contains("  topics topic i32\n"), "{columns}");
+    let object = json(&place.printed("verify one --digest --json"));
+    assert_eq!(object["digest"], digest.trim_end());
+
+    let part = two.join("topics/part-00000.parquet");
+    let mut bytes = fs::read(&part).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&part, bytes).expect("written");
+    let output = place.run("verify two");
+    assert_eq!(output.status.code(), Some(65));
+    let report = text(&output.stdout);
+    assert!(
+        report.contains("wrong: topics/part-00000.parquet: its sha256 is"),
+        "{report}"
+    );
+    assert!(text(&output.stderr).contains("error: two: "));
+}
+
+#[test]
+fn every_shell_gets_a_completion_script() {
+    let place = Place::new();
+    for (shell, mark) in [
+        ("bash", "complete -F _topicmill"),
+        ("zsh", "#compdef topicmill"),
+        ("fish", "complete -c topicmill"),
+    ] {
+        let script = place.printed(&format!("completions {shell}"));
+        assert!(script.contains(mark), "{shell}");
+        assert!(script.contains("process-count"), "{shell}");
+    }
+    assert_eq!(place.refused("completions tcsh").0, 64);
+}
+
+#[test]
+fn help_names_flags_examples_and_exit_codes() {
+    let place = Place::new();
+    let help = place.printed("--help");
+    assert!(
+        help.contains("Exit codes:") && help.contains("synth"),
+        "{help}"
+    );
+    for (command, flags) in [
+        ("plan", vec!["--resolved", "--json", "--hosts"]),
+        ("inspect", vec!["--rows", "--topics", "--json"]),
+        ("verify", vec!["--digest", "--tables"]),
+        ("status", vec!["--json"]),
+        ("synth", vec!["--path", "--documents", "--quiet"]),
+    ] {
+        let help = place.printed(&format!("{command} --help"));
+        assert!(help.contains("Example"), "{command}");
+        for flag in flags {
+            assert!(help.contains(flag), "{command} {flag}");
+        }
+    }
+    assert_eq!(
+        place.printed("--version"),
+        format!("topicmill {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(place.refused("").0, 64);
+}
