@@ -72,6 +72,8 @@ pub enum CheckpointError {
 pub struct Saved {
     /// Everything but the numbers per term.
     pub header: Header,
+    /// SHA-256 of the file's content, in hexadecimal: names the model.
+    pub hash: String,
     totals: Vec<f64>,
     starts: Vec<usize>,
     entries: Vec<Entry>,
@@ -89,8 +91,13 @@ impl Saved {
     }
 }
 
-/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts.
-pub fn write(path: &Path, header: &Header, parts: &[&Parameters]) -> Result<(), CheckpointError> {
+/// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts. Gives
+/// the hash that names the model.
+pub fn write(
+    path: &Path,
+    header: &Header,
+    parts: &[&Parameters],
+) -> Result<String, CheckpointError> {
     let io = |source| CheckpointError::Io {
         path: path.to_path_buf(),
         source,
@@ -104,7 +111,12 @@ pub fn write(path: &Path, header: &Header, parts: &[&Parameters]) -> Result<(), 
     let hash = out.hash.finalize();
     out.inner.write_all(&hash).map_err(io)?;
     let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)
+    file.sync_all().map_err(io)?;
+    Ok(hex(&hash))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
@@ -142,7 +154,7 @@ pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
         inner: BufReader::new(file),
         hash: Sha256::new(),
     };
-    let saved = read_body(&mut input, size).map_err(|error| match error.kind() {
+    let mut saved = read_body(&mut input, size).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
         std::io::ErrorKind::InvalidData => damaged(error.to_string()),
         _ => io(error),
@@ -153,6 +165,7 @@ pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
     if rest != expected[..] {
         return Err(damaged("its checksum is wrong".to_owned()));
     }
+    saved.hash = hex(&expected);
     Ok(saved)
 }
 
@@ -196,6 +209,7 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
     }
     Ok(Saved {
         header,
+        hash: String::new(),
         totals,
         starts,
         entries,

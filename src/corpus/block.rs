@@ -51,6 +51,21 @@ impl Block {
     pub fn file(&self) -> &InputFile {
         &self.input.files[self.source as usize]
     }
+
+    /// About how many bytes of content it has, by the same measure as [`Input::expected_bytes`]
+    /// where that is exact: for showing how far a run is.
+    pub fn content_bytes(&self) -> u64 {
+        match &self.content {
+            Content::Texts(files) => self.input.files[files.clone()]
+                .iter()
+                .map(InputFile::expected_bytes)
+                .sum(),
+            Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
+            Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
+            Content::Counts(counts) => counts.entries.len() as u64,
+            Content::RowGroups(groups) => groups.content_bytes(),
+        }
+    }
 }
 
 /// What a block holds, or where it lies.

@@ -8,6 +8,7 @@ pub mod block;
 pub mod collection;
 mod compression;
 mod document;
+pub mod draft;
 pub mod input;
 pub mod reader;
 pub mod sample;
@@ -19,5 +20,6 @@ pub mod synth_settings;
 pub mod terms;
 pub mod tokenizer;
 pub mod vocabulary;
+pub mod vocabulary_file;
 
 pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};

@@ -2,10 +2,13 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
+use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
 use crate::corpus::stop_words::StopWordsError;
+use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary::VocabularyError;
+use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::infer::ImpossibleDraw;
 use crate::tables::TableError;
 use crate::train::TrainError;
@@ -34,6 +37,12 @@ pub enum RunError {
     /// A stored vocabulary.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyError),
+    /// The vocabulary's file.
+    #[error(transparent)]
+    VocabularyFile(#[from] VocabularyFileError),
+    /// What ingest has left.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
     /// Training.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -51,6 +60,21 @@ pub enum RunError {
     /// A table, the manifest, or the output folder.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// The corpus that the job makes for itself.
+    #[error(transparent)]
+    Synth(#[from] SynthError),
+    /// What stands in the output folder was made by another job.
+    #[error(
+        "{} was made with other settings of {what}; choose another output.path, or start again \
+         with --overwrite",
+        path.display()
+    )]
+    OtherSettings {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The sections of the job that differ.
+        what: &'static str,
+    },
     /// The collection cannot be modelled, or the stages do not fit.
     #[error("{0}")]
     Data(String),
@@ -69,8 +93,15 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Input(InputError::Unreadable { .. } | InputError::Stopped) => EXIT_IO,
-            Self::Input(_) | Self::Vocabulary(_) | Self::Data(_) => EXIT_DATA,
-            Self::StopWords(_) => EXIT_USAGE,
+            Self::VocabularyFile(VocabularyFileError::Io { .. })
+            | Self::Collection(CollectionError::Read { .. }) => EXIT_IO,
+            Self::Input(_)
+            | Self::Vocabulary(_)
+            | Self::VocabularyFile(_)
+            | Self::Collection(_)
+            | Self::Synth(_)
+            | Self::Data(_) => EXIT_DATA,
+            Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }

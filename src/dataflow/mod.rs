@@ -4,12 +4,18 @@
 //! each to one worker or to all. [`gather`] lets all workers meet between two stages.
 
 pub mod block;
+pub mod coherence;
 pub mod error;
 pub mod exchange;
+pub mod finish;
+pub mod frequencies;
 pub mod gather;
+pub mod ingest;
 pub mod process;
 pub mod process_model;
+pub mod project;
 pub mod rounds;
+pub mod run;
 pub mod sample;
 pub mod sum;
 pub mod train;

@@ -6,8 +6,10 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 
+use sha2::{Digest, Sha256};
+
 use crate::cluster::Placement;
-use crate::job::{Job, ProgressSnapshot};
+use crate::job::{Job, ProgressSnapshot, Stages};
 use crate::tables::output::Output;
 
 /// The ground that all stages of a run stand on, in one process.
@@ -34,6 +36,13 @@ impl Process {
             progress: Progress::default(),
             barrier,
         }
+    }
+
+    /// What all processes of a run must have in common, as the greeting compares it.
+    pub fn hash(&self, stages: Stages) -> [u8; 32] {
+        let job = &self.job;
+        let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
+        Sha256::digest(text).into()
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends

@@ -103,7 +103,7 @@ fn for_each_document(
         let Some(shard) = collection.shards.get(number) else {
             return Ok(());
         };
-        let path = process.output.path(&Collection::shard_path(number));
+        let path = process.output.path(&Collection::shard_name(number));
         let mut reader = ShardReader::open(&path, Columns::Counts)?;
         let mut next = shard.first_document;
         while reader.read_into(&mut document)? {

@@ -344,16 +344,17 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Writes the process's model under its final name.
+/// Writes the process's model under its final name; gives the hash that names it.
 pub fn save(
     process: &Process,
     model: &ProcessModel,
     header: &Header,
     relative: &str,
-) -> Result<(), RunError> {
+) -> Result<String, RunError> {
     let temporary = process.output.temporary_path("model");
     let guards = model.read_parts();
     let parts: Vec<&Parameters> = guards.iter().map(|part| &**part).collect();
-    checkpoint::write(&temporary, header, &parts)?;
-    Ok(process.output.publish(&temporary, relative)?)
+    let hash = checkpoint::write(&temporary, header, &parts)?;
+    process.output.publish(&temporary, relative)?;
+    Ok(hash)
 }

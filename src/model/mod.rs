@@ -5,6 +5,7 @@
 
 pub mod factors;
 pub mod parameters;
+pub mod published;
 pub mod settings;
 pub mod statistics;
 

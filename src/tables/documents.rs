@@ -7,28 +7,7 @@ use super::schema::{Cell, Kind, row};
 use super::writer::TableWriter;
 use super::{FileMetadata, PartInfo, TableError};
 use crate::corpus::DocumentStatus;
-
-/// What training made of a document. Written as its [`name`](Self::name).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Split {
-    /// Trained on.
-    Sample,
-    /// Only projected on the finished model (and every document without terms).
-    Projected,
-    /// In the sample, but kept out of training to measure quality.
-    HeldOut,
-}
-
-impl Split {
-    /// The name written to the table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sample => "sample",
-            Self::Projected => "projected",
-            Self::HeldOut => "held_out",
-        }
-    }
-}
+use crate::corpus::sample::Split;
 
 impl Cell for Split {
     const KIND: Kind = Kind::Text;

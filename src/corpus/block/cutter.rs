@@ -100,6 +100,17 @@ pub(crate) enum Piece {
     },
 }
 
+impl Piece {
+    /// The bytes of its records.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        match self {
+            Self::Records { bytes, .. } => bytes.len() as u64,
+            Self::TooLarge { bytes, .. } => *bytes,
+            Self::Truncated { .. } => 0,
+        }
+    }
+}
+
 /// A stream of which runs of records are taken one after the other.
 pub(crate) struct RecordCutter<R> {
     stream: R,

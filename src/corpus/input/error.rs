@@ -139,6 +139,11 @@ pub enum InputError {
 }
 
 impl InputError {
+    /// Whether the system refused to read something, rather than the input being wrong.
+    pub fn is_io(&self) -> bool {
+        matches!(self, Self::Unreadable { .. })
+    }
+
     /// An [`InputError::Unreadable`] for this path.
     pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

@@ -165,6 +165,15 @@ impl Layout {
 }
 
 impl RowGroups {
+    /// The groups' size before compression, all columns.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        let groups = &self.layout.metadata.metadata().row_groups()[self.groups.clone()];
+        groups
+            .iter()
+            .map(|group| unsigned(group.total_byte_size()))
+            .sum()
+    }
+
     /// Hands over the rows of these groups.
     pub(super) fn read(
         &self,

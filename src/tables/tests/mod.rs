@@ -14,7 +14,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
 use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
-use super::documents::{DocumentRow, DocumentsWriter, Split};
+use super::documents::{DocumentRow, DocumentsWriter};
 use super::evaluation::{EvaluationRow, EvaluationWriter};
 use super::parts::{Batches, footer, part_files};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
@@ -24,6 +24,7 @@ use super::training_log::{TrainingLogRow, TrainingLogWriter};
 use super::vocabulary::{VocabularyRow, VocabularyWriter};
 use super::*;
 use crate::corpus::DocumentStatus;
+use crate::corpus::sample::Split;
 
 const DOCUMENTS: usize = 10;
 

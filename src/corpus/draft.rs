@@ -1,0 +1,310 @@
+//! From a document as a reader hands it over to a row of a draft shard: its bag of words, in the
+//! local ids of one worker.
+//!
+//! A [`Drafter`] is a worker's own: its tokenizer, and its count of every term it has met. Bags of
+//! words that come as counts keep their terms as they are: no tokenizer, no lower-casing.
+
+use std::borrow::Cow;
+
+use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
+use super::settings::TokenSettings;
+use super::terms::TermCounter;
+use super::tokenizer::Tokenizer;
+
+/// Most tokens of a document: what a shard stores as a count. Further ones are left out.
+const MAX_TOKENS: u32 = i32::MAX as u32;
+
+/// A term of the input's vocabulary that no document has held yet.
+const UNSEEN: u32 = u32::MAX;
+
+/// Drafts documents, and counts their terms on the way.
+///
+/// ```
+/// use topicmill::corpus::draft::Drafter;
+/// use topicmill::corpus::settings::{TokenRule, TokenSettings};
+/// use topicmill::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
+///
+/// let mut drafter = Drafter::new(&TokenSettings {
+///     rule: TokenRule::Words,
+///     lower_case: true,
+///     min_length: 1,
+///     max_length: 64,
+///     numbers: false,
+///     identifiers: false,
+/// });
+/// let mut document = ShardDocument::default();
+/// let body = Body::Text { text: "To be, or not to be".into(), repaired: false };
+/// let raw = RawDocument { source_id: "III.1".into(), group: None, metadata: vec![], body };
+/// drafter.draft(raw, &mut document);
+/// assert_eq!((document.status, document.tokens_total), (DocumentStatus::Ok, 6));
+/// assert_eq!(drafter.terms().term(document.terms[0]), "to");
+/// assert_eq!(document.counts, [2, 2, 1, 1]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Drafter {
+    tokenizer: Tokenizer,
+    counter: TermCounter,
+    /// The source whose vocabulary `local_ids` is for.
+    source: Option<u32>,
+    /// By index in the input's own vocabulary: the local id, or `UNSEEN`.
+    local_ids: Vec<u32>,
+}
+
+impl Drafter {
+    /// A drafter that has seen nothing.
+    pub fn new(settings: &TokenSettings) -> Self {
+        Self {
+            tokenizer: Tokenizer::new(settings),
+            counter: TermCounter::new(),
+            source: None,
+            local_ids: Vec::new(),
+        }
+    }
+
+    /// Says which source the next documents come from. Within a source, documents that are counts
+    /// must all have the same vocabulary.
+    pub fn begin_source(&mut self, source: u32) {
+        if self.source.replace(source) != Some(source) {
+            self.local_ids.clear();
+        }
+    }
+
+    /// Writes the document over `out`, whose buffers are reused. Its terms are local ids of
+    /// [`terms`](Self::terms), ascending; `tokens_stopped` is 0 until the vocabulary is known.
+    pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
+        out.source_id.clear();
+        out.source_id.push_str(&raw.source_id);
+        set(&mut out.group, raw.group.as_ref());
+        out.metadata.resize(raw.metadata.len(), None);
+        for (value, raw) in out.metadata.iter_mut().zip(&raw.metadata) {
+            set(value, raw.as_ref());
+        }
+        out.tokens_stopped = 0;
+        let status = match raw.body {
+            Body::Text { text, repaired } => {
+                self.count_text(&text);
+                if repaired {
+                    DocumentStatus::Repaired
+                } else {
+                    DocumentStatus::Ok
+                }
+            }
+            Body::Counts { vocabulary, counts } => {
+                self.count_counts(vocabulary, &counts);
+                DocumentStatus::Ok
+            }
+            Body::Missing { status, .. } => {
+                self.counter.begin_document();
+                status
+            }
+        };
+        let total = self.counter.end_document(&mut out.terms, &mut out.counts);
+        // Only a text of more than 2 GiB of one-letter words gets here with more.
+        out.counts
+            .iter_mut()
+            .for_each(|count| *count = (*count).min(MAX_TOKENS));
+        out.tokens_total = u32::try_from(total).unwrap_or(u32::MAX);
+        let nothing = status.has_terms() && total == 0;
+        out.status = if nothing {
+            DocumentStatus::Empty
+        } else {
+            status
+        };
+    }
+
+    /// Every term met so far, by local id.
+    pub fn terms(&self) -> &TermCounter {
+        &self.counter
+    }
+
+    /// The same, to take the new counts out of.
+    pub fn terms_mut(&mut self) -> &mut TermCounter {
+        &mut self.counter
+    }
+
+    /// Gives the terms up, when the last document is drafted.
+    pub fn into_terms(self) -> TermCounter {
+        self.counter
+    }
+
+    fn count_text(&mut self, text: &str) {
+        let counter = &mut self.counter;
+        counter.begin_document();
+        self.tokenizer.tokens(text, &mut |token| counter.add(token));
+    }
+
+    fn count_counts(&mut self, vocabulary: &[String], counts: &[(u32, u32)]) {
+        self.local_ids.resize(vocabulary.len(), UNSEEN);
+        self.counter.begin_document();
+        let mut room = MAX_TOKENS;
+        for &(index, count) in counts {
+            let local_id = &mut self.local_ids[index as usize];
+            if *local_id == UNSEEN {
+                *local_id = self.counter.intern(&vocabulary[index as usize]);
+            }
+            let count = count.min(room);
+            room -= count;
+            self.counter.add_local(*local_id, count);
+        }
+    }
+}
+
+/// Copies a text into a buffer that may have one.
+fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
+    match text {
+        Some(text) => {
+            let buffer = buffer.get_or_insert_default();
+            buffer.clear();
+            buffer.push_str(text);
+        }
+        None => *buffer = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::settings::TokenRule;
+
+    fn drafter() -> Drafter {
+        Drafter::new(&TokenSettings {
+            rule: TokenRule::Words,
+            lower_case: true,
+            min_length: 1,
+            max_length: 64,
+            numbers: false,
+            identifiers: false,
+        })
+    }
+
+    fn raw(body: Body<'_>) -> RawDocument<'_> {
+        RawDocument {
+            source_id: "id".into(),
+            group: Some("volume".into()),
+            metadata: vec![None, Some("x".into())],
+            body,
+        }
+    }
+
+    fn text(text: &str, repaired: bool) -> RawDocument<'_> {
+        raw(Body::Text {
+            text: text.into(),
+            repaired,
+        })
+    }
+
+    #[test]
+    fn statuses_say_what_the_body_was() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let missing = |status| {
+            raw(Body::Missing {
+                status,
+                reason: String::new(),
+            })
+        };
+        for (document, status, tokens) in [
+            (text("one two", false), DocumentStatus::Ok, 2),
+            (text("one \u{fffd}two", true), DocumentStatus::Repaired, 2),
+            (text(" 42 ... ", false), DocumentStatus::Empty, 0),
+            (text("\u{fffd}", true), DocumentStatus::Empty, 0),
+            (
+                missing(DocumentStatus::ParseError),
+                DocumentStatus::ParseError,
+                0,
+            ),
+            (
+                missing(DocumentStatus::Truncated),
+                DocumentStatus::Truncated,
+                0,
+            ),
+            (missing(DocumentStatus::Empty), DocumentStatus::Empty, 0),
+        ] {
+            drafter.draft(document, &mut out);
+            assert_eq!((out.status, out.tokens_total), (status, tokens));
+            assert_eq!(out.terms.len(), tokens as usize);
+            assert_eq!(out.group.as_deref(), Some("volume"));
+            assert_eq!(out.metadata, [None, Some("x".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_document_before_is_left() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        drafter.draft(text("one", false), &mut out);
+        let body = Body::Text {
+            text: "two".into(),
+            repaired: false,
+        };
+        let metadata = vec![Some("y".into()), None];
+        drafter.draft(
+            RawDocument {
+                source_id: "b".into(),
+                group: None,
+                metadata,
+                body,
+            },
+            &mut out,
+        );
+        assert_eq!((out.source_id.as_str(), &out.group), ("b", &None));
+        assert_eq!(out.metadata, [Some("y".to_owned()), None]);
+        assert_eq!((out.terms, out.counts), (vec![1], vec![1]));
+    }
+
+    #[test]
+    fn counts_keep_their_terms_and_each_source_its_vocabulary() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let vocabularies = [["The", "whale", "42"], ["whale", "ship", "The"]];
+        for (source, words) in (0..).zip(&vocabularies) {
+            let vocabulary: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            drafter.begin_source(source);
+            let counts = vec![(2, 1), (0, 3)];
+            drafter.draft(
+                raw(Body::Counts {
+                    vocabulary: &vocabulary,
+                    counts,
+                }),
+                &mut out,
+            );
+            assert_eq!((out.status, out.tokens_total), (DocumentStatus::Ok, 4));
+            let held: Vec<_> = out
+                .terms
+                .iter()
+                .map(|&id| drafter.terms().term(id))
+                .collect();
+            let mut expected = vec![words[2], words[0]];
+            expected.sort_by_key(|&word| held.iter().position(|&other| other == word));
+            assert_eq!(held, expected);
+        }
+        assert_eq!(drafter.terms().len(), 3);
+    }
+
+    #[test]
+    fn a_document_of_counts_stops_at_what_a_shard_stores() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let vocabulary = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
+        let counts = vec![(0, u32::MAX - 9), (1, 7), (2, 7)];
+        drafter.draft(
+            raw(Body::Counts {
+                vocabulary: &vocabulary,
+                counts,
+            }),
+            &mut out,
+        );
+        assert_eq!((out.terms, out.counts), (vec![0], vec![MAX_TOKENS]));
+        assert_eq!(out.tokens_total, MAX_TOKENS);
+        let counts = vec![(1, 0)];
+        let mut out = ShardDocument::default();
+        drafter.draft(
+            raw(Body::Counts {
+                vocabulary: &vocabulary,
+                counts,
+            }),
+            &mut out,
+        );
+        assert_eq!(out.status, DocumentStatus::Empty);
+    }
+}

@@ -1,0 +1,174 @@
+//! A vocabulary on disk: `corpus/vocabulary.tsv`, a term a line in the vocabulary's own order.
+//!
+//! The columns are `tokens documents status term`; the term stands last, so that whatever it holds
+//! but a line break needs no quoting. Memory is that of the vocabulary, whatever its size.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
+
+/// Where the vocabulary stands in the output folder.
+pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
+
+const HEADER: &str = "tokens\tdocuments\tstatus\tterm";
+
+/// A vocabulary file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum VocabularyFileError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is not what this version writes.
+    #[error("{}, line {line}: not a line of a vocabulary; ingest again", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The lines are no vocabulary together.
+    #[error("{}: {source}", path.display())]
+    Vocabulary {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: VocabularyError,
+    },
+}
+
+/// Writes all terms, kept ones first. The file is not synced: publishing it does that.
+///
+/// # Errors
+/// The disk, or a term with a line break: no reader and no tokenizer makes one.
+pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileError> {
+    let write = || -> io::Result<()> {
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        writeln!(file, "{HEADER}")?;
+        for VocabularyTerm {
+            term,
+            tokens,
+            documents,
+            status,
+        } in vocabulary.terms()
+        {
+            if term.contains('\n') {
+                let message = format!("the term {term:?} holds a line break");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            writeln!(file, "{tokens}\t{documents}\t{}\t{term}", status.name())?;
+        }
+        file.into_inner()?;
+        Ok(())
+    };
+    write().map_err(|source| VocabularyFileError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads what [`write`] wrote.
+///
+/// # Errors
+/// The file is missing, damaged, or no vocabulary.
+pub fn read(path: &Path) -> Result<Vocabulary, VocabularyFileError> {
+    let io = |source| VocabularyFileError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(io)?);
+    let mut terms = Vec::new();
+    let mut text = String::new();
+    for line in 1.. {
+        text.clear();
+        if file.read_line(&mut text).map_err(io)? == 0 {
+            break;
+        }
+        let content = text.strip_suffix('\n');
+        match (line, content, content.and_then(parse)) {
+            (1, Some(HEADER), _) => {}
+            (2.., _, Some(term)) => terms.push(term),
+            _ => {
+                return Err(VocabularyFileError::Line {
+                    path: path.to_owned(),
+                    line,
+                });
+            }
+        }
+    }
+    Vocabulary::from_terms(terms).map_err(|source| VocabularyFileError::Vocabulary {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn parse(line: &str) -> Option<VocabularyTerm> {
+    let mut fields = line.splitn(4, '\t');
+    Some(VocabularyTerm {
+        tokens: fields.next()?.parse().ok()?,
+        documents: fields.next()?.parse().ok()?,
+        status: TermStatus::from_name(fields.next()?)?,
+        term: fields.next()?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(term: &str, status: TermStatus) -> VocabularyTerm {
+        VocabularyTerm {
+            term: term.to_owned(),
+            tokens: 7 + term.len() as u64,
+            documents: 5,
+            status,
+        }
+    }
+
+    #[test]
+    fn terms_come_back_whatever_they_hold() {
+        let terms = vec![
+            term("whale", TermStatus::Kept),
+            term("a\tb \\ \"c\"", TermStatus::Kept),
+            term("città\r", TermStatus::Kept),
+            term("", TermStatus::Stop),
+            term("the", TermStatus::Stop),
+            term("x", TermStatus::Capped),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("v.tsv");
+        let vocabulary = Vocabulary::from_terms(terms.clone()).unwrap();
+        write(&path, &vocabulary).unwrap();
+        let read_back = read(&path).unwrap();
+        assert_eq!(read_back.terms(), terms);
+        assert_eq!(read_back.kept(), 3);
+        let broken = Vocabulary::from_terms(vec![term("a\nb", TermStatus::Kept)]).unwrap();
+        assert!(
+            write(&path, &broken)
+                .unwrap_err()
+                .to_string()
+                .contains("line break")
+        );
+    }
+
+    #[test]
+    fn damage_is_named_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("v.tsv");
+        let message = |content: &str| {
+            std::fs::write(&path, content).unwrap();
+            read(&path).unwrap_err().to_string()
+        };
+        assert!(message("tokens\n").contains("line 1"));
+        assert!(message(&format!("{HEADER}\n3\t2\tkept\tx\n3\t2\tke")).contains("line 3"));
+        assert!(message(&format!("{HEADER}\n3\t2\tkept\tcut")).contains("line 2"));
+        let twice = format!("{HEADER}\n3\t2\tkept\tx\n3\t2\tkept\tx\n");
+        assert!(message(&twice).contains("listed twice"));
+    }
+}

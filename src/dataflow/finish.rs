@@ -1,0 +1,451 @@
+//! The end of a run, on worker 0: the tables about topics and terms, the manifest, `_SUCCESS`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::coherence::distribution;
+use super::error::RunError;
+use super::ingest::read_vocabulary;
+use super::process::Process;
+use super::project::{Tally, written_parts};
+use super::sample::Sample;
+use super::train::Trained;
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::Split;
+use crate::corpus::synth::read_answer;
+use crate::corpus::vocabulary::Vocabulary;
+use crate::evaluate::TermDistribution;
+use crate::evaluate::completion::{self, Completion};
+use crate::evaluate::diagnostics::{TopicDiagnostics, diagnose};
+use crate::evaluate::matching::{match_topics, on_vocabulary};
+use crate::job::{Job, Summary, TopicSummary};
+use crate::model::Priors;
+use crate::model::published::PublishedTopic;
+use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
+use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
+use crate::tables::topics::{TopicRow, TopicsWriter};
+use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
+use crate::tables::views::views_sql;
+use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
+use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
+use crate::train::RoundReport;
+
+/// Where the record of training stands, below the output's root.
+pub const RECORD: &str = "model/training.json";
+
+/// Hellinger distance up to which a planted topic counts as found again.
+const FOUND_WITHIN: f64 = 0.3;
+
+/// What training found out, kept beside the model: nothing of it depends on time or workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// Documents trained on.
+    pub training_documents: u64,
+    /// Their tokens.
+    pub training_tokens: u64,
+    /// Documents held out.
+    pub held_out_documents: u64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// True if training ended because quality had stopped improving.
+    pub stopped_early: bool,
+    /// Score of the held-out documents with the φ that is published.
+    pub heldout: Completion,
+    /// UMass and NPMI coherence of each topic on the training documents.
+    pub coherence: Vec<(Option<f64>, Option<f64>)>,
+}
+
+impl TrainingRecord {
+    /// Of a training that has ended.
+    pub fn new(
+        sample: &Sample<'_>,
+        trained: &Trained,
+        coherence: Vec<(Option<f64>, Option<f64>)>,
+    ) -> Self {
+        Self {
+            training_documents: sample.training_documents,
+            training_tokens: sample.training_tokens,
+            held_out_documents: sample.held_out_documents,
+            rounds: trained.header.rounds,
+            stopped_early: trained.stopped_early,
+            heldout: trained.heldout,
+            coherence,
+        }
+    }
+
+    fn read(process: &Process) -> Result<Self, RunError> {
+        let path = process.output.path(RECORD);
+        let io = |source| RunError::Io {
+            path: path.clone(),
+            source,
+        };
+        let bytes = std::fs::read(&path).map_err(io)?;
+        serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
+    }
+}
+
+/// Writes the training log and the record, before the model is published.
+pub fn write_training(
+    process: &Process,
+    record: &TrainingRecord,
+    log: &[RoundReport],
+    collection: &Collection,
+) -> Result<(), RunError> {
+    let metadata = FileMetadata {
+        job_id: job_id(&process.job),
+        settings_hash: process.job.train_hash(),
+        seed: process.job.model.seed,
+        topic_count: Some(process.job.model.topics),
+        vocabulary_size: Some(collection.terms_kept as usize),
+        ..FileMetadata::default()
+    };
+    let temporary = process.output.temporary_path("training_log");
+    let mut writer = TrainingLogWriter::create(&temporary, &metadata)?;
+    let mut before = (0.0, 0);
+    for round in log {
+        let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
+        before = (round.seconds, round.tokens_seen);
+        writer.push(&TrainingLogRow {
+            round: round.round as i32,
+            pass: round.pass as i32,
+            phase: "online",
+            documents_seen: round.documents_seen as i64,
+            tokens_seen: round.tokens_seen as i64,
+            step_size: round.step_size,
+            seconds: round.seconds,
+            tokens_per_second: tokens as f64 / seconds.max(1e-9),
+            heldout_loglik_per_token: round.heldout,
+            nonzero_share: round.nonzero_share,
+            bytes_exchanged: round.bytes_exchanged as i64,
+        })?;
+    }
+    writer.finish()?;
+    process
+        .output
+        .publish(&temporary, &format!("training_log/{}", part_name(0)))?;
+    let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
+    Ok(process.output.write_atomic(RECORD, &json)?)
+}
+
+/// What a job's tables say they belong to: the first digits of its settings' hash.
+pub fn job_id(job: &Job) -> String {
+    job.project_hash().chars().take(12).collect()
+}
+
+/// What the last tables are made from.
+pub struct Finished<'a> {
+    /// The collection.
+    pub collection: &'a Collection,
+    /// What every part says about itself.
+    pub metadata: &'a FileMetadata,
+}
+
+/// Writes the remaining tables and declares the output complete.
+pub fn finish(
+    process: &Process,
+    finished: &Finished<'_>,
+    priors: &Priors,
+    topics: &[PublishedTopic],
+    tally: Option<Tally>,
+    summary: &mut Summary,
+) -> Result<(), RunError> {
+    process.progress.begin("finish", "tables", None);
+    let vocabulary = read_vocabulary(process)?;
+    let finisher = Finisher {
+        process,
+        finished,
+        vocabulary: &vocabulary,
+        topics,
+        distributions: topics
+            .iter()
+            .map(|t| distribution(t, vocabulary.kept()))
+            .collect(),
+        record: TrainingRecord::read(process)?,
+        tally: tally.as_ref(),
+    };
+    let planted = finisher.planted()?;
+    summary.planted_found = planted;
+    let mut written = BTreeMap::new();
+    if finisher.tally.is_some() {
+        written = written_parts(process, finished.collection, finished.metadata)?;
+    }
+    summary.topics = finisher.write_topics(priors, &mut written)?;
+    finisher.write_vocabulary(&mut written)?;
+    finisher.write_topic_terms(&mut written)?;
+    finisher.write_topic_documents(&mut written)?;
+    finisher.write_evaluation(planted, &mut written)?;
+    finisher.complete(&written)
+}
+
+type Written = BTreeMap<String, PartInfo>;
+
+struct Finisher<'a> {
+    process: &'a Process,
+    finished: &'a Finished<'a>,
+    vocabulary: &'a Vocabulary,
+    topics: &'a [PublishedTopic],
+    distributions: Vec<TermDistribution<'a>>,
+    record: TrainingRecord,
+    tally: Option<&'a Tally>,
+}
+
+impl Finisher<'_> {
+    fn publish(&self, table: &str, info: PartInfo, written: &mut Written) -> Result<(), RunError> {
+        let path = format!("{table}/{}", part_name(0));
+        self.process
+            .output
+            .publish(&self.process.output.temporary_path(table), &path)?;
+        written.insert(path, info);
+        Ok(())
+    }
+
+    fn term(&self, term: u32) -> &str {
+        &self.vocabulary.kept_terms()[term as usize].term
+    }
+
+    /// Tokens of each topic: of the whole collection, or without a projection of the sample.
+    fn tokens(&self) -> Vec<f64> {
+        match self.tally {
+            Some(tally) => tally.tokens(),
+            None => self.topics.iter().map(|topic| topic.total).collect(),
+        }
+    }
+
+    fn write_topics(
+        &self,
+        priors: &Priors,
+        written: &mut Written,
+    ) -> Result<Vec<TopicSummary>, RunError> {
+        let temporary = self.process.output.temporary_path("topics");
+        let mut writer = TopicsWriter::create(&temporary, self.finished.metadata)?;
+        let tokens = self.tokens();
+        let diagnostics = diagnose(&self.distributions, &tokens);
+        let mut summaries = Vec::new();
+        for (topic, diagnosed) in diagnostics.iter().enumerate() {
+            let top = self.distributions[topic].top_terms(self.process.job.project.top_terms);
+            let top_terms: Vec<String> = top.iter().map(|&w| self.term(w).to_owned()).collect();
+            let row = self.topic_row(topic, priors, tokens[topic], diagnosed, &top_terms);
+            writer.push(&row)?;
+            summaries.push(TopicSummary {
+                topic: topic as u32,
+                share: row.share,
+                coherence: row.coherence_npmi,
+                top_terms,
+            });
+        }
+        self.publish("topics", writer.finish()?, written)?;
+        Ok(summaries)
+    }
+
+    fn topic_row<'t>(
+        &self,
+        topic: usize,
+        priors: &Priors,
+        tokens: f64,
+        diagnosed: &TopicDiagnostics,
+        top_terms: &'t [String],
+    ) -> TopicRow<'t> {
+        let (umass, npmi) = self
+            .record
+            .coherence
+            .get(topic)
+            .copied()
+            .unwrap_or_default();
+        let finite = |value: f64| value.is_finite().then_some(value);
+        TopicRow {
+            topic: topic as i32,
+            alpha: priors.alpha[topic],
+            absent_weight: self.topics[topic].absent_weight,
+            tokens: libm::rint(tokens) as i64,
+            share: diagnosed.share,
+            top_terms,
+            coherence_umass: umass,
+            coherence_npmi: npmi,
+            entropy: finite(diagnosed.entropy),
+            exclusivity: finite(diagnosed.exclusivity),
+            effective_terms: finite(diagnosed.effective_terms),
+            document_entropy: self.tally.and_then(|tally| tally.document_entropy(topic)),
+            rank1_documents: self.tally.map(|tally| tally.rank1_documents[topic]),
+            dead: diagnosed.dead,
+        }
+    }
+
+    fn write_vocabulary(&self, written: &mut Written) -> Result<(), RunError> {
+        let temporary = self.process.output.temporary_path("vocabulary");
+        let mut writer = VocabularyWriter::create(&temporary, self.finished.metadata)?;
+        for (place, term) in self.vocabulary.terms().iter().enumerate() {
+            writer.push(&VocabularyRow {
+                term_id: (place < self.vocabulary.kept()).then_some(place as i32),
+                term: &term.term,
+                count: term.tokens as i64,
+                document_count: term.documents as i64,
+                status: term.status.name(),
+            })?;
+        }
+        self.publish("vocabulary", writer.finish()?, written)
+    }
+
+    fn write_topic_terms(&self, written: &mut Written) -> Result<(), RunError> {
+        let temporary = self.process.output.temporary_path("topic_terms");
+        let mut writer = TopicTermsWriter::create(&temporary, self.finished.metadata)?;
+        for (topic, published) in self.topics.iter().enumerate() {
+            let weights = &published.weights;
+            let mut order: Vec<usize> = (0..weights.len()).collect();
+            order.sort_unstable_by(|&a, &b| weights[b].1.total_cmp(&weights[a].1).then(a.cmp(&b)));
+            for (place, index) in order.into_iter().enumerate() {
+                let (term, weight) = weights[index];
+                writer.push(&TopicTermRow {
+                    topic: topic as i32,
+                    term_id: term as i32,
+                    term: self.term(term),
+                    weight,
+                    count: published.counts[index],
+                    rank: place as i32 + 1,
+                })?;
+            }
+        }
+        self.publish("topic_terms", writer.finish()?, written)
+    }
+
+    fn write_topic_documents(&self, written: &mut Written) -> Result<(), RunError> {
+        let Some(tally) = self.tally else {
+            return Ok(());
+        };
+        let temporary = self.process.output.temporary_path("topic_documents");
+        let mut writer = TopicDocumentsWriter::create(&temporary, self.finished.metadata)?;
+        for (topic, best) in tally.best.topics.iter().enumerate() {
+            for (place, (weight, document, source_id)) in best.iter().enumerate() {
+                writer.push(&TopicDocumentRow {
+                    topic: topic as i32,
+                    rank: place as i32 + 1,
+                    doc_id: *document as i64,
+                    source_id,
+                    weight: *weight,
+                })?;
+            }
+        }
+        self.publish("topic_documents", writer.finish()?, written)
+    }
+
+    fn write_evaluation(
+        &self,
+        planted: Option<(usize, usize)>,
+        written: &mut Written,
+    ) -> Result<(), RunError> {
+        let temporary = self.process.output.temporary_path("evaluation");
+        let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
+        let mut push = |metric, method, split, unit, value: Option<f64>| match value {
+            Some(value) => writer.push(&EvaluationRow {
+                metric,
+                method,
+                split,
+                unit,
+                value,
+                standard_error: None,
+            }),
+            None => Ok(()),
+        };
+        let heldout = self.record.heldout.per_token();
+        let perplexity = heldout.map(|value| crate::math::special::exp(-value));
+        push(
+            "log_likelihood_per_token",
+            completion::METHOD,
+            "held_out",
+            "nats/token",
+            heldout,
+        )?;
+        push(
+            "perplexity",
+            completion::METHOD,
+            "held_out",
+            "1",
+            perplexity,
+        )?;
+        let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
+        push(
+            "coherence_umass",
+            "mean over topics, 20 terms",
+            "sample",
+            "nats",
+            mean(&umass),
+        )?;
+        push(
+            "coherence_npmi",
+            "mean over topics, 10 terms",
+            "sample",
+            "1",
+            mean(&npmi),
+        )?;
+        for split in [Split::Sample, Split::HeldOut, Split::Projected] {
+            let value = self
+                .tally
+                .and_then(|tally| tally.log_likelihood(split))
+                .map(|v| v.0);
+            push(
+                "log_likelihood_per_token",
+                "own_proportions",
+                split.name(),
+                "nats/token",
+                value,
+            )?;
+        }
+        if let Some((found, planted)) = planted {
+            let share = found as f64 / planted.max(1) as f64;
+            push(
+                "planted_topics_found",
+                "hellinger<=0.3",
+                "sample",
+                "share",
+                Some(share),
+            )?;
+        }
+        self.publish("evaluation", writer.finish()?, written)
+    }
+
+    /// How many of the topics that the job planted were found again, and how many it planted.
+    fn planted(&self) -> Result<Option<(usize, usize)>, RunError> {
+        let Some(synth) = &self.process.job.synth else {
+            return Ok(None);
+        };
+        let answer = read_answer(&synth.path)?;
+        let planted: Vec<Vec<(u32, f32)>> = answer
+            .iter()
+            .map(|t| on_vocabulary(t, |word| self.vocabulary.id(word)))
+            .collect();
+        let vocabulary_size = self.vocabulary.kept();
+        let planted: Vec<_> = planted
+            .iter()
+            .map(|entries| TermDistribution {
+                entries,
+                absent_weight: 0.0,
+                vocabulary_size,
+            })
+            .collect();
+        let matching = match_topics(&planted, &self.distributions);
+        Ok(Some((matching.found(FOUND_WITHIN), planted.len())))
+    }
+
+    fn complete(&self, written: &Written) -> Result<(), RunError> {
+        let (job, output) = (&self.process.job, &self.process.output);
+        output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
+        output.write_atomic("views.sql", views_sql(output).as_bytes())?;
+        let fingerprint = &self.finished.collection.input_fingerprint;
+        let mut manifest = Manifest::new(&job_id(job), job.model.seed, fingerprint);
+        manifest.settings = BTreeMap::from([
+            ("corpus".to_owned(), job.corpus_hash()),
+            ("train".to_owned(), job.train_hash()),
+            ("project".to_owned(), job.project_hash()),
+        ]);
+        manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
+        manifest.describe(output.root(), written)?;
+        output.clear("checkpoints")?;
+        Ok(output.complete(&manifest)?)
+    }
+}
+
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}

@@ -1,0 +1,199 @@
+//! How often each term occurs, kept up by differential dataflow while the collection is read.
+//!
+//! Every worker counts the terms of its documents in memory of its own and now and then gives what
+//! is new as differences (term, (tokens, documents)). Each term has one worker, by its hash, where
+//! an arrangement adds its differences up as they come: nobody but the counters themselves ever
+//! holds more than the vocabulary, however long the input is.
+//!
+//! A flush costs about half a microsecond a distinct term. So that this stays small beside reading,
+//! [`FLUSH_TOKENS`] or more lie between two of them: more, the more terms there are.
+
+use std::time::Duration;
+
+use differential_dataflow::input::InputSession;
+use differential_dataflow::operators::arrange::TraceAgent;
+use differential_dataflow::trace::implementations::KeySpine;
+use differential_dataflow::trace::{Cursor, TraceReader};
+use timely::dataflow::ProbeHandle;
+use timely::dataflow::operators::Probe;
+use timely::progress::frontier::AntichainRef;
+use timely::worker::Worker;
+
+use crate::corpus::terms::TermCounter;
+
+/// A term as it travels.
+type Term = Box<str>;
+/// Tokens and documents.
+type Counts = (isize, isize);
+
+/// Fewest tokens between two flushes.
+const FLUSH_TOKENS: u64 = 8 << 20;
+/// Fewest tokens between two flushes, for each distinct term that the worker has met.
+const FLUSH_TOKENS_A_TERM: u64 = 8;
+/// Differences that are given before the worker works off what has come in.
+const TERMS_A_STEP: usize = 32 * 1024;
+/// Flushes that a worker may be ahead of the slowest one: bounds what waits anywhere.
+const FLUSHES_AHEAD: u64 = 4;
+/// How long a worker without work sleeps before it looks again.
+const PARK: Duration = Duration::from_millis(100);
+
+/// The frequencies in the making, on one worker.
+pub struct Frequencies {
+    input: InputSession<u64, Term, Counts>,
+    trace: TraceAgent<KeySpine<Term, u64, Counts>>,
+    probe: ProbeHandle<u64>,
+    /// Tokens since the last flush.
+    waiting: u64,
+}
+
+impl Frequencies {
+    /// Builds the dataflow; every worker must.
+    pub fn new(worker: &mut Worker) -> Self {
+        let mut input = InputSession::new();
+        let mut probe = ProbeHandle::new();
+        let mut trace = worker.dataflow_named("frequencies", |scope| {
+            let arranged = input.to_collection(scope).arrange_by_self();
+            arranged.stream.probe_with(&mut probe);
+            arranged.trace
+        });
+        // Only the totals at the end are read: differences of any two times may be added up.
+        trace.set_logical_compaction(AntichainRef::new(&[u64::MAX]));
+        trace.set_physical_compaction(AntichainRef::new(&[u64::MAX]));
+        Self {
+            input,
+            trace,
+            probe,
+            waiting: 0,
+        }
+    }
+
+    /// Says that `counter` has counted so many tokens more; now and then takes its new counts.
+    pub fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
+        self.waiting += tokens;
+        if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {
+            self.flush(worker, counter);
+            let next = *self.input.time();
+            while self.probe.less_than(&next.saturating_sub(FLUSHES_AHEAD)) {
+                worker.step_or_park(Some(PARK));
+            }
+        }
+    }
+
+    fn flush(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
+        self.waiting = 0;
+        let mut given = 0;
+        counter.drain_new_counts(&mut |term, tokens, documents| {
+            self.input
+                .update(term.into(), (signed(tokens), signed(documents)));
+            given += 1;
+            if given % TERMS_A_STEP == 0 {
+                worker.step();
+            }
+        });
+        let next = *self.input.time() + 1;
+        self.input.advance_to(next);
+        self.input.flush();
+        worker.step();
+    }
+
+    /// Takes the last counts of `counter`, waits for those of all workers, and gives the totals of
+    /// the terms that are this worker's. Every worker must call it.
+    pub fn finish(mut self, worker: &mut Worker, counter: &mut TermCounter) -> Totals {
+        self.flush(worker, counter);
+        self.input.close();
+        while !self.probe.done() {
+            worker.step_or_park(Some(PARK));
+        }
+        Totals(self.trace)
+    }
+}
+
+/// The totals of one worker's share of the terms.
+pub struct Totals(TraceAgent<KeySpine<Term, u64, Counts>>);
+
+impl Totals {
+    /// Visits (term, tokens, documents) of each of the terms, once.
+    pub fn visit(mut self, visit: &mut impl FnMut(&str, u64, u64)) {
+        let (mut cursor, batches) = self.0.cursor();
+        while cursor.key_valid(&batches) {
+            let mut total: Counts = (0, 0);
+            cursor.map_times(&batches, |_, counts| {
+                total = (total.0 + counts.0, total.1 + counts.1);
+            });
+            visit(cursor.key(&batches), unsigned(total.0), unsigned(total.1));
+            cursor.step_key(&batches);
+        }
+    }
+}
+
+fn signed(count: u64) -> isize {
+    isize::try_from(count).expect("a collection has fewer than 2^63 tokens")
+}
+
+fn unsigned(count: isize) -> u64 {
+    u64::try_from(count).expect("no count is ever taken back")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+
+    /// Documents of some worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
+    fn count(counter: &mut TermCounter, documents: usize) -> u64 {
+        let (mut terms, mut counts) = (Vec::new(), Vec::new());
+        let mut tokens = 0;
+        for document in 0..documents {
+            counter.begin_document();
+            for term in 0..=document {
+                counter.add(&format!("t{term}"));
+                counter.add(&format!("t{term}"));
+            }
+            tokens += counter.end_document(&mut terms, &mut counts);
+        }
+        tokens
+    }
+
+    #[test]
+    fn each_term_is_added_up_at_one_worker() {
+        for threads in 1..=3 {
+            let partitions = execute(
+                &Placement::single(threads),
+                [0; 32],
+                DEFAULT_DEADLINE,
+                |worker| {
+                    let mut counter = TermCounter::new();
+                    let mut frequencies = Frequencies::new(worker);
+                    for _ in 0..3 {
+                        count(&mut counter, 40 * (1 + worker.index()));
+                        // As if it had been long: every one of these flushes.
+                        frequencies.counted(worker, &mut counter, FLUSH_TOKENS);
+                    }
+                    count(&mut counter, 1);
+                    frequencies.counted(worker, &mut counter, 2);
+                    let mut found = Vec::new();
+                    let totals = frequencies.finish(worker, &mut counter);
+                    totals.visit(&mut |term, tokens, documents| {
+                        found.push((term.to_owned(), (tokens, documents)));
+                    });
+                    Ok::<_, Failure>(found)
+                },
+            )
+            .unwrap();
+            let mut expected = BTreeMap::new();
+            for worker in 0..threads {
+                let documents = 40 * (1 + worker) as u64;
+                for term in 0..documents {
+                    let entry = expected.entry(format!("t{term}")).or_insert((0, 0));
+                    entry.1 += 3 * (documents - term) + u64::from(term == 0);
+                    entry.0 = 2 * entry.1;
+                }
+            }
+            let all: Vec<_> = partitions.into_iter().flatten().collect();
+            assert_eq!(all.len(), expected.len(), "a term at two workers");
+            assert_eq!(all.into_iter().collect::<BTreeMap<_, _>>(), expected);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Ingest: the input in, shards of bags of words and a vocabulary out.
+//!
+//! ```text
+//! blocks ──read, tokenize──▶ drafts (a worker's own term ids)
+//!                └─ new counts ──differential──▶ totals ──▶ worker 0 prunes ──broadcast──▶ term ids
+//! drafts ──term ids──▶ shards, numbered by the rank of their block
+//! ```
+//!
+//! `collection.json` is written last: a stopped ingest starts again from the beginning, a complete
+//! one is not run again. Which worker reads which block is left to chance; no result shows it.
+
+mod drafts;
+mod vocabulary;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use timely::worker::Worker;
+
+use self::drafts::{Draft, Written};
+use self::vocabulary::Agreed;
+use self::words::gather_records;
+use super::error::RunError;
+use super::gather::all_gather;
+use super::process::{Once, Process};
+use crate::corpus::block::{BlockQueue, Share};
+use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
+use crate::corpus::input::{Input, discover};
+use crate::corpus::vocabulary::{TermMap, Vocabulary};
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::corpus::{Body, DocumentStatus};
+
+/// Remarks that are kept for the user.
+const MAX_REMARKS: usize = 20;
+
+/// What the workers of one process share during ingest.
+#[derive(Default)]
+pub struct IngestShared {
+    source: Once<Source>,
+    agreed: Once<Agreed>,
+    remarks: Mutex<Vec<String>>,
+}
+
+impl IngestShared {
+    /// What was wrong with the first few documents that could not be read: file, place and remedy.
+    /// How many there were in all, the collection says by status.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Keeps the reason of a document without text.
+    fn remark(&self, body: &Body<'_>) {
+        if let Body::Missing { reason, .. } = body {
+            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+            if remarks.len() < MAX_REMARKS {
+                remarks.push(reason.clone());
+            }
+        }
+    }
+}
+
+/// The input, as one process sees it.
+struct Source {
+    input: Arc<Input>,
+    fingerprint: String,
+    blocks: BlockQueue,
+}
+
+impl Source {
+    fn discover(process: &Process) -> Result<Self, RunError> {
+        let input = Arc::new(discover(&process.job.corpus)?);
+        let placement = &process.placement;
+        let share = Share {
+            process: placement.process,
+            processes: placement.processes(),
+        };
+        Ok(Self {
+            fingerprint: input.fingerprint()?,
+            blocks: BlockQueue::new(Arc::clone(&input), &process.job.corpus, share),
+            input,
+        })
+    }
+}
+
+/// Ingests the job's input, unless that is done already. All workers of all processes must call it,
+/// those of one process with the same `shared`; all get the same.
+///
+/// # Errors
+/// The input cannot be read; the disk; another collection stands in the output folder; there is no
+/// document, or no term is left.
+pub fn ingest(
+    worker: &mut Worker,
+    process: &Process,
+    shared: &IngestShared,
+) -> Result<Collection, RunError> {
+    let source = shared.source.get(|| Source::discover(process))?;
+    if let Some(collection) = find_complete(worker, process, source)? {
+        return Ok(collection);
+    }
+    let expected = source.input.expected_bytes() / process.placement.processes() as u64;
+    begin(worker, process, "bytes", expected);
+    let drafted = drafts::draft_all(worker, process, shared, source)?;
+    let mine: Vec<_> = drafted.drafts.iter().map(|draft| draft.record()).collect();
+    let mut all: Vec<Draft> = gather_records(worker, &mine)
+        .into_iter()
+        .map(Draft::from_record)
+        .collect();
+    all.sort_unstable_by_key(|draft| draft.key);
+    if all.is_empty() {
+        return Err(RunError::Data(no_documents(&source.input)));
+    }
+    let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
+    let agreed = vocabulary::agree(worker, process, drafted.totals, with_tokens, &shared.agreed)?;
+    let map = TermMap::new(&drafted.terms, &agreed.vocabulary);
+    drop(drafted.terms);
+    let documents = drafted
+        .drafts
+        .iter()
+        .map(|draft| draft.documents)
+        .sum::<u64>();
+    begin(
+        worker,
+        process,
+        "documents",
+        documents * process.placement.threads as u64,
+    );
+    let mut written = Vec::with_capacity(drafted.drafts.len());
+    for &draft in &drafted.drafts {
+        let number = all.partition_point(|other| other.key < draft.key);
+        written.push(drafts::rewrite(process, &map, draft, number)?.record());
+    }
+    let mut written: Vec<Written> = gather_records(worker, &written)
+        .into_iter()
+        .map(Written::from_record)
+        .collect();
+    written.sort_unstable_by_key(|shard| shard.number);
+    let describe = || collection(process, source, agreed, &all, &written);
+    publish(worker, process, describe)
+}
+
+/// The vocabulary of an ingested collection: every term, kept or not.
+///
+/// # Errors
+/// It is missing or damaged.
+pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, RunError> {
+    Ok(vocabulary_file::read(
+        &process.output.path(VOCABULARY_FILE),
+    )?)
+}
+
+/// Begins a phase, all workers of the process at once.
+fn begin(worker: &Worker, process: &Process, unit: &'static str, total: u64) {
+    if worker.index().is_multiple_of(process.placement.threads) {
+        process.progress.begin("ingest", unit, Some(total));
+    }
+    process.meet();
+}
+
+/// The collection that stands in the output folder already, if it is the job's.
+///
+/// Worker 0 looks and tells, so that all do the same; and all compare what they see of the input.
+/// Where there is none, what an ingest that was stopped has left is removed.
+fn find_complete(
+    worker: &mut Worker,
+    process: &Process,
+    source: &Source,
+) -> Result<Option<Collection>, RunError> {
+    let path = process.output.path(COLLECTION_FILE);
+    let mut message = source.fingerprint.clone();
+    if worker.index() == 0 {
+        match std::fs::read_to_string(&path) {
+            Ok(json) => message.push_str(&json),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                process.output.clear(SHARDS_FOLDER)?;
+            }
+            Err(source) => return Err(RunError::Io { path, source }),
+        }
+    }
+    let messages = all_gather(worker, message.as_bytes());
+    let length = source.fingerprint.len();
+    let other = messages
+        .iter()
+        .position(|one| !one.starts_with(source.fingerprint.as_bytes()));
+    if let Some(other) = other {
+        let [mine, other] =
+            [worker.index(), other].map(|worker| worker / process.placement.threads);
+        return Err(RunError::Data(format!(
+            "processes {mine} and {other} see different input files: all hosts must reach the \
+             same files under the same paths, complete before the run starts"
+        )));
+    }
+    let json = String::from_utf8_lossy(&messages[0][length..]);
+    if json.is_empty() {
+        return Ok(None);
+    }
+    check_same(Collection::from_json(&json, &path)?, process, source).map(Some)
+}
+
+/// Refuses a collection that another job, or another input, has left.
+fn check_same(
+    collection: Collection,
+    process: &Process,
+    source: &Source,
+) -> Result<Collection, RunError> {
+    let what = if collection.settings_hash != process.job.corpus_hash() {
+        "other settings in [corpus], [tokens] or [vocabulary]"
+    } else if collection.input_fingerprint != source.fingerprint {
+        "an input that has changed since"
+    } else {
+        return Ok(collection);
+    };
+    Err(RunError::Data(format!(
+        "{} holds a collection that was ingested from {what}: choose another output.path, or start \
+         again with --overwrite",
+        process.output.root().display()
+    )))
+}
+
+fn no_documents(input: &Input) -> String {
+    format!(
+        "there is no document in the {} files of the input ({} bytes): look at corpus.input and \
+         corpus.format",
+        input.files.len(),
+        input.total_bytes
+    )
+}
+
+/// Worker 0 writes `collection.json`, when all shards are there; every worker gets it.
+fn publish(
+    worker: &mut Worker,
+    process: &Process,
+    describe: impl FnOnce() -> Collection,
+) -> Result<Collection, RunError> {
+    let mut json = String::new();
+    if worker.index() == 0 {
+        json = describe().to_json();
+        process
+            .output
+            .write_atomic(COLLECTION_FILE, json.as_bytes())?;
+    }
+    let gathered = all_gather(worker, json.as_bytes());
+    let json = String::from_utf8_lossy(&gathered[0]);
+    Ok(Collection::from_json(&json, Path::new(COLLECTION_FILE))?)
+}
+
+/// Puts together what is known of the collection. `drafts` and `written` are in the order of the
+/// shards.
+fn collection(
+    process: &Process,
+    source: &Source,
+    agreed: &Agreed,
+    drafts: &[Draft],
+    written: &[Written],
+) -> Collection {
+    let mut first_document = 0;
+    let mut shards = Vec::with_capacity(drafts.len());
+    for (draft, shard) in drafts.iter().zip(written) {
+        let documents = draft.documents;
+        let documents_with_terms = shard.documents_with_terms();
+        shards.push(ShardEntry {
+            first_document,
+            documents,
+            documents_with_terms,
+            tokens: shard.tokens,
+        });
+        first_document += documents;
+    }
+    let by_status: BTreeMap<String, u64> = DocumentStatus::ALL
+        .into_iter()
+        .map(|status| {
+            let documents = written
+                .iter()
+                .map(|shard| shard.by_status[status as usize])
+                .sum();
+            (status.name().to_owned(), documents)
+        })
+        .collect();
+    let settings = &process.job.corpus;
+    Collection {
+        format: Collection::FORMAT,
+        settings_hash: process.job.corpus_hash(),
+        input_fingerprint: source.fingerprint.clone(),
+        input_files: source.input.files.len() as u64,
+        input_bytes: source.input.total_bytes,
+        documents: first_document,
+        documents_with_terms: shards.iter().map(|shard| shard.documents_with_terms).sum(),
+        documents_by_status: by_status,
+        tokens_total: drafts.iter().map(|draft| draft.tokens).sum(),
+        tokens_in_vocabulary: written.iter().map(|shard| shard.tokens).sum(),
+        tokens_stopped: written.iter().map(|shard| shard.tokens_stopped).sum(),
+        terms_total: agreed.terms_total,
+        terms_kept: agreed.vocabulary.kept() as u64,
+        vocabulary_fingerprint: agreed.fingerprint.clone(),
+        metadata: settings.metadata.clone(),
+        grouped: settings.group.is_some(),
+        shards,
+    }
+}

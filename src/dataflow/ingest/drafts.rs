@@ -1,0 +1,239 @@
+//! The two passes over the documents: the input becomes drafts in a worker's own term ids, and,
+//! once the vocabulary is known, drafts become shards.
+//!
+//! A worker rewrites its own drafts, since only it knows what their ids mean.
+
+use std::fs;
+use std::time::Duration;
+
+use timely::worker::Worker;
+
+use super::{IngestShared, Source};
+use crate::corpus::block::Block;
+use crate::corpus::collection::Collection;
+use crate::corpus::draft::Drafter;
+use crate::corpus::input::InputError;
+use crate::corpus::reader::read_block;
+use crate::corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
+use crate::corpus::terms::TermCounter;
+use crate::corpus::vocabulary::TermMap;
+use crate::corpus::{DocumentStatus, ShardDocument};
+use crate::dataflow::error::RunError;
+use crate::dataflow::frequencies::{Frequencies, Totals};
+use crate::dataflow::process::Process;
+
+/// How long a worker leaves it to another one to say what went wrong with the input.
+const CAUSE_FIRST: Duration = Duration::from_secs(5);
+
+/// What one worker has drafted.
+pub(super) struct Drafted {
+    /// Its terms.
+    pub(super) terms: TermCounter,
+    /// Its share of all terms, added up over all workers.
+    pub(super) totals: Totals,
+    /// Its drafts.
+    pub(super) drafts: Vec<Draft>,
+}
+
+/// A block that was drafted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Draft {
+    /// The block's key, as one number in the order of the blocks.
+    pub(super) key: u64,
+    /// Its documents, at least 1.
+    pub(super) documents: u64,
+    /// Those with a token.
+    pub(super) documents_with_tokens: u64,
+    /// Tokens found.
+    pub(super) tokens: u64,
+}
+
+impl Draft {
+    pub(super) fn record(self) -> [u64; 4] {
+        [
+            self.key,
+            self.documents,
+            self.documents_with_tokens,
+            self.tokens,
+        ]
+    }
+
+    pub(super) fn from_record([key, documents, documents_with_tokens, tokens]: [u64; 4]) -> Self {
+        Self {
+            key,
+            documents,
+            documents_with_tokens,
+            tokens,
+        }
+    }
+
+    /// The draft's file name: no two blocks have the same.
+    fn name(self) -> String {
+        format!(
+            "draft-{}-{}.parquet",
+            self.key >> 32,
+            self.key & u64::from(u32::MAX)
+        )
+    }
+}
+
+/// Drafts blocks until there are no more.
+pub(super) fn draft_all(
+    worker: &mut Worker,
+    process: &Process,
+    shared: &IngestShared,
+    source: &Source,
+) -> Result<Drafted, RunError> {
+    let mut drafter = Drafter::new(&process.job.tokens);
+    let mut frequencies = Frequencies::new(worker);
+    let mut drafts = Vec::new();
+    while let Some(block) = source.blocks.next_block().map_err(cause_first)? {
+        let draft = draft(process, shared, &block, &mut drafter)?;
+        process.progress.add(block.content_bytes());
+        drop(block);
+        frequencies.counted(worker, drafter.terms_mut(), draft.tokens);
+        if draft.documents > 0 {
+            drafts.push(draft);
+        }
+        worker.step();
+    }
+    let totals = frequencies.finish(worker, drafter.terms_mut());
+    Ok(Drafted {
+        terms: drafter.into_terms(),
+        totals,
+        drafts,
+    })
+}
+
+/// Drafts a block; the file of one without documents is removed again.
+fn draft(
+    process: &Process,
+    shared: &IngestShared,
+    block: &Block,
+    drafter: &mut Drafter,
+) -> Result<Draft, RunError> {
+    let (source, number) = block.key();
+    let key = u64::from(source) << 32 | u64::from(number);
+    let mut draft = Draft {
+        key,
+        documents: 0,
+        documents_with_tokens: 0,
+        tokens: 0,
+    };
+    let path = process.output.temporary_path(&draft.name());
+    let settings = &process.job.corpus;
+    let mut writer = ShardWriter::create(&path, &settings.metadata, ShardCompression::None)?;
+    let mut document = ShardDocument::default();
+    let mut failed: Option<ShardError> = None;
+    drafter.begin_source(source);
+    read_block(block, settings, &mut |raw| {
+        if failed.is_some() {
+            return;
+        }
+        shared.remark(&raw.body);
+        drafter.draft(raw, &mut document);
+        draft.documents += 1;
+        draft.documents_with_tokens += u64::from(!document.terms.is_empty());
+        draft.tokens += u64::from(document.tokens_total);
+        failed = writer.push(&document).err();
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    writer.finish()?;
+    if draft.documents == 0 {
+        fs::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
+    }
+    Ok(draft)
+}
+
+/// Lets the worker that met the error end the run, so that the user reads the cause.
+fn cause_first(error: InputError) -> InputError {
+    if matches!(error, InputError::Stopped) {
+        std::thread::sleep(CAUSE_FIRST);
+    }
+    error
+}
+
+/// What a shard holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The shard's number.
+    pub(super) number: u64,
+    /// Tokens in the vocabulary.
+    pub(super) tokens: u64,
+    /// Tokens that are stop words.
+    pub(super) tokens_stopped: u64,
+    /// Documents by status.
+    pub(super) by_status: [u64; DocumentStatus::ALL.len()],
+}
+
+/// Words of a [`Written`].
+pub(super) const WRITTEN_WORDS: usize = 3 + DocumentStatus::ALL.len();
+
+impl Written {
+    pub(super) fn record(self) -> [u64; WRITTEN_WORDS] {
+        let mut record = [0; WRITTEN_WORDS];
+        record[..3].copy_from_slice(&[self.number, self.tokens, self.tokens_stopped]);
+        record[3..].copy_from_slice(&self.by_status);
+        record
+    }
+
+    pub(super) fn from_record(record: [u64; WRITTEN_WORDS]) -> Self {
+        let [number, tokens, tokens_stopped, by_status @ ..] = record;
+        Self {
+            number,
+            tokens,
+            tokens_stopped,
+            by_status,
+        }
+    }
+
+    /// Documents that have tokens in the vocabulary.
+    pub(super) fn documents_with_terms(&self) -> u64 {
+        let statuses = DocumentStatus::ALL.iter().zip(self.by_status);
+        statuses
+            .filter(|(status, _)| status.has_terms())
+            .map(|(_, documents)| documents)
+            .sum()
+    }
+}
+
+/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft.
+pub(super) fn rewrite(
+    process: &Process,
+    map: &TermMap,
+    draft: Draft,
+    number: usize,
+) -> Result<Written, RunError> {
+    let name = Collection::shard_name(number);
+    let source = process.output.temporary_path(&draft.name());
+    let temporary = process
+        .output
+        .temporary_path(&format!("shard-{number:05}.parquet"));
+    let mut reader = ShardReader::open(&source, Columns::All)?;
+    let metadata = &process.job.corpus.metadata;
+    let mut writer = ShardWriter::create(&temporary, metadata, ShardCompression::Zstd)?;
+    let mut document = ShardDocument::default();
+    let mut tokens_stopped = 0;
+    while reader.read_into(&mut document)? {
+        map.remap(&mut document);
+        tokens_stopped += u64::from(document.tokens_stopped);
+        writer.push(&document)?;
+    }
+    let info = writer.finish()?;
+    process.output.publish(&temporary, &name)?;
+    drop(reader);
+    fs::remove_file(&source).map_err(|error| RunError::Io {
+        path: source,
+        source: error,
+    })?;
+    process.progress.add(info.documents);
+    let (tokens, by_status) = (info.tokens, info.by_status);
+    Ok(Written {
+        number: number as u64,
+        tokens,
+        tokens_stopped,
+        by_status,
+    })
+}

@@ -1,0 +1,87 @@
+//! Projection, spread over workers: every document of the collection, alone, against the frozen
+//! model. Nothing is exchanged but sums at the end.
+//!
+//! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
+//! beside the checkpoints (`tally`), published last: a run that was killed goes on with the shards
+//! that have none.
+
+mod shard;
+mod tally;
+
+use timely::worker::Worker;
+
+use super::error::RunError;
+use super::gather::all_gather;
+use super::process::{Process, Tickets};
+use super::process_model::ProcessModel;
+use super::sum::sum;
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::SampleRule;
+use crate::infer::settings::InferSettings;
+use crate::tables::FileMetadata;
+use shard::ShardProjector;
+pub use tally::{BestDocuments, Tally, written_parts};
+
+/// What is projected, on what, and how it is written.
+#[derive(Clone, Copy)]
+pub struct ProjectPlan<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// Its model, with the factors of all terms prepared.
+    pub model: &'a ProcessModel,
+    /// The collection.
+    pub collection: &'a Collection,
+    /// Which documents were trained on.
+    pub rule: &'a SampleRule,
+    /// How topics are inferred.
+    pub infer: &'a InferSettings,
+    /// What every part says about itself; its model hash tells parts of another model apart.
+    pub metadata: &'a FileMetadata,
+}
+
+/// Projects this worker's share of the shards; gives the tally of all documents, the same to every
+/// worker.
+pub fn project(
+    worker: &mut Worker,
+    plan: ProjectPlan<'_>,
+    tickets: &Tickets,
+) -> Result<Tally, RunError> {
+    let process = plan.process;
+    let (first, step) = (process.placement.process, process.placement.processes());
+    let settings = &process.job.project;
+    let topics = plan.metadata.topic_count.unwrap_or(0);
+    let mut mine = Tally::new(topics, settings.documents_per_topic);
+    let mut projector = ShardProjector::new(plan);
+    loop {
+        let number = first + tickets.take() * step;
+        if number >= plan.collection.shards.len() {
+            break;
+        }
+        let tally = match tally::read(process, number, plan.metadata)? {
+            Some(done) => {
+                process.progress.add(done.documents);
+                done
+            }
+            None => {
+                let tally = projector.project(number)?;
+                tally::publish(process, number, &tally)?;
+                tally
+            }
+        };
+        mine.merge(&tally);
+        worker.step();
+    }
+    Ok(add_up(worker, &mine))
+}
+
+/// The tallies of all workers, merged.
+fn add_up(worker: &mut Worker, mine: &Tally) -> Tally {
+    let sums = sum(worker, &mine.sums());
+    let best = serde_json::to_vec(&mine.best).expect("numbers and texts are JSON");
+    let mut all = Tally::from_sums(&sums, mine);
+    for bytes in all_gather(worker, &best) {
+        let best: BestDocuments = serde_json::from_slice(&bytes).expect("written by a peer");
+        all.best.merge(&best);
+    }
+    all
+}

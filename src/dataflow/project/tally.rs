@@ -1,0 +1,224 @@
+//! What is added up while documents are projected: sizes of topics, their best documents, figures
+//! for the evaluation. All sums are integers, so that their order does not matter.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::Split;
+use crate::dataflow::error::RunError;
+use crate::dataflow::process::Process;
+use crate::math::special::ln;
+use crate::tables::{FileMetadata, PartInfo, part_name};
+
+/// Masses are added up in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
+pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
+
+/// Sums over some documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Hash of the model they were projected on.
+    pub model_hash: Option<String>,
+    /// Hash of the settings they were projected with.
+    pub settings_hash: String,
+    /// The parts written: of `documents` and of `document_topics`. Of a single shard only.
+    pub parts: Option<(PartInfo, PartInfo)>,
+    /// Documents, whatever their status.
+    pub documents: u64,
+    /// Σ_d θ_dk N_d for each topic, in units of 2⁻²⁰ tokens.
+    pub topic_tokens: Vec<i64>,
+    /// Σ_d x ln x for each topic, x = θ_dk N_d over the documents listed with it; same units.
+    pub topic_entropy: Vec<i64>,
+    /// Σ_d x for the same documents.
+    pub topic_listed: Vec<i64>,
+    /// Documents whose largest proportion is the topic's.
+    pub rank1_documents: Vec<i64>,
+    /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
+    pub likelihood: [[i64; 3]; 3],
+    /// The documents in which each topic is largest.
+    pub best: BestDocuments,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new(topic_count: usize, documents_per_topic: usize) -> Self {
+        Self {
+            model_hash: None,
+            settings_hash: String::new(),
+            parts: None,
+            documents: 0,
+            topic_tokens: vec![0; topic_count],
+            topic_entropy: vec![0; topic_count],
+            topic_listed: vec![0; topic_count],
+            rank1_documents: vec![0; topic_count],
+            likelihood: [[0; 3]; 3],
+            best: BestDocuments::new(topic_count, documents_per_topic),
+        }
+    }
+
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Self) {
+        let sums: Vec<i64> = self
+            .sums()
+            .iter()
+            .zip(other.sums())
+            .map(|(a, b)| a + b)
+            .collect();
+        let mut merged = Self::from_sums(&sums, self);
+        merged.best = std::mem::take(&mut self.best);
+        merged.best.merge(&other.best);
+        *self = merged;
+    }
+
+    /// All sums in one row, as [`from_sums`](Self::from_sums) reads them.
+    pub fn sums(&self) -> Vec<i64> {
+        let mut sums = vec![self.documents as i64];
+        sums.extend(self.likelihood.as_flattened());
+        for per_topic in [
+            &self.topic_tokens,
+            &self.topic_entropy,
+            &self.topic_listed,
+            &self.rank1_documents,
+        ] {
+            sums.extend(per_topic);
+        }
+        sums
+    }
+
+    /// A tally with these sums, of the shape of `like`, and no best documents yet.
+    pub fn from_sums(sums: &[i64], like: &Self) -> Self {
+        let topics = like.topic_tokens.len();
+        let mut tally = Self::new(topics, like.best.limit);
+        let (fixed, per_topic) = sums.split_at(10);
+        tally.documents = fixed[0] as u64;
+        tally
+            .likelihood
+            .as_flattened_mut()
+            .copy_from_slice(&fixed[1..]);
+        let mut columns = per_topic.chunks(topics.max(1)).map(<[i64]>::to_vec);
+        let mut next = || columns.next().unwrap_or_default();
+        tally.topic_tokens = next();
+        tally.topic_entropy = next();
+        tally.topic_listed = next();
+        tally.rank1_documents = next();
+        tally
+    }
+
+    /// Tokens of each topic.
+    pub fn tokens(&self) -> Vec<f64> {
+        self.topic_tokens
+            .iter()
+            .map(|&n| n as f64 / FIXED_POINT)
+            .collect()
+    }
+
+    /// Entropy in nats of a topic's spread over the documents that are listed with it:
+    /// −Σ_d p ln p with p = x / Σ x, x = θ_dk N_d.
+    pub fn document_entropy(&self, topic: usize) -> Option<f64> {
+        let whole = self.topic_listed[topic] as f64 / FIXED_POINT;
+        let sum = self.topic_entropy[topic] as f64 / FIXED_POINT;
+        (whole > 0.0).then(|| ln(whole) - sum / whole)
+    }
+
+    /// Log-likelihood per token in nats and documents of a split, if it has any token.
+    pub fn log_likelihood(&self, split: Split) -> Option<(f64, u64)> {
+        let [sum, tokens, documents] = self.likelihood[split as usize];
+        (tokens > 0).then(|| (sum as f64 / FIXED_POINT / tokens as f64, documents as u64))
+    }
+}
+
+/// The documents with the largest weight of each topic, the largest first; of equal weights the
+/// document that comes first in the collection.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BestDocuments {
+    limit: usize,
+    /// For each topic: weight, document, the input's own id.
+    pub topics: Vec<Vec<(f32, u64, String)>>,
+}
+
+impl BestDocuments {
+    fn new(topic_count: usize, limit: usize) -> Self {
+        Self {
+            limit,
+            topics: vec![Vec::new(); topic_count],
+        }
+    }
+
+    /// Sees a document in which `topic` has `weight`.
+    pub fn add(&mut self, topic: usize, weight: f32, document: u64, source_id: &str) {
+        let best = &mut self.topics[topic];
+        let place = best.partition_point(|&(w, d, _)| w > weight || (w == weight && d < document));
+        if place < self.limit {
+            best.insert(place, (weight, document, source_id.to_owned()));
+            best.truncate(self.limit);
+        }
+    }
+
+    /// Sees all documents of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (topic, best) in other.topics.iter().enumerate() {
+            for (weight, document, source_id) in best {
+                self.add(topic, *weight, *document, source_id);
+            }
+        }
+    }
+}
+
+/// Where the note of a shard stands, below the output's root.
+fn note_name(number: usize) -> String {
+    format!("checkpoints/projected/shard-{number:05}.json")
+}
+
+/// The tally of a shard that is projected already, with the same model and settings.
+pub fn read(
+    process: &Process,
+    number: usize,
+    metadata: &FileMetadata,
+) -> Result<Option<Tally>, RunError> {
+    let path = process.output.path(&note_name(number));
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(RunError::Io { path, source }),
+    };
+    let is_current = |tally: &Tally| {
+        tally.model_hash == metadata.model_hash
+            && tally.settings_hash == metadata.settings_hash
+            && tally.parts.is_some()
+            && PARTS
+                .iter()
+                .all(|table| process.output.is_published(&part_path(table, number)))
+    };
+    Ok(serde_json::from_slice(&bytes).ok().filter(is_current))
+}
+
+/// Notes that a shard is projected.
+pub fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), RunError> {
+    let json = serde_json::to_vec(tally).expect("numbers and texts are JSON");
+    Ok(process.output.write_atomic(&note_name(number), &json)?)
+}
+
+/// The tables that projection writes a part of for each shard.
+pub const PARTS: [&str; 2] = ["documents", "document_topics"];
+
+/// Where a shard's part of a table stands, below the output's root.
+pub fn part_path(table: &str, number: usize) -> String {
+    format!("{table}/{}", part_name(number as u64))
+}
+
+/// The parts that projection wrote, by their path below the output's root.
+pub fn written_parts(
+    process: &Process,
+    collection: &Collection,
+    metadata: &FileMetadata,
+) -> Result<BTreeMap<String, PartInfo>, RunError> {
+    let mut written = BTreeMap::new();
+    for number in 0..collection.shards.len() {
+        if let Some((documents, topics)) = read(process, number, metadata)?.and_then(|t| t.parts) {
+            written.insert(part_path(PARTS[0], number), documents);
+            written.insert(part_path(PARTS[1], number), topics);
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,81 @@
+//! φ as it is published: each topic's term distribution, topic by topic.
+//!
+//! φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k): a weight for each term with λ̃_kw > 0, and one weight that all
+//! other terms of the topic share.
+
+use super::parameters::Parameters;
+
+/// One topic's terms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PublishedTopic {
+    /// (term, φ_kw) of the terms with λ̃_kw > 0, ascending by term.
+    pub weights: Vec<(u32, f32)>,
+    /// λ̃_kw of the same terms: their expected tokens in the sample.
+    pub counts: Vec<f64>,
+    /// φ_kw of every other term.
+    pub absent_weight: f64,
+    /// λ̃_k = Σ_w λ̃_kw: the topic's expected tokens in the sample.
+    pub total: f64,
+}
+
+/// All topics of a model, published with `eta`. `parts` are all its parts, in order.
+pub fn publish(parts: &[&Parameters], eta: f64) -> Vec<PublishedTopic> {
+    let (topics, terms) = (parts[0].topic_count(), parts[0].vocabulary_size());
+    let scale = parts[0].scale();
+    let mut published = vec![PublishedTopic::default(); topics];
+    for term in 0..terms as u32 {
+        for entry in parts[term as usize % parts.len()].row(term) {
+            let unsmoothed = f64::from(entry.value) * scale;
+            let topic = &mut published[entry.topic as usize];
+            topic.weights.push((term, 0.0));
+            topic.counts.push(unsmoothed);
+            topic.total += unsmoothed;
+        }
+    }
+    for topic in &mut published {
+        let denominator = terms as f64 * eta + topic.total;
+        topic.absent_weight = eta / denominator;
+        for ((_, weight), count) in topic.weights.iter_mut().zip(&topic.counts) {
+            *weight = ((eta + count) / denominator) as f32;
+        }
+    }
+    published
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::parameters::GlobalStep;
+    use crate::model::statistics::Assigned;
+
+    #[test]
+    fn each_topic_is_a_distribution_whatever_the_parts() {
+        let step = GlobalStep {
+            step_size: 0.5,
+            weight: 3.0,
+        };
+        let entries: [(u32, u16, u32); 4] = [(0, 0, 5), (0, 1, 1), (2, 1, 9), (3, 0, 2)];
+        let published = |part_count: usize| {
+            let parts: Vec<_> = (0..part_count)
+                .map(|p| {
+                    let mut part = Parameters::new(2, 5, p, part_count);
+                    part.decay(step, &[7, 10]);
+                    let mine = entries.iter().filter(|e| e.0 as usize % part_count == p);
+                    let words =
+                        mine.map(|&(term, topic, count)| Assigned { term, topic, count }.word());
+                    part.add(step, &words.collect::<Vec<_>>());
+                    part
+                })
+                .collect();
+            publish(&parts.iter().collect::<Vec<_>>(), 0.1)
+        };
+        let topics = published(1);
+        assert_eq!(topics, published(3));
+        for topic in &topics {
+            let listed: f64 = topic.weights.iter().map(|&(_, w)| f64::from(w)).sum();
+            let sum = listed + topic.absent_weight * (5 - topic.weights.len()) as f64;
+            assert!((sum - 1.0).abs() < 1e-6);
+        }
+        assert_eq!(topics[1].counts, [1.5, 13.5]);
+    }
+}
