@@ -24,9 +24,8 @@ const LAYERS: [&str; 13] = [
 ];
 
 /// What only the files and folders below it may name.
-const RESERVED: [(&str, &[&str]); 14] = [
+const RESERVED: [(&str, &[&str]); 13] = [
     ("timely::", &["dataflow/", "cluster/"]),
-    ("timely_communication::", &["dataflow/", "cluster/"]),
     ("differential_dataflow::", &["dataflow/", "cluster/"]),
     ("arrow::", READ_PARQUET),
     ("parquet::", READ_PARQUET),
