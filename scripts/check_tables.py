@@ -1,0 +1,310 @@
+"""Opens a result as its users will: in DuckDB, in pyarrow and pandas, in polars.
+
+    scripts/check_tables.py OUT [--documents N]
+
+Joins and aggregates the tables in each of them, compares what they find, and checks what
+docs/FORMATS.md promises: proportions, word distributions and token counts that add up, ids and
+ranks without gaps. Independent of `topicmill verify`: it shares no code with it. Prints one line a
+check; the first that fails ends it with status 1 and names the table and the row.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+from pathlib import Path
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+
+TABLES = [
+    "documents",
+    "document_topics",
+    "topic_terms",
+    "topics",
+    "topic_documents",
+    "vocabulary",
+    "training_log",
+    "evaluation",
+]
+# Types that every reader has; a list is one of strings.
+TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
+# A document's weights are f32, rounded one by one; a topic's are many more.
+DOCUMENT_TOLERANCE = 1e-4
+TOPIC_TOLERANCE = 1e-3
+# How far two readers' sums of the same f64 may be apart: they add in different orders.
+READER_TOLERANCE = 1e-9
+
+
+class Wrong(Exception):
+    """A result that is not what it should be: the message names table and row."""
+
+
+def expect(sound, message):
+    """Fails with `message` unless `sound`."""
+    if not sound:
+        raise Wrong(message)
+
+
+# Each reader sums the same: the keys of these three must agree. Weights are f32 in the files and
+# are summed as f64.
+
+
+def sums_by_duckdb():
+    """What DuckDB finds, by the views of views.sql."""
+    db = duckdb.connect()
+    db.execute(Path("views.sql").read_text(encoding="utf-8"))
+    sums = {f"{name} rows": db.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] for name in TABLES}
+    for table, column in SUMMED:
+        query = f"SELECT sum({column}::DOUBLE) FROM {table}"
+        sums[f"{table}.{column}"] = db.execute(query).fetchall()[0][0] or 0.0
+    by_topic = db.execute("""
+        SELECT topic, sum(weight::DOUBLE * tokens_in_vocabulary)
+        FROM document_topics JOIN documents USING (doc_id) GROUP BY topic""")
+    sums.update({f"tokens of topic {topic}": tokens for topic, tokens in by_topic.fetchall()})
+    counts = db.execute("SELECT status, count(*) FROM documents GROUP BY status")
+    sums.update({f"documents {status}": number for status, number in counts.fetchall()})
+    return sums
+
+
+def sums_by_pandas():
+    """What pandas finds in the tables that pyarrow reads."""
+    frames = {name: pyarrow.parquet.read_table(name).to_pandas() for name in TABLES}
+    sums = {f"{name} rows": len(frame) for name, frame in frames.items()}
+    for table, column in SUMMED:
+        sums[f"{table}.{column}"] = float(frames[table][column].astype("float64").sum())
+    joined = frames["document_topics"].merge(frames["documents"], on="doc_id", how="inner")
+    joined["tokens"] = joined["weight"].astype("float64") * joined["tokens_in_vocabulary"]
+    by_topic = joined.groupby("topic")["tokens"].sum()
+    sums.update({f"tokens of topic {topic}": tokens for topic, tokens in by_topic.items()})
+    counts = frames["documents"].groupby("status").size()
+    sums.update({f"documents {status}": number for status, number in counts.items()})
+    return sums
+
+
+def sums_by_polars():
+    """What polars finds, scanning."""
+    scans = {name: polars.scan_parquet(f"{name}/*.parquet") for name in TABLES}
+    sums = {f"{name} rows": scan.select(polars.len()).collect().item() for name, scan in scans.items()}
+    for table, column in SUMMED:
+        total = polars.col(column).cast(polars.Float64).sum()
+        sums[f"{table}.{column}"] = scans[table].select(total).collect().item()
+    tokens = polars.col("weight").cast(polars.Float64) * polars.col("tokens_in_vocabulary")
+    joined = scans["document_topics"].join(scans["documents"], on="doc_id", how="inner")
+    by_topic = joined.group_by("topic").agg(tokens.sum().alias("tokens")).collect()
+    sums.update({f"tokens of topic {topic}": tokens for topic, tokens in by_topic.iter_rows()})
+    counts = scans["documents"].group_by("status").len().collect()
+    sums.update({f"documents {status}": number for status, number in counts.iter_rows()})
+    return sums
+
+
+SUMMED = [
+    ("documents", "tokens_total"),
+    ("documents", "tokens_in_vocabulary"),
+    ("documents", "dropped_mass"),
+    ("document_topics", "weight"),
+    ("topic_terms", "weight"),
+    ("topic_terms", "count"),
+    ("topics", "tokens"),
+    ("topics", "share"),
+    ("topic_documents", "weight"),
+    ("vocabulary", "count"),
+    ("vocabulary", "document_count"),
+    ("training_log", "tokens_seen"),
+    ("evaluation", "value"),
+]
+
+
+def check_readers():
+    """The three agree on every sum."""
+    first = sums_by_duckdb()
+    for name, others in [("pandas", sums_by_pandas()), ("polars", sums_by_polars())]:
+        expect(first.keys() == others.keys(), f"{name} and duckdb find different topics or statuses")
+        for key, value in first.items():
+            near = math.isclose(value, others[key], rel_tol=READER_TOLERANCE, abs_tol=READER_TOLERANCE)
+            expect(near, f"{key}: duckdb finds {value}, {name} finds {others[key]}")
+    return f"{len(first)} sums agree"
+
+
+def check_files():
+    """Folders hold parts only, their types are plain, and the manifest has their rows."""
+    manifest = json.loads(Path("manifest.json").read_text(encoding="utf-8"))
+    for name in TABLES:
+        expect(Path(name).is_dir(), f"{name}: there is no such table")
+        others = [path.name for path in Path(name).iterdir() if path.suffix != ".parquet"]
+        expect(not others, f"{name}: {others} beside the parts breaks readers")
+        table = pyarrow.parquet.ParquetDataset(name)
+        for field in table.schema:
+            expect(str(field.type) in TYPES, f"{name}.{field.name} is {field.type}")
+        rows = sum(fragment.count_rows() for fragment in table.fragments)
+        said = manifest["tables"][name]["rows"]
+        expect(rows == said, f"{name} has {rows} rows, manifest.json says {said}")
+    return f"{len(TABLES)} tables"
+
+
+def check_documents(db, expected):
+    """Every document has one row, in order, and its tokens add up."""
+    manifest = json.loads(Path("manifest.json").read_text(encoding="utf-8"))
+    statuses = dict(db.execute("SELECT status, count(*) FROM documents GROUP BY status").fetchall())
+    said = {status: number for status, number in manifest["documents_by_status"].items() if number}
+    expect(statuses == said, f"documents: statuses {statuses}, manifest.json says {said}")
+    ids = polars.scan_parquet("documents/*.parquet").select("doc_id").collect()["doc_id"].to_list()
+    wrong = next((row for row, doc_id in enumerate(ids) if doc_id != row), None)
+    expect(wrong is None, f"documents: row {wrong} has doc_id {wrong is not None and ids[wrong]}")
+    if expected is not None:
+        expect(len(ids) == expected, f"documents: {len(ids)} rows for {expected} documents")
+    none_of(db, "documents: document {}: {} tokens in all, but {} of the three kinds", """
+        SELECT doc_id, tokens_total, tokens_in_vocabulary + tokens_stopped + tokens_unknown AS kinds
+        FROM documents WHERE tokens_total <> kinds""")
+    return f"{len(ids)} documents"
+
+
+def check_proportions(db):
+    """Each document's weights and its dropped mass are 1; documents without terms have none."""
+    none_of(db, "document_topics: document {}: weights {} and dropped mass {} are not 1", f"""
+        SELECT doc_id, sum(weight::DOUBLE) AS weights, any_value(dropped_mass) AS dropped
+        FROM documents LEFT JOIN document_topics USING (doc_id) WHERE top_topic IS NOT NULL
+        GROUP BY doc_id HAVING NOT abs(coalesce(weights, 0) + dropped - 1) <= {DOCUMENT_TOLERANCE}""")
+    none_of(db, "documents: document {} has {} tokens in the vocabulary and top topic {}", """
+        SELECT doc_id, tokens_in_vocabulary, top_topic FROM documents
+        WHERE (tokens_in_vocabulary > 0) <> (top_topic IS NOT NULL)""")
+    none_of(db, "document_topics: document {}, topic {}: the document has no terms, or is not there", """
+        SELECT t.doc_id, t.topic FROM document_topics t LEFT JOIN documents d USING (doc_id)
+        WHERE d.top_topic IS NULL""")
+    none_of(db, "documents: document {}: top topic {} of weight {} is {} of {} in document_topics", """
+        SELECT doc_id, top_topic, top_weight, topic, weight
+        FROM documents JOIN document_topics USING (doc_id)
+        WHERE rank = 1 AND (topic <> top_topic OR weight <> top_weight)""")
+    ranks_are_sound(db, "document_topics", "doc_id")
+    projected = "SELECT count(*) FROM documents WHERE top_topic IS NOT NULL"
+    return f"{db.execute(projected).fetchall()[0][0]} documents' proportions are 1"
+
+
+def check_topics(db):
+    """Topics' tokens are the documents', and their word distributions add up to 1."""
+    wrong = "topics: row {} has topic {}"
+    none_of(db, wrong, "SELECT row - 1, topic FROM (SELECT row_number() OVER (ORDER BY topic) AS row, "
+            "topic FROM topics) WHERE topic <> row - 1")
+    topics, tokens, shares = db.execute("SELECT count(*), sum(tokens), sum(share) FROM topics").fetchall()[0]
+    found = db.execute("SELECT sum(tokens_in_vocabulary) FROM documents WHERE top_topic IS NOT NULL")
+    found = found.fetchall()[0][0] or 0
+    slack = topics + 1e-6 * found
+    expect(abs(tokens - found) <= slack, f"topics: {tokens} tokens, documents has {found}")
+    expect(abs(shares - 1) <= TOPIC_TOLERANCE or not found, f"topics: the shares sum to {shares}")
+    none_of(db, "topics: topic {} has {} tokens, but {} in document_topics, and {} at most", f"""
+        SELECT topic, tokens, shown, shown + dropped AS most FROM topics JOIN (
+            SELECT topic, sum(weight::DOUBLE * tokens_in_vocabulary) AS shown
+            FROM document_topics JOIN documents USING (doc_id) GROUP BY topic) USING (topic),
+            (SELECT sum(dropped_mass::DOUBLE * tokens_in_vocabulary) AS dropped FROM documents)
+        WHERE tokens < shown - 1 - {DOCUMENT_TOLERANCE} * shown
+           OR tokens > most + 1 + {DOCUMENT_TOLERANCE} * most""")
+    none_of(db, "topics: topic {} is first in {} documents, documents says {}", """
+        SELECT topic, rank1_documents, coalesce(number, 0) AS counted FROM topics LEFT JOIN
+            (SELECT top_topic AS topic, count(*) AS number FROM documents GROUP BY top_topic) USING (topic)
+        WHERE rank1_documents <> counted""")
+    none_of(db, "topic_terms: topic {}: its {} rows and the absent terms sum to {}", f"""
+        SELECT topic, count(term_id) AS rows, coalesce(sum(weight::DOUBLE), 0) + any_value(absent_weight)
+            * ((SELECT count(term_id) FROM vocabulary) - rows) AS mass
+        FROM topics LEFT JOIN topic_terms USING (topic)
+        GROUP BY topic HAVING NOT abs(mass - 1) <= {TOPIC_TOLERANCE}""")
+    none_of(db, "topic_terms: topic {}: term {} is {!r}, in vocabulary {!r}", """
+        SELECT topic, t.term_id, t.term, v.term FROM topic_terms t LEFT JOIN vocabulary v USING (term_id)
+        WHERE t.term IS DISTINCT FROM v.term""")
+    ranks_are_sound(db, "topic_terms", "topic")
+    return f"{topics} topics, {tokens} tokens"
+
+
+def check_topic_documents(db):
+    """What is listed under a topic is what the documents say."""
+    none_of(db, "topic_documents: topic {}, document {}: {!r} is not the source_id in documents", """
+        SELECT topic, t.doc_id, t.source_id FROM topic_documents t LEFT JOIN documents d USING (doc_id)
+        WHERE t.source_id IS DISTINCT FROM d.source_id""")
+    none_of(db, "topic_documents: topic {}, document {}: weight {}, in document_topics {}", """
+        SELECT topic, doc_id, a.weight, b.weight
+        FROM topic_documents a JOIN document_topics b USING (topic, doc_id) WHERE a.weight <> b.weight""")
+    ranks_are_sound(db, "topic_documents", "topic")
+    return "documents of each topic"
+
+
+def check_vocabulary(db):
+    """Kept terms are numbered from 0, and their tokens are the documents'."""
+    none_of(db, "vocabulary: term {!r} has term_id {} and status {}", """
+        SELECT term, term_id, status FROM vocabulary
+        WHERE (term_id IS NOT NULL) <> (status = 'kept')
+           OR status NOT IN ('kept', 'stop', 'rare', 'frequent', 'capped')""")
+    kept, most, tokens = db.execute(
+        "SELECT count(DISTINCT term_id), max(term_id), sum(count) FILTER (term_id IS NOT NULL) FROM vocabulary"
+    ).fetchall()[0]
+    rows = db.execute("SELECT count(*) FROM vocabulary WHERE term_id IS NOT NULL").fetchall()[0][0]
+    expect(kept == rows == most + 1, f"vocabulary: {kept} term_ids on {rows} rows, up to {most}")
+    found = db.execute("SELECT sum(tokens_in_vocabulary) FROM documents").fetchall()[0][0]
+    expect(tokens == found, f"vocabulary: kept terms have {tokens} tokens, documents {found}")
+    none_of(db, "vocabulary: term {!r} is {} times in {} documents", """
+        SELECT term, count, document_count FROM vocabulary
+        WHERE NOT (1 <= document_count AND document_count <= count
+              AND document_count <= (SELECT count(*) FROM documents))""")
+    return f"{kept} terms, {tokens} tokens"
+
+
+def check_views(db):
+    """Each view of views.sql can be read from."""
+    views = db.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
+    for (name,) in views:
+        db.execute(f"SELECT * FROM {name}").fetchall()
+    expect(len(views) > len(TABLES), f"views.sql: only {len(views)} views")
+    return f"{len(views)} views"
+
+
+def ranks_are_sound(db, table, group):
+    """Ranks of a group are 1, 2, 3, …, and weights fall."""
+    none_of(db, f"{table}: {group} {{}}: rank {{}} of weight {{}} follows rank {{}} of {{}}", f"""
+        SELECT {group}, rank, weight, last_rank, last_weight FROM (
+            SELECT {group}, rank, weight, lag(rank, 1, 0) OVER one AS last_rank,
+                   lag(weight) OVER one AS last_weight
+            FROM {table} WINDOW one AS (PARTITION BY {group} ORDER BY rank))
+        WHERE rank <> last_rank + 1 OR weight > last_weight""")
+    keys = polars.scan_parquet(f"{table}/*.parquet").select(group, "rank").collect()
+    in_order = keys.equals(keys.sort(group, "rank"))
+    expect(in_order, f"{table}: its rows are not sorted by {group}, rank")
+
+
+def none_of(db, message, query):
+    """Fails with the first row that `query` finds, filled in `message`."""
+    for row in db.execute(query).fetchall()[:1]:
+        raise Wrong(message.format(*row))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("output", metavar="OUT", help="a job's output folder")
+    parser.add_argument("--documents", type=int, metavar="N", help="documents that the input has")
+    args = parser.parse_args()
+    os.chdir(args.output)
+    expect(Path("_SUCCESS").exists(), f"{args.output}: not complete: it has no _SUCCESS")
+    db = duckdb.connect()
+    db.execute(Path("views.sql").read_text(encoding="utf-8"))
+    checks = {
+        "files": check_files,
+        "readers": check_readers,
+        "documents": lambda: check_documents(db, args.documents),
+        "proportions": lambda: check_proportions(db),
+        "topics": lambda: check_topics(db),
+        "topic_documents": lambda: check_topic_documents(db),
+        "vocabulary": lambda: check_vocabulary(db),
+        "views": lambda: check_views(db),
+    }
+    for name, check in checks.items():
+        print(f"{name}: {check()}", flush=True)
+    versions = [duckdb.__version__, pyarrow.__version__, pandas.__version__, polars.__version__]
+    print("sound, by duckdb {}, pyarrow {}, pandas {}, polars {}".format(*versions))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (Wrong, OSError, duckdb.Error, pyarrow.ArrowException) as error:
+        sys.exit(f"check_tables: {error}")

@@ -1,0 +1,171 @@
+//! A run that is killed (−9) and started again ends in the same bytes as an undisturbed one.
+//!
+//! The moments are chosen by what stands in the output, plus a pause drawn from a seed: set
+//! `TOPICMILL_KILL_SEED` to try others. Every start has another number of workers.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use topicmill::corpus::collection::COLLECTION_FILE;
+use topicmill::dataflow::run::MODEL;
+use topicmill::dataflow::train::CHECKPOINT;
+use topicmill::math::random::{Stage, hash};
+
+/// Longest pause between a moment and the kill.
+const LONGEST_PAUSE_US: u64 = 30_000;
+/// How long a moment may take to come.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The stage a run is killed in: it has begun when `begins` stands in the output and is over when
+/// `ends` does.
+struct Moment {
+    begins: fn(&Path) -> bool,
+    ends: &'static str,
+}
+
+const MOMENTS: [Moment; 3] = [
+    // Ingest: the first drafts.
+    Moment {
+        begins: |out| entries(&out.join("_temporary")) > 1,
+        ends: COLLECTION_FILE,
+    },
+    // Training: the first checkpoint.
+    Moment {
+        begins: |out| out.join(CHECKPOINT).exists(),
+        ends: MODEL,
+    },
+    // Projection: some parts.
+    Moment {
+        begins: |out| entries(&out.join("document_topics")) > 2,
+        ends: "_SUCCESS",
+    },
+];
+
+/// Names in a folder; none if it is not there.
+fn entries(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+fn topicmill(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_topicmill"));
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+/// Runs to the end, which must be a good one.
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = topicmill(folder, arguments).output().expect("it starts");
+    assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    format!("{}\n{text}", output.status)
+}
+
+/// A folder with a corpus with planted topics, and a job on it.
+fn prepare() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let synth = ["synth", "corpus.jsonl", "--documents", "20000"];
+    let sizes = ["--topics", "8", "--terms", "3000", "--mean-length", "60"];
+    succeed(folder.path(), &[&synth[..], &sizes[..]].concat());
+    let job = "[corpus]\ninput = \"corpus.jsonl\"\nblock_mib = 0.5\n\
+               [vocabulary]\nstop_words = \"none\"\n\
+               [sample]\nfraction = 0.4\nheld_out = 0.05\n\
+               [model]\ntopics = 12\n\
+               [train]\nminibatch = 256\npasses = 3\npatience = 0\ncheckpoint_every = 5\n\
+               [output]\npath = \"undisturbed\"\n";
+    fs::write(folder.path().join("job.toml"), job).expect("a job");
+    folder
+}
+
+/// The digest of a complete and sound result.
+fn digest(folder: &Path, out: &str) -> String {
+    succeed(folder, &["verify", out]);
+    let printed = succeed(folder, &["verify", out, "--digest"]);
+    let mut words = printed.split_whitespace();
+    let digest = words.find(|w| w.len() == 64 && w.bytes().all(|b| b.is_ascii_hexdigit()));
+    digest.expect("a digest of 64 digits").to_owned()
+}
+
+fn run(placement: &[&str], out: &str) -> Vec<String> {
+    let start = ["run", "job.toml", "--quiet", "--set"].map(str::to_owned);
+    let path = format!("output.path={out}");
+    let placement = placement.iter().map(|&argument| argument.to_owned());
+    start.into_iter().chain([path]).chain(placement).collect()
+}
+
+/// Starts a run.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = topicmill(folder, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
+/// Starts a run and kills it within the stage.
+fn kill_within(moment: &Moment, folder: &Path, out: &str, arguments: &[&str], pause: Duration) {
+    let out = folder.join(out);
+    let started = Instant::now();
+    let mut child = start(folder, arguments);
+    while !(moment.begins)(&out) {
+        if child.try_wait().expect("it is ours").is_some() {
+            let output = child.wait_with_output().expect("it is ours");
+            panic!("before {} was due: {}", moment.ends, said(&output));
+        }
+        assert!(started.elapsed() < PATIENCE, "no sign of {}", moment.ends);
+        sleep(Duration::from_micros(200));
+    }
+    sleep(pause);
+    child.kill().expect("it is ours");
+    let output = child.wait_with_output().expect("it is ours");
+    let late = out.join(moment.ends).exists();
+    assert!(
+        !late,
+        "killed too late for {}: {}",
+        moment.ends,
+        said(&output)
+    );
+    assert!(!output.status.success(), "it was killed: {}", said(&output));
+}
+
+/// Kills a run three times, once with each placement, ends it with the last, and compares.
+fn killed_thrice(placements: [&[&str]; 4], out: &str) {
+    let folder = prepare();
+    let folder = folder.path();
+    let undisturbed = run(&["-w", "1"], "undisturbed");
+    succeed(folder, &strs(&undisturbed));
+    let seed =
+        std::env::var("TOPICMILL_KILL_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    for (number, moment) in (0..).zip(&MOMENTS) {
+        let arguments = run(placements[number as usize], out);
+        let pause = hash(seed, Stage::Sample, number, 0) % LONGEST_PAUSE_US;
+        let pause = Duration::from_micros(pause);
+        kill_within(moment, folder, out, &strs(&arguments), pause);
+        // Processes that a killed one has started notice it, and end.
+        sleep(Duration::from_millis(500));
+    }
+    succeed(folder, &strs(&run(placements[3], out)));
+    assert_eq!(digest(folder, out), digest(folder, "undisturbed"));
+}
+
+fn strs(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn killed_in_every_stage_and_resumed_with_other_threads() {
+    killed_thrice(
+        [&["-w", "2"], &["-w", "3"], &["-w", "1"], &["-w", "2"]],
+        "killed",
+    );
+}
+
+#[test]
+fn killed_in_every_stage_and_resumed_in_processes() {
+    let two: &[&str] = &["--processes", "2", "-w", "1"];
+    killed_thrice([two, two, two, &["-w", "2"]], "killed");
+}
