@@ -13,6 +13,7 @@ use topicmill::corpus::collection::COLLECTION_FILE;
 use topicmill::dataflow::run::MODEL;
 use topicmill::dataflow::train::CHECKPOINT;
 use topicmill::math::random::{Stage, hash};
+use topicmill::tables;
 
 /// Longest pause between a moment and the kill.
 const LONGEST_PAUSE_US: u64 = 30_000;
@@ -56,10 +57,9 @@ fn topicmill(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs to the end, which must be a good one.
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
+fn succeed(folder: &Path, arguments: &[&str]) {
     let output = topicmill(folder, arguments).output().expect("it starts");
     assert!(output.status.success(), "{arguments:?}: {}", said(&output));
-    String::from_utf8(output.stdout).expect("text")
 }
 
 fn said(output: &Output) -> String {
@@ -67,13 +67,12 @@ fn said(output: &Output) -> String {
     format!("{}\n{text}", output.status)
 }
 
-/// A folder with a corpus with planted topics, and a job on it.
+/// A folder with a job that makes its own corpus, once for all runs.
 fn prepare() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let synth = ["synth", "corpus.jsonl", "--documents", "20000"];
-    let sizes = ["--topics", "8", "--terms", "3000", "--mean-length", "60"];
-    succeed(folder.path(), &[&synth[..], &sizes[..]].concat());
-    let job = "[corpus]\ninput = \"corpus.jsonl\"\nblock_mib = 0.5\n\
+    let job = "[synth]\npath = \"planted\"\ntopics = 8\ndocuments = 20000\nterms = 3000\n\
+               mean_length = 60\n\
+               [corpus]\nblock_mib = 0.5\n\
                [vocabulary]\nstop_words = \"none\"\n\
                [sample]\nfraction = 0.4\nheld_out = 0.05\n\
                [model]\ntopics = 12\n\
@@ -85,11 +84,10 @@ fn prepare() -> tempfile::TempDir {
 
 /// The digest of a complete and sound result.
 fn digest(folder: &Path, out: &str) -> String {
-    succeed(folder, &["verify", out]);
-    let printed = succeed(folder, &["verify", out, "--digest"]);
-    let mut words = printed.split_whitespace();
-    let digest = words.find(|w| w.len() == 64 && w.bytes().all(|b| b.is_ascii_hexdigit()));
-    digest.expect("a digest of 64 digits").to_owned()
+    let root = folder.join(out);
+    let report = tables::verify(&root).expect("complete");
+    assert!(report.is_sound(), "{out}: {:?}", report.problems);
+    tables::digest(&root).expect("readable")
 }
 
 fn run(placement: &[&str], out: &str) -> Vec<String> {
