@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::math::hex::hex;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::{MAX_TOPICS, Priors};
 use crate::train::RoundReport;
@@ -113,10 +114,6 @@ pub fn write(
     let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
     file.sync_all().map_err(io)?;
     Ok(hex(&hash))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {

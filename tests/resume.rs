@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use topicmill::corpus::collection::COLLECTION_FILE;
-use topicmill::dataflow::run::MODEL;
-use topicmill::dataflow::train::CHECKPOINT;
+use topicmill::job::state::CHECKPOINT_FILE;
+use topicmill::job::state::MODEL_FILE;
 use topicmill::math::random::{Stage, hash};
 use topicmill::tables;
 
@@ -35,8 +35,8 @@ const MOMENTS: [Moment; 3] = [
     },
     // Training: the first checkpoint.
     Moment {
-        begins: |out| out.join(CHECKPOINT).exists(),
-        ends: MODEL,
+        begins: |out| out.join(CHECKPOINT_FILE).exists(),
+        ends: MODEL_FILE,
     },
     // Projection: some parts.
     Moment {

@@ -9,10 +9,11 @@ use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{CHECKPOINT, TrainPlan, save, train};
+use topicmill::dataflow::train::{TrainPlan, save, train};
 use topicmill::evaluate::TermDistribution;
 use topicmill::evaluate::matching::match_topics;
 use topicmill::job::Job;
+use topicmill::job::state::CHECKPOINT_FILE;
 use topicmill::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use topicmill::math::random::{Stage, Stream};
 use topicmill::model::Priors;
@@ -86,7 +87,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let output = Output::lead(folder).unwrap();
     let (training, held_out) = planted_corpus(1500);
     let priors = Priors::new(&job.model, TERMS, training.token_count());
-    let checkpoint = folder.join(CHECKPOINT);
+    let checkpoint = folder.join(CHECKPOINT_FILE);
     let saved = checkpoint
         .exists()
         .then(|| checkpoint::read(&checkpoint).unwrap());
@@ -171,7 +172,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     let (expected, _) = by_dataflow(whole.path(), 2, &[]);
     let resumed = tempfile::tempdir().unwrap();
     by_dataflow(resumed.path(), 2, &["train.passes=2"]);
-    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT)).unwrap();
+    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
     assert!(
         (7..60).contains(&checkpoint.header.rounds),
         "no checkpoint to resume from"

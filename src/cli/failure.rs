@@ -10,7 +10,7 @@ use crate::job::JobError;
 
 use super::placement::PlacementError;
 
-/// Exit codes. 0 is success; 143 is what a shell reports of a process ended by SIGTERM.
+/// Exit codes. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -26,8 +26,6 @@ pub enum Exit {
     Io = 74,
     /// Something passing: the same command later may succeed.
     Temporary = 75,
-    /// Ended by SIGTERM after a checkpoint; the same command resumes.
-    Terminated = 143,
 }
 
 /// What `--help` says about exit codes.
@@ -39,8 +37,7 @@ Exit codes:
    69  another process or host cannot be reached, or was lost
    70  a mistake in topicmill; please report it
    74  reading or writing failed
-   75  a passing failure; the same command may succeed later
-  143  ended by SIGTERM after a checkpoint; the same command resumes";
+   75  a passing failure; the same command may succeed later";
 
 impl Exit {
     /// The exit with this code; a mistake of ours if there is none.
@@ -52,7 +49,6 @@ impl Exit {
             Self::Internal,
             Self::Io,
             Self::Temporary,
-            Self::Terminated,
         ];
         all.into_iter()
             .find(|&exit| exit as u8 == code)

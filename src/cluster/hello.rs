@@ -4,6 +4,7 @@
 //! sides for the dataflows to fit together. It proves nothing about identity.
 
 use super::Placement;
+use crate::math::hex::hex;
 
 /// Bytes of a greeting on the wire.
 pub(super) const HELLO_BYTES: usize = 80;
@@ -158,7 +159,7 @@ impl Hello {
 
 /// The first eight hexadecimal digits of a hash.
 fn short(hash: &[u8; 32]) -> String {
-    hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash[..4])
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub use error::InputError;
 
 use super::compression::{Compression, read_start};
 use super::settings::{CorpusSettings, Format};
+use crate::math::hex::hex;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -79,8 +80,7 @@ impl Input {
                 update_with_ends(&mut digest, path).map_err(InputError::unreadable(path))?;
             }
         }
-        let hex = |byte: &u8| format!("{byte:02x}");
-        Ok(digest.finalize().iter().map(hex).collect())
+        Ok(hex(&digest.finalize()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! it. Terms that are not kept stay listed with the reason, because the tables account for every
 //! token.
 
+use crate::math::hex::hex;
 use std::cmp::Ordering;
 
 use hashbrown::HashTable;
@@ -223,11 +224,7 @@ impl Vocabulary {
             hasher.update((term.term.len() as u64).to_le_bytes());
             hasher.update(term.term.as_bytes());
         }
-        hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hex(&hasher.finalize())
     }
 }
 

@@ -19,6 +19,8 @@ pub const EXIT_USAGE: u8 = 64;
 pub const EXIT_DATA: u8 = 65;
 /// A bug (EX_SOFTWARE).
 pub const EXIT_INTERNAL: u8 = 70;
+/// Something passing: the same command may succeed later (EX_TEMPFAIL).
+pub const EXIT_TEMPORARY: u8 = 75;
 /// Input or output failed (EX_IOERR).
 pub const EXIT_IO: u8 = 74;
 
@@ -103,6 +105,7 @@ impl RunError {
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
+            Self::Table(TableError::Locked { .. }) => EXIT_TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }
     }

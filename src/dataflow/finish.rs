@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::coherence::distribution;
 use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
 use super::project::{Tally, written_parts};
-use super::sample::Sample;
-use super::train::Trained;
+use super::record::TrainingRecord;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::synth::read_answer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::evaluate::TermDistribution;
-use crate::evaluate::completion::{self, Completion};
+use crate::evaluate::completion;
 use crate::evaluate::diagnostics::{TopicDiagnostics, diagnose};
 use crate::evaluate::matching::{match_topics, on_vocabulary};
 use crate::job::{Job, Summary, TopicSummary};
@@ -26,108 +23,12 @@ use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
 use crate::tables::topics::{TopicRow, TopicsWriter};
-use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
 use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
-use crate::train::RoundReport;
-
-/// Where the record of training stands, below the output's root.
-pub const RECORD: &str = "model/training.json";
 
 /// Hellinger distance up to which a planted topic counts as found again.
 const FOUND_WITHIN: f64 = 0.3;
-
-/// What training found out, kept beside the model: nothing of it depends on time or workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrainingRecord {
-    /// Documents trained on.
-    pub training_documents: u64,
-    /// Their tokens.
-    pub training_tokens: u64,
-    /// Documents held out.
-    pub held_out_documents: u64,
-    /// Rounds taken.
-    pub rounds: u64,
-    /// True if training ended because quality had stopped improving.
-    pub stopped_early: bool,
-    /// Score of the held-out documents with the φ that is published.
-    pub heldout: Completion,
-    /// UMass and NPMI coherence of each topic on the training documents.
-    pub coherence: Vec<(Option<f64>, Option<f64>)>,
-}
-
-impl TrainingRecord {
-    /// Of a training that has ended.
-    pub fn new(
-        sample: &Sample<'_>,
-        trained: &Trained,
-        coherence: Vec<(Option<f64>, Option<f64>)>,
-    ) -> Self {
-        Self {
-            training_documents: sample.training_documents,
-            training_tokens: sample.training_tokens,
-            held_out_documents: sample.held_out_documents,
-            rounds: trained.header.rounds,
-            stopped_early: trained.stopped_early,
-            heldout: trained.heldout,
-            coherence,
-        }
-    }
-
-    fn read(process: &Process) -> Result<Self, RunError> {
-        let path = process.output.path(RECORD);
-        let io = |source| RunError::Io {
-            path: path.clone(),
-            source,
-        };
-        let bytes = std::fs::read(&path).map_err(io)?;
-        serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
-    }
-}
-
-/// Writes the training log and the record, before the model is published.
-pub fn write_training(
-    process: &Process,
-    record: &TrainingRecord,
-    log: &[RoundReport],
-    collection: &Collection,
-) -> Result<(), RunError> {
-    let metadata = FileMetadata {
-        job_id: job_id(&process.job),
-        settings_hash: process.job.train_hash(),
-        seed: process.job.model.seed,
-        topic_count: Some(process.job.model.topics),
-        vocabulary_size: Some(collection.terms_kept as usize),
-        ..FileMetadata::default()
-    };
-    let temporary = process.output.temporary_path("training_log");
-    let mut writer = TrainingLogWriter::create(&temporary, &metadata)?;
-    let mut before = (0.0, 0);
-    for round in log {
-        let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
-        before = (round.seconds, round.tokens_seen);
-        writer.push(&TrainingLogRow {
-            round: round.round as i32,
-            pass: round.pass as i32,
-            phase: "online",
-            documents_seen: round.documents_seen as i64,
-            tokens_seen: round.tokens_seen as i64,
-            step_size: round.step_size,
-            seconds: round.seconds,
-            tokens_per_second: tokens as f64 / seconds.max(1e-9),
-            heldout_loglik_per_token: round.heldout,
-            nonzero_share: round.nonzero_share,
-            bytes_exchanged: round.bytes_exchanged as i64,
-        })?;
-    }
-    writer.finish()?;
-    process
-        .output
-        .publish(&temporary, &format!("training_log/{}", part_name(0)))?;
-    let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
-    Ok(process.output.write_atomic(RECORD, &json)?)
-}
 
 /// What a job's tables say they belong to: the first digits of its settings' hash.
 pub fn job_id(job: &Job) -> String {
@@ -267,7 +168,7 @@ impl Finisher<'_> {
             topic: topic as i32,
             alpha: priors.alpha[topic],
             absent_weight: self.topics[topic].absent_weight,
-            tokens: libm::rint(tokens) as i64,
+            tokens: tokens.round_ties_even() as i64,
             share: diagnosed.share,
             top_terms,
             coherence_umass: umass,

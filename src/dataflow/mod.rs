@@ -14,6 +14,7 @@ pub mod ingest;
 pub mod process;
 pub mod process_model;
 pub mod project;
+pub mod record;
 pub mod rounds;
 pub mod run;
 pub mod sample;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Input, Operator, Probe};
+use timely::dataflow::{ProbeHandle, Stream};
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
@@ -39,40 +39,12 @@ impl Rounds {
         let (index, peers) = (worker.index(), worker.peers());
         let merged = Rc::new(RefCell::new(Vec::new()));
         let arrived = Rc::clone(&merged);
-        let mut probe = ProbeHandle::new();
+        let probe = ProbeHandle::new();
         let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            stream
-                .unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
-                    let mut aggregator = Aggregator::new(vocabulary_size, topic_count);
-                    let mut waiting = BTreeMap::new();
-                    move |(input, frontier), output| {
-                        input.for_each(|time, block| {
-                            let kept = waiting
-                                .entry(*time.time())
-                                .or_insert_with(|| (time.retain(0), Vec::new()));
-                            kept.1.push(std::mem::take(block));
-                        });
-                        while let Some(first) = waiting.first_entry()
-                            && !frontier.less_equal(first.key())
-                        {
-                            let (time, blocks) = first.remove();
-                            let mut session = output.session(&time);
-                            for words in merge(&mut aggregator, &blocks) {
-                                let mut block = Block::to_everyone(index, peers, 0, words);
-                                session.give_container(&mut block);
-                            }
-                        }
-                    }
-                })
-                .unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
-                    move |input, _output| {
-                        input.for_each(|_, block| {
-                            arrived.borrow_mut().push(std::mem::take(block));
-                        });
-                    }
-                })
-                .probe_with(&mut probe);
+            let aggregator = Aggregator::new(vocabulary_size, topic_count);
+            let merged = merge_at_owners(stream, aggregator, index, peers);
+            collect_everywhere(merged, arrived).probe_with(&probe);
             input
         });
         Self {
@@ -107,6 +79,47 @@ impl Rounds {
     pub fn owner(&self, term: u32) -> usize {
         term as usize % self.peers
     }
+}
+
+/// Sends blocks to the workers in their headers; once all of a round are there, each worker merges
+/// its own and gives the result in blocks for everyone.
+fn merge_at_owners<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    mut aggregator: Aggregator,
+    index: usize,
+    peers: usize,
+) -> Stream<'scope, u64, Block> {
+    stream.unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
+        let mut waiting = BTreeMap::new();
+        move |(input, frontier), output| {
+            input.for_each(|time, block| {
+                let kept = waiting.entry(*time.time());
+                let (_, blocks) = kept.or_insert_with(|| (time.retain(0), Vec::new()));
+                blocks.push(std::mem::take(block));
+            });
+            while let Some(first) = waiting.first_entry()
+                && !frontier.less_equal(first.key())
+            {
+                let (time, blocks) = first.remove();
+                let mut session = output.session(&time);
+                for words in merge(&mut aggregator, &blocks) {
+                    session.give_container(&mut Block::to_everyone(index, peers, 0, words));
+                }
+            }
+        }
+    })
+}
+
+/// Puts a copy of every block in `arrived` on every worker.
+fn collect_everywhere<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    arrived: Rc<RefCell<Vec<Block>>>,
+) -> Stream<'scope, u64, Block> {
+    stream.unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
+        move |input, _output| {
+            input.for_each(|_, block| arrived.borrow_mut().push(std::mem::take(block)));
+        }
+    })
 }
 
 /// The entries of some blocks as one ascending run, in pieces that fit a block.

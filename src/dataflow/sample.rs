@@ -189,7 +189,7 @@ impl Sender {
     fn new(worker: &mut Worker) -> Self {
         let received = Rc::new(RefCell::new((Bags::default(), Bags::default())));
         let bags = Rc::clone(&received);
-        let mut probe = ProbeHandle::new();
+        let probe = ProbeHandle::new();
         let input = worker.dataflow_named::<u64, _, _>("sample", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
             stream
@@ -198,7 +198,7 @@ impl Sender {
                         input.for_each(|_, block| unpack(block.words(), &mut bags.borrow_mut()));
                     }
                 })
-                .probe_with(&mut probe);
+                .probe_with(&probe);
             input
         });
         let waiting = vec![Vec::new(); worker.peers()];

@@ -24,13 +24,12 @@ use crate::checkpoint::{self, Header, Saved};
 use crate::cluster::bytes_sent;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::Bag;
+use crate::job::state::CHECKPOINT_FILE;
 use crate::model::Priors;
 use crate::model::parameters::Parameters;
 use crate::train::round::{LocalStep, StreamKey};
 use crate::train::schedule::{Schedule, StopRule};
 use crate::train::{RoundReport, TrainError, publish};
-
-pub use crate::job::state::CHECKPOINT_FILE as CHECKPOINT;
 
 /// What training ended with.
 #[derive(Clone, Debug, PartialEq)]
@@ -335,7 +334,7 @@ impl<'a> Trainer<'a> {
                 self.plan.process,
                 self.plan.model,
                 &self.header(),
-                CHECKPOINT,
+                CHECKPOINT_FILE,
             )?;
         }
         self.plan.process.meet();

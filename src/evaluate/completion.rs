@@ -87,7 +87,7 @@ impl Completer {
             .projector
             .infer(observed, table, &SETTINGS, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
-        let log_likelihood = libm::rint(sum * FIXED_POINT) as i64;
+        let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
         Ok(Completion {
             log_likelihood,
             tokens: tokens as i64,

@@ -18,6 +18,7 @@ use crate::corpus::settings::{
 use crate::corpus::synth_settings::SynthSettings;
 use crate::infer::settings::{Estimator, InferSettings, ProjectSettings};
 use crate::model::settings::{Alpha, Geometry, ModelSettings};
+use crate::model::statistics::MAX_TERMS;
 use crate::train::settings::TrainSettings;
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
@@ -153,8 +154,8 @@ pub(super) fn vocabulary(section: &Section, folder: &Path) -> Result<VocabularyS
     })
 }
 
-/// Term ids are signed 32-bit numbers in the tables.
-const MAX_TERM_IDS: u64 = i32::MAX as u64;
+/// Statistics keep a term in 24 bits.
+const MAX_TERM_IDS: u64 = MAX_TERMS as u64;
 
 fn stop_words(section: &Section, folder: &Path) -> Result<Vec<StopWords>, JobError> {
     let Some(entry) = section.get("stop_words") else {

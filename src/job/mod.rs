@@ -28,6 +28,7 @@ use crate::corpus::settings::{
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::infer::settings::ProjectSettings;
+use crate::math::hex::hex;
 use crate::model::settings::ModelSettings;
 use crate::train::settings::TrainSettings;
 
@@ -192,7 +193,7 @@ impl Job {
                     .map(|entry| entry.place.clone()),
                 source: error,
             })?;
-            let sha256 = resolved::hex(&Sha256::digest(&contents));
+            let sha256 = hex(&Sha256::digest(&contents));
             Ok(NamedFile {
                 path: path.clone(),
                 sha256,

@@ -12,6 +12,7 @@ use super::check::{ESTIMATORS, FORMATS, GEOMETRIES, MIB, ON_DAMAGE, RULES};
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
 use crate::infer::settings::{Estimator, InferSettings};
+use crate::math::hex::hex;
 use crate::model::settings::Alpha;
 
 /// A key with its value, in the order of the keys list.
@@ -131,11 +132,6 @@ impl Canonical {
     fn hash(self) -> String {
         hex(&Sha256::digest(self.0.as_bytes()))
     }
-}
-
-/// Bytes in hexadecimal, lower case.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn corpus_pairs(job: &Job) -> Vec<Pair> {

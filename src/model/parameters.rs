@@ -172,7 +172,7 @@ impl Parameters {
     pub fn fixed_point_totals(&self, totals: &mut [i64]) {
         for entry in self.rows.iter().flatten() {
             let value = f64::from(entry.value) * self.scale * FIXED_POINT;
-            totals[entry.topic as usize] += libm::rint(value) as i64;
+            totals[entry.topic as usize] += value.round_ties_even() as i64;
         }
     }
 
@@ -227,60 +227,69 @@ mod tests {
         }
     }
 
+    const TOPICS: usize = 3;
+    const TERMS: usize = 5;
+
+    /// The same step on all parts.
+    fn step_parts(parts: &mut [Parameters], step: GlobalStep, counts: &[(usize, usize, u32)]) {
+        let mut by_topic = vec![0u64; TOPICS];
+        for &(_, k, n) in counts {
+            by_topic[k] += u64::from(n);
+        }
+        let part_count = parts.len();
+        for (p, part) in parts.iter_mut().enumerate() {
+            part.decay(step, &by_topic);
+            let mine = counts.iter().filter(|c| c.0 % part_count == p);
+            let words = mine.map(|&(w, k, n)| word(w as u32, k as u16, n));
+            part.add(step, &words.collect::<Vec<_>>());
+            if part.is_scale_small() {
+                part.fold_scale(0.0);
+            }
+        }
+    }
+
+    fn assert_equal_to_dense(parts: &[Parameters], dense: &[Vec<f64>], eta: f64) {
+        for w in 0..TERMS {
+            let part = &parts[w % parts.len()];
+            for entry in part.row(w as u32) {
+                let lambda = eta + f64::from(entry.value) * part.scale();
+                let expected = dense[w][entry.topic as usize];
+                assert!(
+                    (lambda - expected).abs() < 1e-5 * expected,
+                    "{lambda} {expected}"
+                );
+            }
+        }
+        let mut fixed = vec![0; TOPICS];
+        parts.iter().for_each(|p| p.fixed_point_totals(&mut fixed));
+        for k in 0..TOPICS {
+            let expected: f64 = dense.iter().map(|row| row[k] - eta).sum();
+            assert!((parts[0].totals()[k] - expected).abs() < 1e-5);
+            assert!((fixed[k] as f64 / FIXED_POINT - expected).abs() < 1e-4);
+        }
+    }
+
     #[test]
     fn sparse_updates_follow_eq_11_on_any_number_of_parts() {
-        let (topics, terms, eta) = (3, 5, 0.1);
+        let eta = 0.1;
         let rounds = [
             vec![(0, 1, 4), (2, 0, 1), (4, 2, 7)],
             vec![(0, 0, 2), (0, 1, 1), (3, 2, 5)],
             vec![(1, 1, 9), (4, 0, 3), (4, 2, 1)],
         ];
         for part_count in [1, 2, 3] {
-            let mut parts: Vec<_> = (0..part_count)
-                .map(|p| Parameters::new(topics, terms, p, part_count))
-                .collect();
-            let mut dense = vec![vec![eta; topics]; terms];
+            let part = |p| Parameters::new(TOPICS, TERMS, p, part_count);
+            let mut parts: Vec<_> = (0..part_count).map(part).collect();
+            let mut dense = vec![vec![eta; TOPICS]; TERMS];
             for (t, counts) in rounds.iter().cycle().take(30).enumerate() {
                 let step = GlobalStep {
                     step_size: 1.0 / (t as f64 + 2.0),
                     weight: 2.5,
                 };
                 eq_11(&mut dense, step, eta, counts);
-                let mut by_topic = vec![0u64; topics];
-                counts
-                    .iter()
-                    .for_each(|&(_, k, n)| by_topic[k] += u64::from(n));
-                for (p, part) in parts.iter_mut().enumerate() {
-                    part.decay(step, &by_topic);
-                    let mine: Vec<u64> = counts
-                        .iter()
-                        .filter(|c| c.0 % part_count == p)
-                        .map(|&(w, k, n)| word(w as u32, k as u16, n))
-                        .collect();
-                    part.add(step, &mine);
-                    if part.is_scale_small() {
-                        part.fold_scale(0.0);
-                    }
-                }
+                step_parts(&mut parts, step, counts);
             }
-            for w in 0..terms {
-                let part = &parts[w % part_count];
-                for entry in part.row(w as u32) {
-                    let lambda = eta + f64::from(entry.value) * part.scale();
-                    let expected = dense[w][entry.topic as usize];
-                    assert!(
-                        (lambda - expected).abs() < 1e-5 * expected,
-                        "{lambda} {expected}"
-                    );
-                }
-            }
-            for k in 0..topics {
-                let expected: f64 = dense.iter().map(|row| row[k] - eta).sum();
-                let mut fixed = vec![0; topics];
-                parts.iter().for_each(|p| p.fixed_point_totals(&mut fixed));
-                assert!((parts[0].totals()[k] - expected).abs() < 1e-5);
-                assert!((fixed[k] as f64 / FIXED_POINT - expected).abs() < 1e-4);
-            }
+            assert_equal_to_dense(&parts, &dense, eta);
         }
     }
 

@@ -24,6 +24,7 @@ pub mod views;
 pub mod vocabulary;
 mod writer;
 
+use crate::math::hex::hex;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
@@ -130,11 +131,6 @@ impl TableError {
             message: message.into(),
         }
     }
-}
-
-/// Bytes in lower-case hexadecimal.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The table of this name.

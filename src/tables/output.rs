@@ -24,7 +24,7 @@ pub const LOCK: &str = "_lock";
 const LOCK_MARK: &str = "topicmill output";
 
 /// Folders beside the tables whose whole content is topicmill's.
-const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", "logs", TEMPORARY];
+const FOLDERS: [&str; 4] = ["corpus", "model", "checkpoints", TEMPORARY];
 /// Files at the root.
 const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
 

@@ -28,7 +28,8 @@ fn child() {
     };
     let mut job = fixture::job(Path::new(&folder), "out", &[]);
     job.corpus.block_bytes = Some(2000);
-    let output = Output::join(&job.output.path).unwrap();
+    let output = Output::follow(&job.output.path);
+    output.join().unwrap();
     match fixture::run(&placement, &job, output) {
         Ok(_) => std::process::exit(0),
         Err(error) => {

@@ -1,5 +1,6 @@
 //! The words of made-up corpora: pronounceable ones of any number, or a user's list.
 
+use crate::math::hex::hex;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -109,11 +110,7 @@ pub(super) fn digest(words: &[String]) -> String {
         hasher.update(word.as_bytes());
         hasher.update(b"\n");
     }
-    hasher
-        .finalize()
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect()
+    hex(&hasher.finalize())
 }
 
 #[cfg(test)]

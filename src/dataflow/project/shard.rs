@@ -200,7 +200,7 @@ impl<'a> ShardProjector<'a> {
 }
 
 fn fixed(value: f64) -> i64 {
-    libm::rint(value * FIXED_POINT) as i64
+    (value * FIXED_POINT).round_ties_even() as i64
 }
 
 /// The topics at or above the threshold, the heaviest first, at most `top` of them (0: all); of

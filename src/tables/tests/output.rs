@@ -49,7 +49,9 @@ fn a_second_run_is_refused_until_the_first_ends() {
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process), "{error}");
     assert!(first.temporary_path("half").exists());
-    assert!(!Output::join(folder.path()).unwrap().is_locked());
+    let follower = Output::follow(folder.path());
+    follower.join().unwrap();
+    assert!(!follower.is_locked());
     drop(first);
     assert_eq!(crate::tables::output::holder(folder.path()).unwrap(), None);
     Output::lead(folder.path()).unwrap();

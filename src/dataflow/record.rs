@@ -1,0 +1,110 @@
+//! The record of a training that has ended: the training log as a table, and beside the model what
+//! later stages ask of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::RunError;
+use super::finish::job_id;
+use super::process::Process;
+use super::sample::Sample;
+use super::train::Trained;
+use crate::corpus::collection::Collection;
+use crate::evaluate::completion::Completion;
+use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
+use crate::tables::{FileMetadata, part_name};
+use crate::train::RoundReport;
+
+/// Where the record of training stands, below the output's root.
+pub const RECORD: &str = "model/training.json";
+
+/// What training found out, kept beside the model: nothing of it depends on time or workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// Documents trained on.
+    pub training_documents: u64,
+    /// Their tokens.
+    pub training_tokens: u64,
+    /// Documents held out.
+    pub held_out_documents: u64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// True if training ended because quality had stopped improving.
+    pub stopped_early: bool,
+    /// Score of the held-out documents with the φ that is published.
+    pub heldout: Completion,
+    /// UMass and NPMI coherence of each topic on the training documents.
+    pub coherence: Vec<(Option<f64>, Option<f64>)>,
+}
+
+impl TrainingRecord {
+    /// Of a training that has ended.
+    pub fn new(
+        sample: &Sample<'_>,
+        trained: &Trained,
+        coherence: Vec<(Option<f64>, Option<f64>)>,
+    ) -> Self {
+        Self {
+            training_documents: sample.training_documents,
+            training_tokens: sample.training_tokens,
+            held_out_documents: sample.held_out_documents,
+            rounds: trained.header.rounds,
+            stopped_early: trained.stopped_early,
+            heldout: trained.heldout,
+            coherence,
+        }
+    }
+
+    /// What an earlier run, or an earlier stage, left.
+    pub fn read(process: &Process) -> Result<Self, RunError> {
+        let path = process.output.path(RECORD);
+        let io = |source| RunError::Io {
+            path: path.clone(),
+            source,
+        };
+        let bytes = std::fs::read(&path).map_err(io)?;
+        serde_json::from_slice(&bytes).map_err(|e| io(e.into()))
+    }
+}
+
+/// Writes the training log and the record, before the model is published.
+pub fn write_training(
+    process: &Process,
+    record: &TrainingRecord,
+    log: &[RoundReport],
+    collection: &Collection,
+) -> Result<(), RunError> {
+    let metadata = FileMetadata {
+        job_id: job_id(&process.job),
+        settings_hash: process.job.train_hash(),
+        seed: process.job.model.seed,
+        topic_count: Some(process.job.model.topics),
+        vocabulary_size: Some(collection.terms_kept as usize),
+        ..FileMetadata::default()
+    };
+    let temporary = process.output.temporary_path("training_log");
+    let mut writer = TrainingLogWriter::create(&temporary, &metadata)?;
+    let mut before = (0.0, 0);
+    for round in log {
+        let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
+        before = (round.seconds, round.tokens_seen);
+        writer.push(&TrainingLogRow {
+            round: round.round as i32,
+            pass: round.pass as i32,
+            phase: "online",
+            documents_seen: round.documents_seen as i64,
+            tokens_seen: round.tokens_seen as i64,
+            step_size: round.step_size,
+            seconds: round.seconds,
+            tokens_per_second: tokens as f64 / seconds.max(1e-9),
+            heldout_loglik_per_token: round.heldout,
+            nonzero_share: round.nonzero_share,
+            bytes_exchanged: round.bytes_exchanged as i64,
+        })?;
+    }
+    writer.finish()?;
+    process
+        .output
+        .publish(&temporary, &format!("training_log/{}", part_name(0)))?;
+    let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
+    Ok(process.output.write_atomic(RECORD, &json)?)
+}

@@ -1,0 +1,220 @@
+//! The training stage of a run: a model that is complete already, or training from the start or
+//! from the newest checkpoint.
+
+use timely::worker::Worker;
+
+use super::Run;
+use crate::checkpoint::{self, Saved};
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::SampleRule;
+use crate::dataflow::coherence::coherence;
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::process_model::ProcessModel;
+use crate::dataflow::record::{self, TrainingRecord};
+use crate::dataflow::sample::{Sample, load_sample};
+use crate::dataflow::train::{TrainPlan, save, train};
+use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
+use crate::job::{Summary, TrainSummary};
+use crate::model::Priors;
+use crate::model::published::{PublishedTopic, publish};
+use crate::model::settings::ModelSettings;
+
+/// What training leaves to the stages after it.
+pub(super) struct Model<'a> {
+    pub(super) parts: &'a ProcessModel,
+    pub(super) priors: Priors,
+    pub(super) published_eta: f64,
+    pub(super) hash: String,
+}
+
+impl Model<'_> {
+    /// All topics, as they are published.
+    pub(super) fn topics(&self) -> Vec<PublishedTopic> {
+        publish_parts(self.parts, self.published_eta)
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Trains, from the start or the newest checkpoint; or finds the model complete.
+    pub(super) fn train(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        rule: &SampleRule,
+        summary: &mut Summary,
+    ) -> Result<Model<'a>, RunError> {
+        let output = &self.process.output;
+        let is_complete = output.is_published(MODEL_FILE);
+        barrier(worker);
+        if !is_complete && !self.stages.trains() {
+            return Err(RunError::Data(format!(
+                "{} has no model yet: run `topicmill train` or `topicmill run` first",
+                output.root().display()
+            )));
+        }
+        let path = if is_complete {
+            MODEL_FILE
+        } else {
+            CHECKPOINT_FILE
+        };
+        let saved = self
+            .shared
+            .saved
+            .get(|| self.read_saved(path, collection))?
+            .as_ref();
+        if let (true, Some(saved)) = (is_complete, saved) {
+            summary.already_complete.push("train".to_owned());
+            let model = self.model(collection, Some(saved))?;
+            let published_eta = saved
+                .header
+                .published_eta
+                .unwrap_or(saved.header.priors.eta);
+            let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());
+            return Ok(Model {
+                parts: model,
+                priors,
+                published_eta,
+                hash,
+            });
+        }
+        let shared = &self.shared.sample;
+        let sample = load_sample(worker, self.process, shared, collection, rule)?;
+        self.train_on(worker, collection, sample, saved, summary)
+    }
+
+    fn train_on(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        sample: Sample<'_>,
+        saved: Option<&Saved>,
+        summary: &mut Summary,
+    ) -> Result<Model<'a>, RunError> {
+        let settings = &self.process.job.model;
+        check_sample(&sample, collection)?;
+        let vocabulary_size = collection.terms_kept as usize;
+        let priors = match saved {
+            Some(saved) => saved.header.priors.clone(),
+            None => Priors::new(settings, vocabulary_size, sample.training_tokens),
+        };
+        let model = self.model(collection, saved)?;
+        let settings_hash = self.process.job.train_hash();
+        let plan = TrainPlan {
+            process: self.process,
+            model,
+            sample,
+            priors: &priors,
+            settings_hash: &settings_hash,
+            vocabulary_hash: &collection.vocabulary_fingerprint,
+        };
+        let trained = train(worker, plan, saved)?;
+        let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
+        let topics = publish_parts(model, published_eta);
+        let tickets = &self.shared.coherence;
+        let coherence = coherence(
+            worker,
+            self.process,
+            tickets,
+            sample.training,
+            &topics,
+            vocabulary_size,
+        );
+        let mut hash = String::new();
+        if worker.index() == 0 {
+            let record = TrainingRecord::new(&sample, &trained, coherence);
+            let mut header = trained.header;
+            let log = std::mem::take(&mut header.log);
+            record::write_training(self.process, &record, &log, collection)?;
+            hash = save(self.process, model, &header, MODEL_FILE)?;
+            summary.train = Some(train_summary(&record, &log, settings));
+        }
+        let hashes = all_gather(worker, hash.as_bytes());
+        let hash = String::from_utf8_lossy(&hashes[0]).into_owned();
+        Ok(Model {
+            parts: model,
+            priors,
+            published_eta,
+            hash,
+        })
+    }
+
+    /// The process's model: what was saved, or one with nothing learnt.
+    fn model(
+        &self,
+        collection: &Collection,
+        saved: Option<&Saved>,
+    ) -> Result<&'a ProcessModel, RunError> {
+        let (topics, threads) = (
+            self.process.job.model.topics,
+            self.process.placement.threads,
+        );
+        let terms = collection.terms_kept as usize;
+        self.shared
+            .model
+            .get(|| Ok(ProcessModel::new(topics, terms, threads, saved)))
+    }
+
+    /// The model or checkpoint at `path`, if there is one; it must be of these settings.
+    fn read_saved(&self, path: &str, collection: &Collection) -> Result<Option<Saved>, RunError> {
+        let output = &self.process.output;
+        if !output.is_published(path) {
+            return Ok(None);
+        }
+        let saved = checkpoint::read(&output.path(path))?;
+        let header = &saved.header;
+        let is_ours = header.settings_hash == self.process.job.train_hash()
+            && header.vocabulary_hash == collection.vocabulary_fingerprint;
+        if !is_ours {
+            return Err(RunError::OtherSettings {
+                path: output.path(path),
+                what: "sample, model or train",
+            });
+        }
+        Ok(Some(saved))
+    }
+}
+
+/// All topics of the process's model, published with `eta`.
+fn publish_parts(model: &ProcessModel, eta: f64) -> Vec<PublishedTopic> {
+    let guards = model.read_parts();
+    let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+    publish(&parts, eta)
+}
+
+fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunError> {
+    if sample.training_documents > 0 {
+        return Ok(());
+    }
+    Err(RunError::Data(format!(
+        "the sample holds no document to train on, of {} with terms: enlarge sample.fraction or \
+         sample.documents, or lower sample.held_out",
+        collection.documents_with_terms
+    )))
+}
+
+fn train_summary(
+    record: &TrainingRecord,
+    log: &[crate::train::RoundReport],
+    settings: &ModelSettings,
+) -> TrainSummary {
+    let seconds = log.last().map_or(0.0, |last| last.seconds);
+    let tokens = log.last().map_or(0, |last| last.tokens_seen);
+    let passes = log.last().map_or(0, |last| last.pass + 1);
+    let ended = match record.stopped_early {
+        true => "held-out quality had stopped improving".to_owned(),
+        false => format!("{passes} passes done"),
+    };
+    TrainSummary {
+        seconds,
+        rounds: record.rounds,
+        sample_documents: record.training_documents,
+        tokens_per_second: tokens as f64 / seconds.max(1e-9),
+        heldout_loglik_per_token: record.heldout.per_token(),
+        heldout_method: format!(
+            "document completion, {} documents, K = {}",
+            record.heldout.documents, settings.topics
+        ),
+        ended,
+    }
+}
