@@ -76,7 +76,7 @@ impl fmt::Display for DocumentStatus {
 /// One input document as a reader hands it over, borrowing from the block it was parsed from.
 #[derive(Clone, Debug)]
 pub struct RawDocument<'a> {
-    /// The input's own id; `<path>#<line or row>` (from 1) where the input has none.
+    /// The input's own id; `<file>@<byte or row>` where the record begins (from 0) if the input has none.
     pub source_id: Cow<'a, str>,
     /// The volume (`corpus.group`) this document is a section of.
     pub group: Option<Cow<'a, str>>,

@@ -232,3 +232,67 @@ fn sources(input: &Input, processes: usize) -> Vec<Source> {
     }
     sources
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::input::discover;
+    use crate::corpus::reader::tests::{one_file, read_share};
+
+    #[test]
+    fn after_a_panic_within_a_source_nobody_waits() {
+        let (_folder, settings) = one_file("x.jsonl.gz", b"{}");
+        let input = Arc::new(discover(&settings).unwrap());
+        let queue = BlockQueue::new(input, &settings, Share::ALL);
+        let panicked = std::thread::scope(|scope| {
+            let panic = || {
+                let _state = queue.sources[0].state.lock();
+                std::panic::resume_unwind(Box::new("a decoder's bug"));
+            };
+            scope.spawn(panic).join()
+        });
+        assert!(panicked.is_err());
+        assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
+    }
+
+    #[test]
+    fn many_streamed_files_go_whole_and_evenly_to_processes() {
+        let (folder, settings) = one_file("0.csv", "id,text\n".repeat(100).as_bytes());
+        for number in 1..8 {
+            let rows = "id,text\n".repeat(10 * number);
+            std::fs::write(folder.path().join(format!("{number}.csv")), rows).unwrap();
+        }
+        let input = discover(&settings).unwrap();
+        let owners: Vec<_> = sources(&input, 2)
+            .iter()
+            .map(|source| source.owner)
+            .collect();
+        assert_eq!(owners.iter().flatten().count(), 8);
+        let load = |process| -> u64 {
+            let owned = |&(owner, _): &(&Option<usize>, _)| *owner == Some(process);
+            owners
+                .iter()
+                .zip(&input.files)
+                .filter(owned)
+                .map(|(_, file)| file.bytes)
+                .sum()
+        };
+        assert!(load(0).abs_diff(load(1)) <= 100 * 8 / 4);
+        assert!(
+            sources(&input, 3)
+                .iter()
+                .all(|source| source.owner.is_none())
+        );
+        assert!(
+            !read_share(
+                &settings,
+                Share {
+                    process: 1,
+                    processes: 2
+                }
+            )
+            .unwrap()
+            .is_empty()
+        );
+    }
+}

@@ -69,7 +69,8 @@ fn split_reference(text: &str) -> (Option<(&str, Option<&str>)>, &str) {
 ///
 /// `pattern` is the job's own wording, for errors; `expanded` is what [`expand`] made of it.
 pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<PathBuf>, InputError> {
-    let whole = base.join(expanded);
+    // Collecting leaves out every `.` but a leading one.
+    let whole: PathBuf = base.join(expanded).components().collect();
     let files = match std::fs::metadata(&whole) {
         Ok(found) if found.is_dir() => walk(&whole, "**/*", pattern)?,
         Ok(_) => vec![whole.clone()],

@@ -79,7 +79,7 @@ impl<'s> Keys<'s> {
                 return context.unparsable(offset, &what);
             }
         };
-        let id = values[self.id].to_value();
+        let id = values[self.id].to_value().filter(|id| !id.is_empty());
         let group = self.group.and_then(|key| values[key].to_value());
         let metadata = self
             .metadata
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn lines_without_id_or_text_are_called_after_their_place() {
-        let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":null,\"text\":null}");
+        let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":\"\",\"text\":null}");
         let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
         assert_eq!(ids, ["f@100", "f@117"]);
         assert_eq!(seen[1].status, Some(DocumentStatus::Empty));

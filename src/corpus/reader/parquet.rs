@@ -338,7 +338,7 @@ impl Batch {
         index: usize,
     ) -> RawDocument<'a> {
         let value = |place: usize| self.values[place].value(index);
-        let id = columns.id.and_then(value);
+        let id = columns.id.and_then(value).filter(|id| !id.is_empty());
         let source_id = id.unwrap_or_else(|| Cow::Owned(context.place(row)));
         let texts: Vec<_> = columns
             .text

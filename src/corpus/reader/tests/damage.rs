@@ -1,0 +1,115 @@
+//! Files that break off, change or go wrong, and documents over the limit: all are accounted for.
+
+use super::*;
+
+#[test]
+fn a_truncated_gzip_fails_or_keeps_what_was_read() {
+    // Lines that hardly compress, so that half of the bytes holds half of the lines.
+    let line = |number: u64| {
+        format!(
+            "{{\"id\":{number},\"text\":\"{:x}\"}}\n",
+            number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        )
+    };
+    let lines: String = (0..20_000).map(line).collect();
+    let packed = gzip(lines.as_bytes());
+    let (_folder, mut settings) = one_file("x.jsonl.gz", &packed[..packed.len() / 2]);
+    for block_bytes in [Some(10_000), None] {
+        settings.block_bytes = block_bytes;
+        settings.on_damage = OnDamage::Fail;
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(
+            error.contains("x.jsonl.gz: damaged after") && error.contains("on_damage"),
+            "{error}"
+        );
+        settings.on_damage = OnDamage::Keep;
+        let seen = read_all(&settings).unwrap();
+        let (last, kept) = seen.split_last().unwrap();
+        assert_eq!(last.status, Some(DocumentStatus::Truncated));
+        assert!((5_000..15_000).contains(&kept.len()), "{}", kept.len());
+        assert!(
+            kept.iter()
+                .enumerate()
+                .all(|(number, seen)| seen.id == number.to_string())
+        );
+    }
+}
+
+#[test]
+fn damaged_texts_headers_and_bags_are_accounted_for() {
+    for (name, content) in samples() {
+        let packed = gzip(content.as_bytes());
+        for length in [5, 15, packed.len() - 1] {
+            let (_folder, mut settings) = sample(&format!("{name}.gz"), &packed[..length]);
+            assert!(read_all(&settings).is_err(), "{name} of {length}");
+            settings.on_damage = OnDamage::Keep;
+            // A bag of words without its header has no documents to account for.
+            if let Ok(seen) = read_all(&settings) {
+                assert_eq!(
+                    seen.last().unwrap().status,
+                    Some(DocumentStatus::Truncated),
+                    "{name}"
+                );
+            } else {
+                assert_eq!(name, "docword.x.txt");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_huge_line_or_file_is_too_large_and_its_neighbours_are_read() {
+    let long = "x".repeat(3 << 20);
+    let content = format!(
+        "{{\"id\":1,\"text\":\"a\"}}\n{{\"id\":2,\"text\":\"{long}\"}}\n{{\"id\":3,\"text\":\"c\"}}\n"
+    );
+    for (name, bytes) in [
+        ("x.jsonl", content.clone().into_bytes()),
+        ("x.jsonl.gz", gzip(content.as_bytes())),
+    ] {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        for block_bytes in [30_000, 1_000_000, 10 << 20] {
+            settings.block_bytes = Some(block_bytes);
+            let seen = read_all(&settings).unwrap();
+            let ids: Vec<_> = seen.iter().map(|seen| seen.id.clone()).collect();
+            assert_eq!(ids, ["1".to_owned(), format!("{name}@20"), "3".to_owned()]);
+            assert_eq!(seen[1].status, Some(DocumentStatus::TooLarge));
+        }
+    }
+    for (name, bytes) in [
+        ("x.txt", long.clone().into_bytes()),
+        ("x.txt.zst", zstandard(long.as_bytes())),
+    ] {
+        let (_folder, settings) = one_file(name, &bytes);
+        assert_eq!(
+            read_all(&settings).unwrap()[0].status,
+            Some(DocumentStatus::TooLarge)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_grows_meanwhile_is_noticed() {
+    let (folder, settings) = one_file("x.jsonl", JSONL.as_bytes());
+    let input = Arc::new(discover(&settings).unwrap());
+    std::fs::write(folder.path().join("x.jsonl"), JSONL.repeat(2)).unwrap();
+    let queue = BlockQueue::new(input, &settings, Share::ALL);
+    let block = queue.next_block().unwrap().unwrap();
+    let result = read_block(&block, &settings, &mut |_| {});
+    assert!(matches!(result, Err(InputError::Changed { .. })));
+}
+
+#[test]
+fn after_an_error_every_call_fails() {
+    let (_folder, settings) = one_file("x.csv", b"a,b\n1,2\n");
+    let queue = BlockQueue::new(
+        Arc::new(discover(&settings).unwrap()),
+        &settings,
+        Share::ALL,
+    );
+    assert!(matches!(
+        queue.next_block(),
+        Err(InputError::MissingColumn { .. })
+    ));
+    assert!(matches!(queue.next_block(), Err(InputError::Stopped)));
+}
