@@ -1,5 +1,10 @@
 //! Inference: fast and reference forms agree, on random models of every density.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers outside of #[test] functions may fail a test too"
+)]
+
 use topicmill::estimate::Proportions;
 use topicmill::infer::project::{Projector, log_likelihood};
 use topicmill::infer::sampler::Sampler;

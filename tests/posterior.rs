@@ -1,6 +1,11 @@
 //! The samplers against the exact posterior: every topic configuration of tiny documents is
 //! enumerated, and the configurations drawn are compared with it by χ².
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers outside of #[test] functions may fail a test too"
+)]
+
 use topicmill::infer::Bag;
 use topicmill::infer::reference;
 use topicmill::infer::sampler::Sampler;

@@ -1,6 +1,11 @@
 //! Training: the dataflow on any number of workers gives the bytes of the single-thread trainer,
 //! and planted topics are found again.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers outside of #[test] functions may fail a test too"
+)]
+
 use std::sync::Arc;
 
 use topicmill::checkpoint;

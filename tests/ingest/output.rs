@@ -72,10 +72,8 @@ fn the_size_of_blocks_changes_no_document() {
 fn the_vocabulary_counts_what_a_naive_count_does() {
     let fixture = Fixture::new();
     write_all_kinds(&fixture);
-    let job = fixture.job(
-        "out",
-        &["vocabulary.max_share=0.3", "vocabulary.min_documents=4"],
-    );
+    let limits = ["vocabulary.max_share=0.3", "vocabulary.min_documents=4"];
+    let job = fixture.job("out", &limits);
     let collection = fixture.ingest(3, &job).unwrap().collection;
 
     let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
