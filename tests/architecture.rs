@@ -43,7 +43,7 @@ const RESERVED: [(&str, &[&str]); 13] = [
 const READ_PARQUET: &[&str] = &[
     "corpus/input.rs",
     "corpus/reader/parquet.rs",
-    "corpus/reader/tests.rs",
+    "corpus/reader/tests/",
     "corpus/shard/",
     "tables/",
 ];

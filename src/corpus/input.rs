@@ -315,6 +315,11 @@ mod tests {
         assert_eq!(names(&settings), ["a.txt", "old/c.txt", "x/old/d.txt"]);
         settings.exclude = vec!["**/*.txt".into(), "*.log".into()];
         assert!(matches!(discover(&settings), Err(InputError::NoFiles)));
+        let root = settings.base.clone();
+        settings.input = vec![root.to_string_lossy().into_owned()];
+        settings.base = root.join("x/y");
+        settings.exclude = vec!["**/old/**".into(), "**/*.log".into()];
+        assert_eq!(discover(&settings).unwrap().files.len(), 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 pub mod block;
 pub mod collection;
-mod compression;
+pub mod compression;
 mod document;
 pub mod draft;
 pub mod input;

@@ -256,7 +256,7 @@ mod tests {
             (90_000, 10_000)
         );
         assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
-        assert_eq!(estimate.rounds, 10 * estimate.minibatches);
+        assert_eq!(estimate.rounds, 20 * estimate.minibatches);
         assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
         let all = of(&["sample.documents=9000000"], 1, 1);
         assert_eq!(all.sample_documents, 980_000);

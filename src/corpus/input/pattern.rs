@@ -17,6 +17,12 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
+/// For exclusions: hidden folders above the input (`~/.cargo`) must not hide what is in them.
+const EXCLUSION_OPTIONS: MatchOptions = MatchOptions {
+    require_literal_leading_dot: false,
+    ..OPTIONS
+};
+
 /// Looks an environment variable up.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -170,8 +176,8 @@ fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
 /// The globs of `corpus.exclude`, compiled.
 ///
 /// One without `/` is matched against each component of a file's path below the base folder; one with `/`
-/// against the path and every folder on it. So `drafts`, `*.log` and `old/2019` leave out what they name
-/// and all that is inside.
+/// against the path and every folder on it, from the base folder on, or from anywhere if it begins with
+/// `**/`. So `drafts`, `*.log` and `old/2019` leave out what they name and all that is inside.
 pub(super) struct Exclusions {
     components: Vec<Pattern>,
     paths: Vec<Pattern>,
@@ -194,7 +200,10 @@ impl Exclusions {
                 exclusions.components.push(compile(trimmed, pattern)?);
                 continue;
             }
-            let base = Pattern::escape(&base.to_string_lossy());
+            let base = match trimmed.starts_with("**/") {
+                true => "/".to_owned(),
+                false => Pattern::escape(&base.to_string_lossy()),
+            };
             let whole = normalize(&Path::new(&base).join(trimmed));
             exclusions
                 .paths
@@ -212,7 +221,7 @@ impl Exclusions {
         };
         let whole = |pattern: &Pattern| {
             path.ancestors()
-                .any(|folder| pattern.matches_path_with(folder, OPTIONS))
+                .any(|folder| pattern.matches_path_with(folder, EXCLUSION_OPTIONS))
         };
         self.components.iter().any(component) || self.paths.iter().any(whole)
     }
