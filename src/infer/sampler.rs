@@ -39,7 +39,7 @@ pub struct Sampler {
     assignments: Vec<u16>,
     /// Σ_{k∈d} n_dk h_k.
     smoothing_mass: f64,
-    /// Running sums of the draw in hand.
+    /// Running sums of the draw in hand, room for every topic.
     running: Vec<f32>,
 }
 
@@ -67,6 +67,7 @@ impl Sampler {
         } else {
             self.counts = vec![0; topic_count];
             self.position = vec![0; topic_count];
+            self.running = vec![0.0; topic_count];
         }
         self.active.clear();
         self.terms.clear();
@@ -173,11 +174,11 @@ impl Sampler {
         }
         let mut target = (uniform * f64::from(total)) as f32;
         if target < document_mass {
-            let place = search(&self.running, target);
-            return Ok(match dense {
-                Some(_) => self.active[place],
-                None => table.sparse(row).topics[place],
-            });
+            let topics = match dense {
+                Some(_) => &self.active[..],
+                None => table.sparse(row).topics,
+            };
+            return Ok(topics[search(&self.running[..topics.len()], target)]);
         }
         target -= document_mass;
         if target < smoothing_mass {
@@ -194,12 +195,12 @@ impl Sampler {
     /// Σ_{k∈d} n_dk (g_kw + h_k), with its running sums, over the document's topics.
     #[inline]
     fn add_up_document(&mut self, weights: &[f32]) -> f32 {
+        let counts = &self.counts[..weights.len()];
         let mut sum = 0.0;
-        self.running.clear();
-        for &topic in &self.active {
+        for (&topic, running) in self.active.iter().zip(&mut self.running) {
             let k = usize::from(topic);
-            sum += self.counts[k] as f32 * weights[k];
-            self.running.push(sum);
+            sum += counts[k] as f32 * weights[k];
+            *running = sum;
         }
         sum
     }
@@ -208,10 +209,10 @@ impl Sampler {
     #[inline]
     fn add_up_term(&mut self, topics: &[u16], weights: &[f32]) -> f32 {
         let mut sum = 0.0;
-        self.running.clear();
-        for (&topic, &weight) in topics.iter().zip(weights) {
+        let entries = topics.iter().zip(weights);
+        for ((&topic, &weight), running) in entries.zip(&mut self.running) {
             sum += self.counts[usize::from(topic)] as f32 * weight;
-            self.running.push(sum);
+            *running = sum;
         }
         sum
     }
