@@ -13,6 +13,9 @@ use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 
+/// Documents that are warned of one by one.
+const MOST_WARNINGS: usize = 5;
+
 /// Runs stages of a job.
 ///
 /// # Errors
@@ -87,13 +90,22 @@ fn run_here(
     renderer.finish();
     let summary = summary?;
     if display != Display::Quiet {
-        for remark in shared.remarks() {
-            super::warn(&remark);
-        }
+        warn_of(shared.remarks());
     }
     match leads {
         true => print_summary(display, &summary),
         false => Ok(()),
+    }
+}
+
+/// Warns of documents that could not be read: of the first few, for a person; the table has all.
+fn warn_of(mut remarks: Vec<String>) {
+    remarks.sort();
+    for remark in remarks.iter().take(MOST_WARNINGS) {
+        super::warn(remark);
+    }
+    if remarks.len() > MOST_WARNINGS {
+        super::warn("… and more: see the column `status` of the table `documents`");
     }
 }
 
