@@ -30,11 +30,6 @@ use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
 /// Hellinger distance up to which a planted topic counts as found again.
 const FOUND_WITHIN: f64 = 0.3;
 
-/// What a job's tables say they belong to: the first digits of its settings' hash.
-pub fn job_id(job: &Job) -> String {
-    job.project_hash().chars().take(12).collect()
-}
-
 /// The hashes of a job's settings, by the stage that they shape.
 pub fn settings(job: &Job) -> BTreeMap<String, String> {
     BTreeMap::from([
@@ -342,7 +337,7 @@ impl Finisher<'_> {
         output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
         output.write_atomic("views.sql", views_sql(output).as_bytes())?;
         let fingerprint = &self.finished.collection.input_fingerprint;
-        let mut manifest = Manifest::new(&job_id(job), job.model.seed, fingerprint);
+        let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = settings(job);
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
         manifest.describe(output.root(), written)?;

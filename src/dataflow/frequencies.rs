@@ -8,8 +8,6 @@
 //! A flush costs about half a microsecond a distinct term. So that this stays small beside reading,
 //! [`FLUSH_TOKENS`] or more lie between two of them: more, the more terms there are.
 
-use std::time::Duration;
-
 use differential_dataflow::input::InputSession;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::KeySpine;
@@ -19,6 +17,7 @@ use timely::dataflow::operators::Probe;
 use timely::progress::frontier::AntichainRef;
 use timely::worker::Worker;
 
+use super::gather::PARK;
 use crate::corpus::terms::TermCounter;
 
 /// A term as it travels.
@@ -34,8 +33,6 @@ const FLUSH_TOKENS_A_TERM: u64 = 8;
 const TERMS_A_STEP: usize = 32 * 1024;
 /// Flushes that a worker may be ahead of the slowest one: bounds what waits anywhere.
 const FLUSHES_AHEAD: u64 = 4;
-/// How long a worker without work sleeps before it looks again.
-const PARK: Duration = Duration::from_millis(100);
 
 /// The frequencies in the making, on one worker.
 pub struct Frequencies {

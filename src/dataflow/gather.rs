@@ -15,7 +15,7 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 
 /// How long a worker without work sleeps before it looks again.
-const PARK: Duration = Duration::from_millis(100);
+pub(super) const PARK: Duration = Duration::from_millis(100);
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 

@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use super::finish::job_id;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
@@ -74,7 +73,7 @@ pub fn write_training(
     collection: &Collection,
 ) -> Result<(), RunError> {
     let metadata = FileMetadata {
-        job_id: job_id(&process.job),
+        job_id: process.job.id(),
         settings_hash: process.job.train_hash(),
         seed: process.job.model.seed,
         topic_count: Some(process.job.model.topics),

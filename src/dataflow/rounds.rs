@@ -11,7 +11,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::dataflow::{ProbeHandle, Stream};
@@ -19,10 +18,8 @@ use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
+use super::gather::PARK;
 use crate::model::statistics::{Aggregator, Assigned};
-
-/// How long a worker without work sleeps before it looks again.
-const PARK: Duration = Duration::from_millis(100);
 
 /// The statistics' dataflow, on one worker.
 pub struct Rounds {

@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
                 Estimator::Counts => "counts".to_owned(),
             });
         FileMetadata {
-            job_id: finish::job_id(job),
+            job_id: job.id(),
             settings_hash: job.project_hash(),
             model_hash: Some(model.hash.clone()),
             seed: job.model.seed,

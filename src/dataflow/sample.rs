@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Input, Operator, Probe};
@@ -16,7 +15,7 @@ use timely::worker::Worker;
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
 use super::exchange::{BlockBuilder, BlockInput, route};
-use super::gather::all_gather;
+use super::gather::{PARK, all_gather};
 use super::process::{Once, Process, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
@@ -25,8 +24,6 @@ use crate::corpus::sample::{Bags, SampleRule, SmallestKeys, Split};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
 
-/// How long a worker without work sleeps before it looks again.
-const PARK: Duration = Duration::from_millis(100);
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;
 

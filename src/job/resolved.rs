@@ -91,6 +91,12 @@ impl Job {
         lines.hash()
     }
 
+    /// What the job's tables say they belong to: the first digits of
+    /// [`project_hash`](Self::project_hash).
+    pub fn id(&self) -> String {
+        self.project_hash().chars().take(12).collect()
+    }
+
     fn sections(&self) -> Vec<(&'static str, Vec<Pair>)> {
         vec![
             ("corpus", corpus_pairs(self)),

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Input, Operator, Probe};
@@ -17,11 +16,9 @@ use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
 use crate::dataflow::frequencies::Totals;
-use crate::dataflow::gather::all_gather_blocks;
+use crate::dataflow::gather::{PARK, all_gather_blocks};
 use crate::dataflow::process::{Once, Process};
 
-/// How long a worker without work sleeps before it looks again.
-const PARK: Duration = Duration::from_millis(100);
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
