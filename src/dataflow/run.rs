@@ -27,6 +27,7 @@ use crate::corpus::sample::SampleRule;
 use crate::corpus::synth::synthesize;
 use crate::infer::settings::Estimator;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
+use crate::model::published::PublishedTopic;
 use crate::tables::{FileMetadata, Manifest};
 use crate::train::publish::published;
 use model::Model;
@@ -38,6 +39,7 @@ pub struct RunShared {
     sample: SampleShared,
     saved: Once<Option<Saved>>,
     model: Once<ProcessModel>,
+    topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     shards: Tickets,
 }
@@ -113,7 +115,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         if worker.index() == 0 {
-            let topics = model.topics();
+            let topics = self.topics(model.parts, model.published_eta)?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
@@ -122,7 +124,7 @@ impl<'a> Run<'a> {
                 self.process,
                 &finished,
                 &model.priors,
-                &topics,
+                topics,
                 tally,
                 &mut summary,
             )?;

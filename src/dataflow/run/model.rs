@@ -28,13 +28,6 @@ pub(super) struct Model<'a> {
     pub(super) hash: String,
 }
 
-impl Model<'_> {
-    /// All topics, as they are published.
-    pub(super) fn topics(&self) -> Vec<PublishedTopic> {
-        publish_parts(self.parts, self.published_eta)
-    }
-}
-
 impl<'a> Run<'a> {
     /// Trains, from the start or the newest checkpoint; or finds the model complete.
     pub(super) fn train(
@@ -110,14 +103,14 @@ impl<'a> Run<'a> {
         };
         let trained = train(worker, plan, saved)?;
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
-        let topics = publish_parts(model, published_eta);
+        let topics = self.topics(model, published_eta)?;
         let tickets = &self.shared.coherence;
         let coherence = coherence(
             worker,
             self.process,
             tickets,
             sample.training,
-            &topics,
+            topics,
             vocabulary_size,
         );
         let mut hash = String::new();
@@ -137,6 +130,20 @@ impl<'a> Run<'a> {
             published_eta,
             hash,
         })
+    }
+
+    /// All topics of the process's model, published with `eta`.
+    pub(super) fn topics(
+        &self,
+        model: &ProcessModel,
+        eta: f64,
+    ) -> Result<&'a [PublishedTopic], RunError> {
+        let topics = self.shared.topics.get(|| {
+            let guards = model.read_parts();
+            let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+            Ok::<_, RunError>(publish(&parts, eta))
+        })?;
+        Ok(topics)
     }
 
     /// The process's model: what was saved, or one with nothing learnt.
@@ -173,13 +180,6 @@ impl<'a> Run<'a> {
         }
         Ok(Some(saved))
     }
-}
-
-/// All topics of the process's model, published with `eta`.
-fn publish_parts(model: &ProcessModel, eta: f64) -> Vec<PublishedTopic> {
-    let guards = model.read_parts();
-    let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-    publish(&parts, eta)
 }
 
 fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunError> {
