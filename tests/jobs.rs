@@ -261,7 +261,11 @@ fn hashes_name_what_changes_a_result_and_nothing_else() {
     let base = with(&[]).expect("valid");
     let hashes = |job: &Job| [job.corpus_hash(), job.train_hash(), job.project_hash()];
     assert!(hashes(&base).iter().all(|hash| hash.len() == 64));
-    for set in ["output.path=elsewhere", "train.checkpoint_every=7"] {
+    for set in [
+        "output.path=elsewhere",
+        "train.checkpoint_every=7",
+        "train.checkpoint_minutes=1",
+    ] {
         assert_eq!(
             hashes(&with(&[set]).expect("valid")),
             hashes(&base),

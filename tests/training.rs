@@ -187,6 +187,18 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
 }
 
 #[test]
+fn checkpoints_are_written_by_the_clock_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let by_rounds = "train.checkpoint_every=0";
+    by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=1"]);
+    assert!(!folder.path().join(CHECKPOINT_FILE).exists());
+    let by_clock = "train.checkpoint_minutes=1e-6";
+    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=1"]);
+    let saved = checkpoint::read(&folder.path().join(CHECKPOINT_FILE)).unwrap();
+    assert!(saved.header.rounds > 1);
+}
+
+#[test]
 fn planted_topics_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
     let (parameters, _) = on_one_thread(folder.path(), &["train.passes=20"]);

@@ -3,7 +3,7 @@
 //! Workers read all parts and write their own, in phases that [`Process::meet`] keeps apart: the
 //! locks here are never waited for, they only let the compiler see it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use super::block::Block;
@@ -25,6 +25,7 @@ pub struct ProcessModel {
     /// The last purpose that each term was marked for.
     marks: Vec<AtomicU64>,
     tickets: Tickets,
+    checkpoint_due: AtomicBool,
 }
 
 impl ProcessModel {
@@ -44,7 +45,19 @@ impl ProcessModel {
             factors: (0..threads).map(|_| RwLock::new(None)).collect(),
             marks: (0..vocabulary_size).map(|_| AtomicU64::new(0)).collect(),
             tickets: Tickets::default(),
+            checkpoint_due: AtomicBool::new(false),
         }
+    }
+
+    /// Tells the workers of the process whether the model is to be saved: one writes, all meet,
+    /// all read.
+    pub fn set_checkpoint_due(&self, is_due: bool) {
+        self.checkpoint_due.store(is_due, Ordering::Relaxed);
+    }
+
+    /// Whether the model is to be saved.
+    pub fn is_checkpoint_due(&self) -> bool {
+        self.checkpoint_due.load(Ordering::Relaxed)
     }
 
     /// V.

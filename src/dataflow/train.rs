@@ -75,8 +75,8 @@ pub fn train(
         stopped_early = heldout.is_some_and(|value| trainer.stop.observe(value, settings));
         trainer.round += 1;
         plan.process.progress.set(trainer.round);
-        if !stopped_early && trainer.schedule.checkpoints_after(trainer.round - 1) {
-            trainer.checkpoint()?;
+        if !stopped_early {
+            trainer.checkpoint_if_due()?;
         }
     }
     let (published_eta, heldout) = trainer.publish(worker)?;
@@ -110,6 +110,8 @@ struct Trainer<'a> {
     index: usize,
     part: usize,
     purpose: u64,
+    /// When the last checkpoint was written.
+    checkpointed: Instant,
 }
 
 /// What the log adds up.
@@ -144,6 +146,7 @@ impl<'a> Trainer<'a> {
             index: worker.index(),
             part: worker.index() % plan.process.placement.threads,
             purpose: 0,
+            checkpointed: Instant::now(),
         }
     }
 
@@ -326,18 +329,26 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Worker 0 writes a checkpoint, while the others of its process wait.
-    fn checkpoint(&self) -> Result<(), RunError> {
-        self.plan.process.meet();
+    /// Now and then worker 0 writes a checkpoint, while the others of its process wait. It alone
+    /// looks at the clock.
+    fn checkpoint_if_due(&mut self) -> Result<(), RunError> {
+        let (process, model) = (self.plan.process, self.plan.model);
         if self.index == 0 {
-            save(
-                self.plan.process,
-                self.plan.model,
-                &self.header(),
-                CHECKPOINT_FILE,
-            )?;
+            let minutes = process.job.train.checkpoint_minutes;
+            let waited = self.checkpointed.elapsed().as_secs_f64() / 60.0;
+            let is_due = self.schedule.checkpoints_after(self.round - 1)
+                || (minutes > 0.0 && waited >= minutes);
+            model.set_checkpoint_due(is_due);
         }
-        self.plan.process.meet();
+        process.meet();
+        if !model.is_checkpoint_due() {
+            return Ok(());
+        }
+        if self.index == 0 {
+            save(process, model, &self.header(), CHECKPOINT_FILE)?;
+            self.checkpointed = Instant::now();
+        }
+        process.meet();
         Ok(())
     }
 }

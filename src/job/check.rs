@@ -255,6 +255,11 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
         patience: whole("patience", 0, defaults::PATIENCE)? as u32,
         tolerance: section.real("tolerance", NOT_NEGATIVE, defaults::TOLERANCE)?,
         checkpoint_every: whole("checkpoint_every", 0, defaults::CHECKPOINT_EVERY)? as u32,
+        checkpoint_minutes: section.real(
+            "checkpoint_minutes",
+            NOT_NEGATIVE,
+            defaults::CHECKPOINT_MINUTES,
+        )?,
     })
 }
 

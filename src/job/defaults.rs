@@ -63,6 +63,8 @@ pub const PATIENCE: u64 = 5;
 pub const TOLERANCE: f64 = 0.002;
 /// `train.checkpoint_every`: rounds; so much work at most is done again.
 pub const CHECKPOINT_EVERY: u64 = 50;
+/// `train.checkpoint_minutes`: where rounds are long, so many minutes at most are done again.
+pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
 /// `project.burn_in`: against a trained model two sweeps reach the posterior's bulk.
 pub const PROJECT_BURN_IN: u64 = 2;

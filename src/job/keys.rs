@@ -81,6 +81,7 @@ pub const SECTIONS: &[SectionKeys] = &[
             "patience",
             "tolerance",
             "checkpoint_every",
+            "checkpoint_minutes",
         ],
     },
     SectionKeys {

@@ -71,14 +71,17 @@ impl Job {
     }
 
     /// Names the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and what
-    /// `[sample]`, `[model]` and `[train]` say, `checkpoint_every` excepted.
+    /// `[sample]`, `[model]` and `[train]` say, the `checkpoint_` keys excepted.
     pub fn train_hash(&self) -> String {
         let mut lines = Canonical::new("train");
         lines.line("corpus", &self.corpus_hash());
         lines.section("sample", sample_pairs(self));
         lines.section("model", model_pairs(self));
         let train = train_pairs(self).into_iter();
-        lines.section("train", train.filter(|(key, _)| *key != "checkpoint_every"));
+        lines.section(
+            "train",
+            train.filter(|(key, _)| !key.starts_with("checkpoint_")),
+        );
         lines.hash()
     }
 
@@ -229,6 +232,7 @@ fn train_pairs(job: &Job) -> Vec<Pair> {
         ("patience", train.patience.into()),
         ("tolerance", train.tolerance.into()),
         ("checkpoint_every", train.checkpoint_every.into()),
+        ("checkpoint_minutes", train.checkpoint_minutes.into()),
     ]
 }
 

@@ -25,4 +25,6 @@ pub struct TrainSettings {
     pub tolerance: f64,
     /// Rounds between two checkpoints; 0 writes none within training.
     pub checkpoint_every: u32,
+    /// Minutes after which a checkpoint is due in any case; 0 looks at rounds alone.
+    pub checkpoint_minutes: f64,
 }
