@@ -73,7 +73,7 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
     })
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// The file is missing, damaged, or no vocabulary.

@@ -6,7 +6,7 @@
 //! holds more than the vocabulary, however long the input is.
 //!
 //! A flush costs about half a microsecond a distinct term. So that this stays small beside reading,
-//! [`FLUSH_TOKENS`] or more lie between two of them: more, the more terms there are.
+//! `FLUSH_TOKENS` or more lie between two of them: more, the more terms there are.
 
 use differential_dataflow::input::InputSession;
 use differential_dataflow::operators::arrange::TraceAgent;
