@@ -196,11 +196,6 @@ impl Bags {
         }
         sorted
     }
-
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        (self.documents.len() + self.ends.len()) * 8 + (self.terms.len() + self.counts.len()) * 4
-    }
 }
 
 #[cfg(test)]

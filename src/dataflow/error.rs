@@ -94,7 +94,7 @@ impl RunError {
     /// The exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Input(InputError::Unreadable { .. } | InputError::Stopped) => EXIT_IO,
+            Self::Input(error) if error.is_io() => EXIT_IO,
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. }) => EXIT_IO,
             Self::Input(_)

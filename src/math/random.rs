@@ -16,17 +16,15 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub enum Stage {
     /// Whether a document is in the sample.
     Sample = 1,
-    /// Whether a sampled document is held out, and how its tokens are halved.
+    /// Whether a sampled document is held out.
     HeldOut = 2,
     /// Which minibatch of a pass a document belongs to.
     Minibatch = 3,
-    /// Draws of the online phase's local step.
+    /// Draws of a round's local step.
     Train = 4,
-    /// Draws of the refine phase's local step.
-    Refine = 5,
     /// Draws of projection.
     Project = 6,
-    /// Draws of document completion, when held-out documents are scored.
+    /// How a held-out document's tokens are halved, and the draws that score it.
     Completion = 7,
     /// Making a corpus with planted topics.
     Synth = 8,
@@ -186,7 +184,6 @@ mod tests {
             Stage::HeldOut,
             Stage::Minibatch,
             Stage::Train,
-            Stage::Refine,
             Stage::Project,
             Stage::Completion,
             Stage::Synth,

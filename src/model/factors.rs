@@ -251,13 +251,6 @@ impl Factors {
         let from = row.dense as usize * self.topic_count;
         Some(&self.dense[from..from + self.topic_count])
     }
-
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.rows.len() * size_of::<Row>()
-            + self.topics.len() * size_of::<u16>()
-            + (self.weights.len() + self.prefix.len() + self.dense.len()) * size_of::<f32>()
-    }
 }
 
 /// The number of topics from which a term gets a dense row as well.
