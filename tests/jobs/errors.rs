@@ -3,33 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use topicmill::job::{Job, JobError};
+use topicmill::job::Job;
 
-const SMALL: &str = "\
-[corpus]
-input = \"texts\"
-
-[model]
-topics = 10
-
-[output]
-path = \"out/small\"
-";
-
-fn parse(text: &str) -> Result<Job, JobError> {
-    Job::parse(text, Path::new("jobs/small.toml"), &[])
-}
-
-fn with(overrides: &[&str]) -> Result<Job, JobError> {
-    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
-}
-
-/// What a person is told: the error and its remedy.
-fn told(result: Result<Job, JobError>) -> String {
-    let error = result.expect_err("this job is wrong");
-    format!("{error} | {}", error.help().unwrap_or_default())
-}
+use crate::small::{SMALL, parse, told, with};
 
 #[test]
 fn unknown_keys_are_told_the_line_and_the_nearest() {

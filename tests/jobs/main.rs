@@ -1,38 +1,17 @@
-//! The job files that ship, and what a right one means; `job_errors` tells of wrong ones.
+//! The job files that ship, and what a right one means; `errors` tells of wrong ones.
+
+mod errors;
+mod small;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use topicmill::corpus::settings::{Format, SampleSize, StopWords};
-use topicmill::job::{Job, JobError, defaults, keys};
+use topicmill::job::{Job, defaults, keys};
 use topicmill::model::settings::Alpha;
 
-const SMALL: &str = "\
-[corpus]
-input = \"texts\"
-
-[model]
-topics = 10
-
-[output]
-path = \"out/small\"
-";
-
-fn parse(text: &str) -> Result<Job, JobError> {
-    Job::parse(text, Path::new("jobs/small.toml"), &[])
-}
-
-fn with(overrides: &[&str]) -> Result<Job, JobError> {
-    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
-}
-
-/// What a person is told: the error and its remedy.
-fn told(result: Result<Job, JobError>) -> String {
-    let error = result.expect_err("this job is wrong");
-    format!("{error} | {}", error.help().unwrap_or_default())
-}
+use small::{SMALL, parse, told, with};
 
 fn shipped() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");

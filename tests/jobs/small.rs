@@ -1,0 +1,34 @@
+//! A job of no more than what every job needs, and what its parser says.
+
+use std::path::Path;
+
+use topicmill::job::{Job, JobError};
+
+/// The job.
+pub const SMALL: &str = "\
+[corpus]
+input = \"texts\"
+
+[model]
+topics = 10
+
+[output]
+path = \"out/small\"
+";
+
+/// Parses a job.
+pub fn parse(text: &str) -> Result<Job, JobError> {
+    Job::parse(text, Path::new("jobs/small.toml"), &[])
+}
+
+/// Parses [`SMALL`] with keys set.
+pub fn with(overrides: &[&str]) -> Result<Job, JobError> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    Job::parse(SMALL, Path::new("jobs/small.toml"), &overrides)
+}
+
+/// What a person is told: the error and its remedy.
+pub fn told(result: Result<Job, JobError>) -> String {
+    let error = result.expect_err("this job is wrong");
+    format!("{error} | {}", error.help().unwrap_or_default())
+}
