@@ -13,7 +13,7 @@ super::schema::table! {
         pub round: i32,
         /// The pass over the training sample it belongs to, from 1.
         pub pass: i32,
-        /// `online` or `refine`.
+        /// The kind of round: `online`.
         pub phase: &'a str,
         /// Documents trained on so far, counted at each visit.
         pub documents_seen: i64,
