@@ -36,9 +36,9 @@ fn model(topics: usize) -> (Parameters, Priors) {
         own.sort_unstable();
         own.dedup();
         for topic in own {
-            let count = 1 + stream.below(30) as u32;
+            let count = 1 + stream.below(30) as i32;
             entries.push(Assigned { term, topic, count }.word());
-            by_topic[usize::from(topic)] += u64::from(count);
+            by_topic[usize::from(topic)] += i64::from(count);
         }
     }
     let mut parameters = Parameters::new(topics, TERMS as usize, 0, 1);

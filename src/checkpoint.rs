@@ -3,6 +3,11 @@
 //! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
 //! the length of every term's row, all rows end to end, and a SHA-256 over all of it. Bytes depend
 //! on the model alone, not on how many parts it was in. Little-endian.
+//!
+//! In refining, what a checkpoint holds of the model are the counts averaged so far; the counts
+//! themselves are those of the [`assignments`] beside it.
+
+pub mod assignments;
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -15,9 +20,9 @@ use crate::math::hex::hex;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::{MAX_TOPICS, Priors};
 use crate::train::RoundReport;
-use crate::train::schedule::StopRule;
+use crate::train::schedule::{Position, StopRule};
 
-const MAGIC: &[u8; 8] = b"tmmodel1";
+const MAGIC: &[u8; 8] = b"tmmodel2";
 
 /// A header longer than this is not one of ours.
 const MAX_HEADER_BYTES: u64 = 1 << 30;
@@ -41,7 +46,11 @@ pub struct Header {
     pub scale: f64,
     /// Rounds taken.
     pub rounds: u64,
-    /// What the rule that ends training has seen.
+    /// The round that training goes on with; `None` when it is over.
+    pub next: Option<Position>,
+    /// Samples of counts that the parameters are the average of; 0 if they are no average.
+    pub averaged: u64,
+    /// What the rule that ends the phase has seen.
     pub stop: StopRule,
     /// The training log so far; empty in a finished model, for seconds are not reproducible.
     pub log: Vec<RoundReport>,
@@ -291,6 +300,8 @@ mod tests {
             published_eta: Some(1.0 / 7.0),
             scale: 0.123_456_789_012_345_67,
             rounds: 7,
+            next: None,
+            averaged: 3,
             stop: StopRule::default(),
             log: Vec::new(),
         }
@@ -305,7 +316,7 @@ mod tests {
             Assigned {
                 term,
                 topic,
-                count: 1 + term,
+                count: 1 + term as i32,
             }
             .word()
         };

@@ -28,7 +28,7 @@ fn model(
     for term in 0..terms as u32 {
         for (topic, total) in by_topic.iter_mut().enumerate() {
             if stream.uniform() < density {
-                let count = 1 + stream.below(30) as u32;
+                let count = 1 + stream.below(30) as i32;
                 let word = Assigned {
                     term,
                     topic: topic as u16,
@@ -36,7 +36,7 @@ fn model(
                 }
                 .word();
                 entries[term as usize % part_count].push(word);
-                *total += u64::from(count);
+                *total += i64::from(count);
             }
         }
     }

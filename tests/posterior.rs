@@ -25,7 +25,7 @@ fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Pa
     for term in 0..terms as u32 {
         for (topic, total) in by_topic.iter_mut().enumerate() {
             if stream.uniform() < density {
-                let count = 1 + stream.below(40) as u32;
+                let count = 1 + stream.below(40) as i32;
                 entries.push(
                     Assigned {
                         term,
@@ -34,7 +34,7 @@ fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Pa
                     }
                     .word(),
                 );
-                *total += u64::from(count);
+                *total += i64::from(count);
             }
         }
     }

@@ -24,6 +24,8 @@ use topicmill::math::random::{Stage, Stream};
 use topicmill::model::Priors;
 use topicmill::model::parameters::Parameters;
 use topicmill::tables::output::Output;
+use topicmill::train::assignments::Assignments;
+use topicmill::train::schedule::Phase;
 use topicmill::train::{Setup, train as train_on_one_thread};
 
 const TOPICS: usize = 6;
@@ -76,7 +78,8 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     let text = format!(
         "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\n\
-         [train]\nminibatch = 100\npasses = 6\nevaluate_every = 5\ncheckpoint_every = 7\n\
+         [train]\nminibatch = 100\npasses = 3\nevaluate_every = 5\ncheckpoint_every = 7\n\
+         refine = 9\nrefine_rounds = 2\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n\
          [output]\npath = \"{}\"\n",
         folder.display()
     );
@@ -98,11 +101,22 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         .then(|| checkpoint::read(&checkpoint).unwrap());
     let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
     let process = Process::new(job, output, placement.clone());
-    let shared = Arc::new((process, model, training, held_out, priors, saved));
+    let most_bytes = process.job.train.assignment_bytes;
+    let assignments = (process.job.train.refine > 0)
+        .then(|| Assignments::new(&training, most_bytes, &process.assignments_path()).unwrap());
+    let shared = Arc::new((
+        process,
+        model,
+        training,
+        held_out,
+        priors,
+        saved,
+        assignments,
+    ));
     let trained = execute(&placement, [0; 32], DEFAULT_DEADLINE, {
         let shared = Arc::clone(&shared);
         move |worker| {
-            let (process, model, training, held_out, priors, saved) = &*shared;
+            let (process, model, training, held_out, priors, saved, assignments) = &*shared;
             let sample = Sample {
                 training,
                 held_out,
@@ -115,6 +129,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 process,
                 model,
                 sample,
+                assignments: assignments.as_ref(),
                 priors,
                 settings_hash,
                 vocabulary_hash,
@@ -149,51 +164,97 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     let trained = train_on_one_thread(&training, &held_out, &setup, |_, quality| {
         figures.extend(quality);
     });
-    (trained.unwrap(), figures)
+    (trained.unwrap().parameters, figures)
 }
+
+/// Both phases, each alone, the paper's geometry, assignments on disk.
+const VARIANTS: [&[&str]; 5] = [
+    &[],
+    &["train.refine=0"],
+    &["train.passes=0", "train.alpha_every=0"],
+    &["model.geometry=exp-psi", "model.eta=0.4"],
+    &["train.assignments_mib=0"],
+];
 
 #[test]
 fn any_number_of_workers_gives_the_bytes_of_one_thread() {
-    for extra in [vec![], vec!["model.geometry=exp-psi", "model.eta=0.4"]] {
+    for extra in VARIANTS {
         let folder = tempfile::tempdir().unwrap();
-        let (parameters, figures) = on_one_thread(folder.path(), &extra);
+        let (parameters, figures) = on_one_thread(folder.path(), extra);
         let mut all = Vec::new();
         for threads in 1..=4 {
             let folder = tempfile::tempdir().unwrap();
-            let (bytes, by_workers) = by_dataflow(folder.path(), threads, &extra);
-            assert_eq!(by_workers, figures, "{threads} threads");
+            let (bytes, by_workers) = by_dataflow(folder.path(), threads, extra);
+            assert_eq!(by_workers, figures, "{threads} threads, {extra:?}");
             let saved = checkpoint::read(&folder.path().join("model/topics.model")).unwrap();
-            assert_eq!(saved.parameters(0, 1), parameters, "{threads} threads");
+            assert_eq!(saved.parameters(0, 1), parameters, "{threads}, {extra:?}");
             all.push(bytes);
         }
         assert!(all.iter().all(|bytes| *bytes == all[0]));
-        assert!(figures.len() >= 3 && figures[figures.len() - 1] > figures[0]);
+        assert!(figures.len() >= 2 && figures[figures.len() - 1] > figures[0]);
     }
 }
 
 #[test]
+fn assignments_on_disk_change_nothing() {
+    let (memory, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (in_memory, _) = by_dataflow(memory.path(), 2, &[]);
+    let (on_disk, _) = by_dataflow(disk.path(), 2, &["train.assignments_mib=0"]);
+    assert!(in_memory == on_disk);
+}
+
+/// A run that ends early leaves a checkpoint; one that is longer goes on from it, on another
+/// number of workers, and ends in the same bytes.
+#[test]
 fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     let whole = tempfile::tempdir().unwrap();
     let (expected, _) = by_dataflow(whole.path(), 2, &[]);
-    let resumed = tempfile::tempdir().unwrap();
-    by_dataflow(resumed.path(), 2, &["train.passes=2"]);
-    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
-    assert!(
-        (7..60).contains(&checkpoint.header.rounds),
-        "no checkpoint to resume from"
-    );
-    let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
-    assert_eq!(bytes, expected);
+    let cases = [
+        (&["train.passes=2", "train.refine=0"][..], Phase::Online, 0),
+        (&["train.refine=1"], Phase::Online, 0),
+        (&["train.refine=6"], Phase::Refine, 2),
+    ];
+    for (extra, phase, averaged) in cases {
+        let resumed = tempfile::tempdir().unwrap();
+        by_dataflow(resumed.path(), 2, extra);
+        let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
+        let next = checkpoint.header.next.unwrap();
+        assert_eq!((next.phase, checkpoint.header.averaged), (phase, averaged));
+        assert_eq!(next.round, checkpoint.header.rounds);
+        let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
+        assert!(bytes == expected, "{extra:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    by_dataflow(folder.path(), 1, &["train.refine=6"]);
+    let is_assignments = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("assignments-")
+    };
+    let files: Vec<_> = std::fs::read_dir(folder.path().join("checkpoints"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(is_assignments)
+        .collect();
+    assert_eq!(files.len(), 1, "older ones are gone: {files:?}");
+    std::fs::remove_file(&files[0]).unwrap();
+    let failed = std::panic::catch_unwind(|| by_dataflow(folder.path(), 1, &[]));
+    let message = failed.unwrap_err();
+    let message = message.downcast_ref::<String>().unwrap();
+    assert!(message.contains("assignments"), "{message}");
 }
 
 #[test]
 fn checkpoints_are_written_by_the_clock_too() {
     let folder = tempfile::tempdir().unwrap();
     let by_rounds = "train.checkpoint_every=0";
-    by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=1"]);
+    by_dataflow(folder.path(), 2, &[by_rounds, "train.refine=1"]);
     assert!(!folder.path().join(CHECKPOINT_FILE).exists());
     let by_clock = "train.checkpoint_minutes=1e-6";
-    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=1"]);
+    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.refine=3"]);
     let saved = checkpoint::read(&folder.path().join(CHECKPOINT_FILE)).unwrap();
     assert!(saved.header.rounds > 1);
 }
@@ -201,7 +262,7 @@ fn checkpoints_are_written_by_the_clock_too() {
 #[test]
 fn planted_topics_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
-    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=20"]);
+    let (parameters, _) = on_one_thread(folder.path(), &["train.refine=30"]);
     let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
         .map(|k| {
             let value = |w: u32| {

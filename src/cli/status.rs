@@ -149,19 +149,22 @@ fn json_of(state: &RunState) -> serde_json::Value {
 mod tests {
     use super::*;
     use crate::model::Priors;
-    use crate::train::RoundReport;
-    use crate::train::schedule::StopRule;
+    use crate::train::schedule::{Phase, StopRule};
+    use crate::train::{RoundReport, RoundSeconds};
 
     fn state() -> RunState {
         let report = |round: u64| RoundReport {
             round,
             pass: 0,
+            phase: Phase::Online,
             documents_seen: 0,
             tokens_seen: 0,
             step_size: 0.1,
+            alpha_sum: 0.5,
             heldout: (round % 2 == 1).then_some(-9.0 + round as f64 / 100.0),
             nonzero_share: 1.0,
             seconds: 0.0,
+            spent: RoundSeconds::default(),
             bytes_exchanged: 0,
         };
         let header = Header {
@@ -177,6 +180,8 @@ mod tests {
             published_eta: None,
             scale: 1.0,
             rounds: 20,
+            next: None,
+            averaged: 0,
             stop: StopRule::default(),
             log: (0..20).map(report).collect(),
         };

@@ -159,6 +159,11 @@ impl Bags {
         self.documents[index]
     }
 
+    /// The index of a document, where documents ascend by number; else where it would stand.
+    pub fn find(&self, document: u64) -> Result<usize, usize> {
+        self.documents.binary_search(&document)
+    }
+
     /// Distinct terms, ascending, and the tokens of each.
     pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
         let range = self.ends[index]..self.ends[index + 1];

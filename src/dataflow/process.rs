@@ -45,6 +45,12 @@ impl Process {
         Sha256::digest(text).into()
     }
 
+    /// Where the process keeps the assignments that memory has no room for.
+    pub fn assignments_path(&self) -> std::path::PathBuf {
+        let name = format!("assignments-{}", self.placement.process);
+        self.output.temporary_path(&name)
+    }
+
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
     /// the process, so none waits for ever.
     pub fn meet(&self) {

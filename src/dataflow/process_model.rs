@@ -1,10 +1,11 @@
-//! The model of a process: one for all its workers, cut in one part a thread.
+//! The model of a process: one for all its workers, cut in one part a thread. In refining it is
+//! two: the counts of the assignments, and their average over passes.
 //!
 //! Workers read all parts and write their own, in phases that [`Process::meet`] keeps apart: the
 //! locks here are never waited for, they only let the compiler see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::block::Block;
 use super::process::{Process, Tickets};
@@ -13,14 +14,35 @@ use crate::corpus::sample::Bags;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
-use crate::train::add_topic_counts;
+use crate::train::schedule::Phase;
+use crate::train::{AVERAGE_PRUNE, add_topic_counts};
 
 /// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
 const DOCUMENTS_A_TICKET: usize = 8;
 
+/// What factors are prepared for, with a number that no other purpose has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Training: the model as it is trained.
+    Train(u64),
+    /// Measuring: the model as it would be published.
+    Publish(u64),
+}
+
+impl Purpose {
+    fn number(self) -> u64 {
+        match self {
+            Self::Train(number) | Self::Publish(number) => number,
+        }
+    }
+}
+
 /// Parameters and factors in one part a thread.
 pub struct ProcessModel {
     parts: Vec<RwLock<Parameters>>,
+    /// The average of counts over passes, if `is_averaged`.
+    averages: Vec<RwLock<Parameters>>,
+    is_averaged: AtomicBool,
     factors: Vec<RwLock<Option<Factors>>>,
     /// The last purpose that each term was marked for.
     marks: Vec<AtomicU64>,
@@ -36,12 +58,23 @@ impl ProcessModel {
         threads: usize,
         saved: Option<&Saved>,
     ) -> Self {
-        let part = |p| match saved {
-            Some(saved) => saved.parameters(p, threads),
-            None => Parameters::new(topic_count, vocabulary_size, p, threads),
+        let empty = |p| Parameters::new(topic_count, vocabulary_size, p, threads);
+        let part = |p| saved.map_or_else(|| empty(p), |saved| saved.parameters(p, threads));
+        let locks = |part: &dyn Fn(usize) -> Parameters| -> Vec<_> {
+            (0..threads).map(|p| RwLock::new(part(p))).collect()
+        };
+        let next = saved.and_then(|saved| saved.header.next);
+        let is_refining = next.is_some_and(|next| next.phase == Phase::Refine);
+        let (parts, averages) = match is_refining {
+            true => (locks(&empty), locks(&part)),
+            false => (locks(&part), locks(&empty)),
         };
         Self {
-            parts: (0..threads).map(|p| RwLock::new(part(p))).collect(),
+            parts,
+            averages,
+            is_averaged: AtomicBool::new(
+                is_refining && saved.is_some_and(|saved| saved.header.averaged > 0),
+            ),
             factors: (0..threads).map(|_| RwLock::new(None)).collect(),
             marks: (0..vocabulary_size).map(|_| AtomicU64::new(0)).collect(),
             tickets: Tickets::default(),
@@ -67,10 +100,24 @@ impl ProcessModel {
 
     /// All parts, in order.
     pub fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
-        self.parts
-            .iter()
-            .map(|p| p.read().unwrap_or_else(PoisonError::into_inner))
-            .collect()
+        read_all(&self.parts)
+    }
+
+    /// All parts of what would be published now, in order: the average, where there is one.
+    pub fn read_published(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
+        match self.is_averaged.load(Ordering::Relaxed) {
+            true => read_all(&self.averages),
+            false => read_all(&self.parts),
+        }
+    }
+
+    /// Prepares the factors of all terms. All workers of the process must call it.
+    pub fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
+        self.prepare(part, priors, |_| true);
+        if part == 0 {
+            self.tickets.reset();
+        }
+        process.meet();
     }
 
     /// Prepares the factors of all terms of `documents`: worker `part` marks its share of them,
@@ -80,19 +127,22 @@ impl ProcessModel {
         &self,
         process: &Process,
         part: usize,
-        bags: &Bags,
-        documents: &[u32],
+        (bags, documents): (&Bags, &[u32]),
         priors: &Priors,
-        purpose: u64,
+        purpose: Purpose,
     ) {
+        let number = purpose.number();
         for &index in documents.iter().skip(part).step_by(self.parts.len()) {
             for &term in bags.bag(index as usize).0 {
-                self.marks[term as usize].store(purpose, Ordering::Relaxed);
+                self.marks[term as usize].store(number, Ordering::Relaxed);
             }
         }
         process.meet();
-        let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == purpose;
-        self.prepare(part, priors, marked);
+        let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == number;
+        match purpose {
+            Purpose::Train(_) => self.prepare(part, priors, marked),
+            Purpose::Publish(_) => self.prepare_published(part, priors, marked),
+        }
         if part == 0 {
             self.tickets.reset();
         }
@@ -101,9 +151,26 @@ impl ProcessModel {
 
     /// Prepares the factors of the needed terms of one part.
     pub fn prepare(&self, part: usize, priors: &Priors, is_needed: impl Fn(u32) -> bool) {
-        let parameters = self.parts[part]
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        self.prepare_of(&self.parts[part], part, priors, is_needed);
+    }
+
+    /// Prepares those of one part of what would be published now.
+    fn prepare_published(&self, part: usize, priors: &Priors, is_needed: impl Fn(u32) -> bool) {
+        let parts = match self.is_averaged.load(Ordering::Relaxed) {
+            true => &self.averages,
+            false => &self.parts,
+        };
+        self.prepare_of(&parts[part], part, priors, is_needed);
+    }
+
+    fn prepare_of(
+        &self,
+        parameters: &RwLock<Parameters>,
+        part: usize,
+        priors: &Priors,
+        is_needed: impl Fn(u32) -> bool,
+    ) {
+        let parameters = parameters.read().unwrap_or_else(PoisonError::into_inner);
         let mut slot = self.factors[part]
             .write()
             .unwrap_or_else(PoisonError::into_inner);
@@ -153,14 +220,9 @@ impl ProcessModel {
         merged: &[Block],
         prune: f64,
     ) {
-        let mut parameters = self.parts[part]
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut topic_counts = vec![0; parameters.topic_count()];
-        merged
-            .iter()
-            .for_each(|block| add_topic_counts(block.words(), &mut topic_counts));
-        parameters.decay(step, &topic_counts);
+        let mut parameters = write(&self.parts[part]);
+        let counts = topic_counts(parameters.topic_count(), merged);
+        parameters.decay(step, &counts);
         for block in merged
             .iter()
             .filter(|b| b.source() % self.parts.len() == part)
@@ -174,22 +236,96 @@ impl ProcessModel {
         drop(parameters);
         process.meet();
         if is_small {
-            self.add_up_totals(process, part);
+            add_up_totals(&self.parts, process, part);
         }
     }
 
-    /// Row sums anew, after folding: over all parts, as integers.
-    fn add_up_totals(&self, process: &Process, part: usize) {
-        let mut totals = Vec::new();
-        for parameters in self.read_parts() {
-            totals.resize(parameters.topic_count(), 0);
-            parameters.fixed_point_totals(&mut totals);
+    /// Replaces counts of one part by newer ones, given the changes; from nothing, if `is_new`.
+    /// All workers of the process must call it.
+    pub fn replace(&self, process: &Process, part: usize, merged: &[Block], is_new: bool) {
+        let mut parameters = write(&self.parts[part]);
+        if is_new {
+            parameters.clear();
         }
-        process.meet();
-        self.parts[part]
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .set_totals(&totals);
+        for block in merged
+            .iter()
+            .filter(|b| b.source() % self.parts.len() == part)
+        {
+            parameters.replace(block.words());
+        }
+        let changes = topic_counts(parameters.topic_count(), merged);
+        parameters.replace_totals(&changes);
+        drop(parameters);
         process.meet();
     }
+
+    /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of
+    /// the process must call it.
+    pub fn average(&self, process: &Process, part: usize, weight: f64) {
+        let counts = self.parts[part]
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut average = write(&self.averages[part]);
+        if weight < 1.0 {
+            average.blend(weight, &counts);
+        } else {
+            *average = counts.clone();
+        }
+        let is_small = average.is_scale_small();
+        if is_small {
+            average.fold_scale(AVERAGE_PRUNE);
+        }
+        drop((counts, average));
+        self.is_averaged.store(true, Ordering::Relaxed);
+        process.meet();
+        if is_small {
+            add_up_totals(&self.averages, process, part);
+        }
+    }
+
+    /// Makes what is published the model. All workers of the process must call it.
+    pub fn settle(&self, process: &Process, part: usize) {
+        if self.is_averaged.load(Ordering::Relaxed) {
+            std::mem::swap(
+                &mut *write(&self.parts[part]),
+                &mut *write(&self.averages[part]),
+            );
+            write(&self.averages[part]).clear();
+        }
+        process.meet();
+        self.is_averaged.store(false, Ordering::Relaxed);
+        process.meet();
+    }
+}
+
+fn read_all(parts: &[RwLock<Parameters>]) -> Vec<RwLockReadGuard<'_, Parameters>> {
+    parts
+        .iter()
+        .map(|p| p.read().unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+fn write(part: &RwLock<Parameters>) -> RwLockWriteGuard<'_, Parameters> {
+    part.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The merged entries' counts of each topic.
+fn topic_counts(topic_count: usize, merged: &[Block]) -> Vec<i64> {
+    let mut counts = vec![0; topic_count];
+    merged
+        .iter()
+        .for_each(|block| add_topic_counts(block.words(), &mut counts));
+    counts
+}
+
+/// Row sums anew, after folding: over all parts, as integers.
+fn add_up_totals(parts: &[RwLock<Parameters>], process: &Process, part: usize) {
+    let mut totals = Vec::new();
+    for parameters in read_all(parts) {
+        totals.resize(parameters.topic_count(), 0);
+        parameters.fixed_point_totals(&mut totals);
+    }
+    process.meet();
+    write(&parts[part]).set_totals(&totals);
+    process.meet();
 }

@@ -89,14 +89,20 @@ pub fn write_training(
         writer.push(&TrainingLogRow {
             round: round.round as i32,
             pass: round.pass as i32,
-            phase: "online",
+            phase: round.phase.name(),
             documents_seen: round.documents_seen as i64,
             tokens_seen: round.tokens_seen as i64,
             step_size: round.step_size,
+            alpha_sum: round.alpha_sum,
             seconds: round.seconds,
             tokens_per_second: tokens as f64 / seconds.max(1e-9),
             heldout_loglik_per_token: round.heldout,
             nonzero_share: round.nonzero_share,
+            preparing_seconds: round.spent.preparing,
+            sampling_seconds: round.spent.sampling,
+            aggregating_seconds: round.spent.aggregating,
+            exchanging_seconds: round.spent.exchanging,
+            updating_seconds: round.spent.updating,
             bytes_exchanged: round.bytes_exchanged as i64,
         })?;
     }

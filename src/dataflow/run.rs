@@ -29,6 +29,7 @@ use crate::infer::settings::Estimator;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::model::published::PublishedTopic;
 use crate::tables::{FileMetadata, Manifest};
+use crate::train::assignments::Assignments;
 use crate::train::publish::published;
 use model::Model;
 
@@ -39,6 +40,7 @@ pub struct RunShared {
     sample: SampleShared,
     saved: Once<Option<Saved>>,
     model: Once<ProcessModel>,
+    assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     shards: Tickets,

@@ -17,9 +17,9 @@ use crate::model::factors::{FactorTable, Row};
 /// A document's topics in one sample: what the estimators read.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled<'a> {
-    /// n_dk for each topic.
-    pub counts: &'a [u32],
-    /// The topics with n_dk > 0.
+    /// n_dk for each topic; whole numbers.
+    pub counts: &'a [f32],
+    /// The topics with n_dk > 0; some with 0 may be among them.
     pub active: &'a [u16],
 }
 

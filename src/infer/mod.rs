@@ -7,6 +7,7 @@
 pub mod project;
 pub mod reference;
 pub mod sampler;
+mod search;
 pub mod settings;
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.

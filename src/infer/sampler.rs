@@ -14,37 +14,56 @@
 //!    document's part is added up a token: O(K_d) instead of O(K_w) of Eq. 15.
 //! 2. A term with few topics is scanned over those instead: Σ n_dk g_kw over the term's topics,
 //!    and Σ n_dk h_k over the document's, which is kept up to date: O(min(K_d, K_w)).
-//! 3. Rare terms first: they know their topic best, and leave fewer topics empty.
+//! 3. Rare terms first: they know their topic best, and leave fewer topics empty. It also makes
+//!    branches predictable: the terms without dense rows come together.
+//! 4. Sums run over blocks of four topics, so that one addition in four waits for the one before
+//!    it, and places are found by counting instead of stopping: 7 % less time than term by term.
+//! 5. Topics that the document has lost stay listed, with a count of 0, until the next sweep.
+//!
+//! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model
+//! it is sampled against. There a token's own count is left out of λ̃_kw, as collapsed Gibbs
+//! sampling asks (Griffiths & Steyvers 2004): g_kw less f_k in the token's old topic k. That it
+//! stands in λ̃_k too is neglected, an error of one in n_k.
 
+use super::search::{LANES, check, close, find, pick, search};
 use super::{Bag, ImpossibleDraw};
 use crate::estimate::Sampled;
 use crate::math::random::Stream;
-use crate::model::factors::{FactorTable, Row};
-
-/// Sums longer than this are searched by bisection rather than from the front.
-const SCAN_LENGTH: usize = 16;
+use crate::model::factors::{BLOCK, FactorTable, Row, SparseRow};
 
 /// One document being sampled. Lent from document to document: its buffers are used again.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
-    /// n_dk for each topic.
-    counts: Vec<u32>,
-    /// The topics with n_dk > 0, in no particular (but reproducible) order.
+    /// n_dk for each topic, and 0 for the topic K that fills up blocks.
+    counts: Vec<f32>,
+    /// The topics with n_dk > 0, and some with 0, in a reproducible order; filled up to whole
+    /// blocks with the topic K.
     active: Vec<u16>,
-    /// Where each topic stands in `active`.
-    position: Vec<u16>,
+    /// How many of them are topics.
+    active_count: usize,
+    /// Whether a topic is among them.
+    is_active: Vec<bool>,
     /// Distinct terms that have factors, rare ones first: term, row, tokens.
     terms: Vec<(u32, Row, u32)>,
     /// z_di, the tokens of a term together, in the order of `terms`.
     assignments: Vec<u16>,
     /// Σ_{k∈d} n_dk h_k.
     smoothing_mass: f64,
-    /// Running sums of the draw in hand, room for every topic.
+    /// Running sums of the draw in hand, then infinities: room for every topic.
     running: Vec<f32>,
 }
 
 /// No topic yet: `model::MAX_TOPICS` keeps this value free.
 const UNASSIGNED: u16 = u16::MAX;
+
+/// A token to be drawn.
+#[derive(Clone, Copy)]
+struct Token {
+    term: u32,
+    row: Row,
+    /// The topic it had; its own count there is left out of the model's.
+    old: u16,
+}
 
 impl Sampler {
     /// Starts a document: its tokens have no topics yet. Terms without a row are left out.
@@ -59,17 +78,30 @@ impl Sampler {
         }
     }
 
+    /// Goes on with a document whose assignments, in the order of
+    /// [`assignments`](Self::assignments), count in the model; all its terms must have factors.
+    pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
+        self.start(bag, table);
+        debug_assert_eq!(self.assignments.len(), remembered.len());
+        self.assignments.copy_from_slice(remembered);
+        for &topic in remembered {
+            self.add_token(topic, table);
+        }
+    }
+
     fn clear(&mut self, topic_count: usize) {
-        if self.counts.len() == topic_count {
+        if self.counts.len() == topic_count + 1 {
             for &topic in &self.active {
-                self.counts[usize::from(topic)] = 0;
+                self.counts[usize::from(topic)] = 0.0;
+                self.is_active[usize::from(topic)] = false;
             }
         } else {
-            self.counts = vec![0; topic_count];
-            self.position = vec![0; topic_count];
-            self.running = vec![0.0; topic_count];
+            self.counts = vec![0.0; topic_count + 1];
+            self.is_active = vec![false; topic_count + 1];
+            self.running = vec![0.0; (topic_count + BLOCK + 1).next_multiple_of(LANES) + LANES];
         }
         self.active.clear();
+        self.active_count = 0;
         self.terms.clear();
         self.assignments.clear();
         self.smoothing_mass = 0.0;
@@ -82,31 +114,60 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<(), ImpossibleDraw> {
-        self.refresh_smoothing_mass(table);
-        let mut token = 0;
+        self.sweep_tokens::<false>(table, stream)
+    }
+
+    /// One sweep over a document that counts in the model: each token's own count is left out.
+    pub fn sweep_own(
+        &mut self,
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<(), ImpossibleDraw> {
+        self.sweep_tokens::<true>(table, stream)
+    }
+
+    fn sweep_tokens<const OWN: bool>(
+        &mut self,
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<(), ImpossibleDraw> {
+        self.forget_lost_topics(table);
+        let mut place = 0;
         for index in 0..self.terms.len() {
             let (term, row, count) = self.terms[index];
             for _ in 0..count {
-                let old = self.assignments[token];
+                let old = self.assignments[place];
                 if old != UNASSIGNED {
                     self.remove_token(old, table);
                 }
-                let new = self.draw(term, row, table, stream.uniform())?;
+                let new = self.draw::<OWN>(Token { term, row, old }, table, stream)?;
                 self.add_token(new, table);
-                self.assignments[token] = new;
-                token += 1;
+                self.assignments[place] = new;
+                place += 1;
             }
         }
         Ok(())
     }
 
-    /// Recomputes the cached Σ n_dk h_k, so that rounding cannot build up.
-    fn refresh_smoothing_mass(&mut self, table: FactorTable<'_>) {
+    /// Takes topics without tokens off the list, and recomputes the cached Σ n_dk h_k, so that
+    /// rounding cannot build up.
+    fn forget_lost_topics(&mut self, table: FactorTable<'_>) {
         let h = &table.smoothing().factors;
-        let terms = self.active.iter().map(|&k| usize::from(k));
-        let fresh: f64 = terms
-            .map(|k| f64::from(self.counts[k]) * f64::from(h[k]))
-            .sum();
+        let (mut kept, mut fresh) = (0, 0.0);
+        for place in 0..self.active_count {
+            let topic = self.active[place];
+            let k = usize::from(topic);
+            self.is_active[k] = self.counts[k] > 0.0;
+            if self.is_active[k] {
+                fresh += f64::from(self.counts[k]) * f64::from(h[k]);
+                self.active[kept] = topic;
+                kept += 1;
+            }
+        }
+        self.active.truncate(kept);
+        self.active_count = kept;
+        let filled = kept.next_multiple_of(BLOCK);
+        self.active.resize(filled, table.topic_count() as u16);
         debug_assert!((fresh - self.smoothing_mass).abs() <= 1e-6 * (1e-30 + fresh));
         self.smoothing_mass = fresh;
     }
@@ -114,122 +175,193 @@ impl Sampler {
     #[inline]
     fn remove_token(&mut self, topic: u16, table: FactorTable<'_>) {
         let k = usize::from(topic);
-        self.counts[k] -= 1;
+        self.counts[k] -= 1.0;
         self.smoothing_mass -= f64::from(table.smoothing().factors[k]);
-        if self.counts[k] == 0 {
-            let place = self.position[k];
-            self.active.swap_remove(usize::from(place));
-            if let Some(&moved) = self.active.get(usize::from(place)) {
-                self.position[usize::from(moved)] = place;
-            }
-        }
     }
 
     #[inline]
     fn add_token(&mut self, topic: u16, table: FactorTable<'_>) {
         let k = usize::from(topic);
-        if self.counts[k] == 0 {
-            self.position[k] = self.active.len() as u16;
-            self.active.push(topic);
+        if !self.is_active[k] {
+            self.list(topic, table.topic_count() as u16);
         }
-        self.counts[k] += 1;
+        self.counts[k] += 1.0;
         self.smoothing_mass += f64::from(table.smoothing().factors[k]);
     }
 
-    /// Draws a topic for a token of `term` that is not counted at present.
+    fn list(&mut self, topic: u16, filler: u16) {
+        self.is_active[usize::from(topic)] = true;
+        if self.active_count == self.active.len() {
+            self.active.extend_from_slice(&[filler; BLOCK]);
+        }
+        self.active[self.active_count] = topic;
+        self.active_count += 1;
+    }
+
+    /// Draws a topic for a token that is not counted at present.
     #[inline]
-    fn draw(
+    fn draw<const OWN: bool>(
         &mut self,
-        term: u32,
-        row: Row,
+        token: Token,
         table: FactorTable<'_>,
-        uniform: f64,
+        stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        let smoothing = table.smoothing();
-        let prior_mass = row.alpha_mass + smoothing.mass;
-        let dense = table.dense(row);
-        let (document_mass, smoothing_mass) = match dense {
-            Some(weights) => (self.add_up_document(weights), 0.0),
-            None => {
-                let sparse = table.sparse(row);
-                let mass = self.add_up_term(sparse.topics, sparse.weights);
-                (
-                    mass,
-                    if self.active.is_empty() {
-                        0.0
-                    } else {
-                        self.smoothing_mass as f32
-                    },
-                )
-            }
-        };
-        let total = document_mass + smoothing_mass + prior_mass;
-        if !(total > 0.0 && total.is_finite()) {
-            return Err(ImpossibleDraw {
-                term,
-                document_mass,
-                smoothing_mass,
-                prior_mass,
-            });
+        match table.dense(token.row) {
+            Some(weights) => self.draw_dense::<OWN>(token, weights, table, stream),
+            None => self.draw_sparse::<OWN>(token, table.blocks(token.row), table, stream),
         }
-        let mut target = (uniform * f64::from(total)) as f32;
-        if target < document_mass {
-            let topics = match dense {
-                Some(_) => &self.active[..],
-                None => table.sparse(row).topics,
-            };
-            return Ok(topics[search(&self.running[..topics.len()], target)]);
-        }
-        target -= document_mass;
-        if target < smoothing_mass {
-            return Ok(self.search_document_smoothing(&smoothing.factors, target));
-        }
-        target -= smoothing_mass;
-        if target < row.alpha_mass {
-            let sparse = table.sparse(row);
-            return Ok(sparse.topics[search(sparse.prefix, target)]);
-        }
-        Ok(search(&smoothing.prefix, target - row.alpha_mass) as u16)
     }
 
-    /// Σ_{k∈d} n_dk (g_kw + h_k), with its running sums, over the document's topics.
+    /// Adds up Σ_{k∈d} n_dk (g_kw + h_k) over the document's topics, and draws.
     #[inline]
-    fn add_up_document(&mut self, weights: &[f32]) -> f32 {
+    fn draw_dense<const OWN: bool>(
+        &mut self,
+        token: Token,
+        weights: &[f32],
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<u16, ImpossibleDraw> {
         let counts = &self.counts[..weights.len()];
+        let mass = |topic: u16| counts[usize::from(topic)] * weights[usize::from(topic)];
+        let (blocks, _) = self.active.as_chunks::<BLOCK>();
         let mut sum = 0.0;
-        for (&topic, running) in self.active.iter().zip(&mut self.running) {
-            let k = usize::from(topic);
-            sum += counts[k] as f32 * weights[k];
+        for (block, running) in blocks.iter().zip(&mut self.running) {
+            let [a, b, c, d] = block.map(mass);
+            sum += (a + b) + (c + d);
             *running = sum;
         }
-        sum
+        close(&mut self.running, blocks.len());
+        let prior = token.row.alpha_mass + table.smoothing().mass;
+        let total = check(token.term, sum, 0.0, prior)?;
+        loop {
+            let target = stream.uniform_f32() * total;
+            if target >= sum {
+                match self.draw_prior::<OWN>(token, target - sum, table) {
+                    Some(topic) => return Ok(topic),
+                    None => continue,
+                }
+            }
+            let place = find(&self.running, blocks.len(), target);
+            let before = if place > 0 {
+                self.running[place - 1]
+            } else {
+                0.0
+            };
+            let (topic, rest) = pick(&blocks[place], counts, mass, target - before);
+            let own = counts[usize::from(topic)] * table.smoothing().unit[usize::from(topic)];
+            if !(OWN && topic == token.old && rest < own) {
+                return Ok(topic);
+            }
+        }
     }
 
-    /// Σ_{k∈w} n_dk g_kw, with its running sums, over the term's topics.
+    /// Adds up Σ_{k∈w} n_dk g_kw over the term's topics, and draws. The token's own count is
+    /// left out of g_kw, rather than its draw refused: a term that occurs once has no other.
     #[inline]
-    fn add_up_term(&mut self, topics: &[u16], weights: &[f32]) -> f32 {
-        let mut sum = 0.0;
-        let entries = topics.iter().zip(weights);
-        for ((&topic, &weight), running) in entries.zip(&mut self.running) {
-            sum += self.counts[usize::from(topic)] as f32 * weight;
-            *running = sum;
+    fn draw_sparse<const OWN: bool>(
+        &mut self,
+        token: Token,
+        row: SparseRow<'_>,
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<u16, ImpossibleDraw> {
+        let counts = &self.counts[..];
+        let own = match OWN {
+            true => table.smoothing().unit[usize::from(token.old)],
+            false => 0.0,
+        };
+        let mass = |topic: u16, weight: f32| {
+            let others = if OWN && topic == token.old {
+                weight - own
+            } else {
+                weight
+            };
+            counts[usize::from(topic)] * others
+        };
+        let (topics, _) = row.topics.as_chunks::<BLOCK>();
+        let (weights, _) = row.weights.as_chunks::<BLOCK>();
+        let (sums, _) = self.running.as_chunks_mut::<BLOCK>();
+        let mut sum = 0.0f32;
+        for ((k, g), running) in topics.iter().zip(weights).zip(sums) {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| mass(k[i], g[i]));
+            let half = a + b;
+            *running = [
+                sum + a,
+                sum + half,
+                sum + (half + c),
+                sum + (half + (c + d)),
+            ];
+            sum = running[3];
         }
-        sum
+        close(&mut self.running, row.topics.len());
+        let smoothing = self.smoothing_mass as f32;
+        let prior = token.row.alpha_mass + table.smoothing().mass;
+        let total = check(token.term, sum, smoothing, prior)?;
+        loop {
+            let target = stream.uniform_f32() * total;
+            if target < sum {
+                return Ok(row.topics[find(&self.running, row.topics.len(), target)]);
+            }
+            let target = target - sum;
+            if target < smoothing {
+                return Ok(self.search_smoothing(&table.smoothing().factors, target));
+            }
+            if let Some(topic) = self.draw_prior::<OWN>(token, target - smoothing, table) {
+                return Ok(topic);
+            }
+        }
+    }
+
+    /// The topic at `target` in the prior's part, A_w and then H; `None` if it is the token's own
+    /// count that was hit.
+    fn draw_prior<const OWN: bool>(
+        &self,
+        token: Token,
+        target: f32,
+        table: FactorTable<'_>,
+    ) -> Option<u16> {
+        let smoothing = table.smoothing();
+        if target >= token.row.alpha_mass {
+            let place = search(&smoothing.prefix, target - token.row.alpha_mass);
+            return Some(place as u16);
+        }
+        let sparse = table.sparse(token.row);
+        let place = search(sparse.prefix, target);
+        let topic = sparse.topics[place];
+        let before = if place > 0 {
+            sparse.prefix[place - 1]
+        } else {
+            0.0
+        };
+        let k = usize::from(topic);
+        let is_own =
+            OWN && topic == token.old && target - before < smoothing.alpha[k] * smoothing.unit[k];
+        (!is_own).then_some(topic)
     }
 
     /// The document's topic at `target` in the running sums of n_dk h_k.
-    fn search_document_smoothing(&self, h: &[f32], target: f32) -> u16 {
-        let mut sum = 0.0;
-        let last = self.active[self.active.len() - 1];
-        let at = |&&topic: &&u16| {
+    fn search_smoothing(&self, h: &[f32], target: f32) -> u16 {
+        let (mut sum, mut last) = (0.0, self.active[0]);
+        for &topic in &self.active[..self.active_count] {
             let k = usize::from(topic);
-            sum += self.counts[k] as f32 * h[k];
-            sum > target
-        };
-        self.active.iter().find(at).copied().unwrap_or(last)
+            if self.counts[k] > 0.0 {
+                sum += self.counts[k] * h[k];
+                last = topic;
+                if sum > target {
+                    break;
+                }
+            }
+        }
+        last
     }
 
-    /// Hands (term, topic) of every token to `visit`.
+    /// z_di of all tokens that have factors: the tokens of a term together, the largest term first.
+    pub fn assignments(&self) -> &[u16] {
+        &self.assignments
+    }
+
+    /// Hands (term, topic) of every token to `visit`, in the order of
+    /// [`assignments`](Self::assignments).
     pub fn for_each_assignment(&self, mut visit: impl FnMut(u32, u16)) {
         let mut rest = &self.assignments[..];
         for &(term, _, count) in &self.terms {
@@ -253,7 +385,7 @@ impl Sampler {
     pub fn sample(&self) -> Sampled<'_> {
         Sampled {
             counts: &self.counts,
-            active: &self.active,
+            active: &self.active[..self.active_count],
         }
     }
 
@@ -261,26 +393,4 @@ impl Sampler {
     pub fn token_count(&self) -> usize {
         self.assignments.len()
     }
-}
-
-/// The first place whose running sum exceeds `target`, or the last place that adds anything.
-#[inline]
-fn search(running: &[f32], target: f32) -> usize {
-    let place = if running.len() <= SCAN_LENGTH {
-        running.iter().take_while(|&&sum| sum <= target).count()
-    } else {
-        running.partition_point(|&sum| sum <= target)
-    };
-    if place < running.len() {
-        place
-    } else {
-        last_rise(running)
-    }
-}
-
-/// Rounding can put a target on the very end: the last place with a mass of its own.
-#[cold]
-fn last_rise(running: &[f32]) -> usize {
-    let whole = running[running.len() - 1];
-    running.partition_point(|&sum| sum < whole)
 }

@@ -243,9 +243,23 @@ fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobEr
 pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     let whole = |key, least, default| section.whole(key, least..=COUNT, default);
     let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
+    let refine = whole("refine", 0, defaults::REFINE)? as u32;
+    // One of the two phases there must be.
+    let fewest = u64::from(refine == 0);
+    let passes = whole("passes", fewest, defaults::PASSES)? as u32;
     Ok(TrainSettings {
         minibatch: whole("minibatch", 1, defaults::MINIBATCH)? as usize,
-        passes: whole("passes", 1, defaults::PASSES)? as u32,
+        passes,
+        refine,
+        refine_rounds: whole("refine_rounds", 1, defaults::REFINE_ROUNDS)? as u32,
+        alpha_after: whole("alpha_after", 0, defaults::ALPHA_AFTER)? as u32,
+        alpha_every: whole("alpha_every", 0, defaults::ALPHA_EVERY)? as u32,
+        average_every: whole("average_every", 0, defaults::AVERAGE_EVERY)? as u32,
+        assignment_bytes: (section.real(
+            "assignments_mib",
+            NOT_NEGATIVE,
+            defaults::ASSIGNMENTS_MIB,
+        )? * MIB) as u64,
         burn_in_sweeps: sweeps("burn_in", 0, defaults::TRAIN_BURN_IN)? as u32,
         kept_sweeps: sweeps("sweeps", 1, defaults::TRAIN_SWEEPS)? as u32,
         step_offset: section.real("step_offset", POSITIVE, defaults::STEP_OFFSET)?,

@@ -54,6 +54,18 @@ pub const STEP_DECAY: f64 = 0.6;
 /// `train.prune`: less than half a token is what decay leaves of chance assignments; dropping it keeps
 /// rows short at many topics.
 pub const PRUNE: f64 = 0.4;
+/// `train.refine`: passes of collapsed Gibbs sampling, an upper bound like `passes`.
+pub const REFINE: u64 = 400;
+/// `train.refine_rounds`: counts are fresh to a quarter of a pass; more rounds gained nothing.
+pub const REFINE_ROUNDS: u64 = 4;
+/// `train.alpha_after`: refining passes with the wide α that training begins with.
+pub const ALPHA_AFTER: u64 = 50;
+/// `train.alpha_every`: refining passes between two steps of learning α.
+pub const ALPHA_EVERY: u64 = 25;
+/// `train.average_every`: counts five passes apart are different enough to be worth averaging.
+pub const AVERAGE_EVERY: u64 = 5;
+/// `train.assignments_mib`: two thousand million tokens in a process; more go to disk.
+pub const ASSIGNMENTS_MIB: f64 = 4096.0;
 /// `train.evaluate_every`: rounds; often enough to see training flatten out.
 pub const EVALUATE_EVERY: u64 = 10;
 /// `train.patience`: evaluations scatter by some 0.005 nats a token; five in a row without a gain are

@@ -7,6 +7,7 @@
 //! - distinct terms: 100 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
+//! - refining keeps the counts and their average, and 2 bytes a token;
 //! - the sample as bags: 8 bytes a (document, term), at most one a token, twice while it is sorted.
 
 use super::Job;
@@ -64,6 +65,8 @@ pub struct Memory {
     pub factors: u64,
     /// Training: a round's statistics, here and on their way.
     pub statistics: u64,
+    /// Training: the assignments that are remembered.
+    pub assignments: u64,
     /// Projection: shards being read, tables being written.
     pub tables: u64,
 }
@@ -84,7 +87,7 @@ impl Memory {
     pub fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors;
         let ingest = self.counted_terms + self.blocks;
-        let train = model + self.sample + self.statistics;
+        let train = model + self.sample + self.statistics + self.assignments;
         ingest.max(train).max(model + self.tables)
     }
 }
@@ -109,7 +112,9 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let weights = weight_count(job, kept, tokens_in(trained));
     let kept_sweeps = u64::from(job.train.kept_sweeps);
     let in_flight = survey.block_bytes.saturating_mul(3);
-    let statistics = tokens_in(schedule.document_count.min(job.train.minibatch as u64));
+    // A process aggregates what it has collected before it has too much.
+    let statistics = tokens_in(schedule.document_count.min(job.train.minibatch as u64))
+        .max(weights.stored.min(tokens_in(trained)));
     Estimate {
         sample_documents: trained,
         held_out_documents: held_out,
@@ -120,12 +125,23 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             blocks: threads * (in_flight + PART_BYTES),
             sample: 2 * (tokens_in(sampled) * PAIR_BYTES + sampled * 16).div_ceil(processes),
             vocabulary: kept * KEPT_TERM_BYTES,
-            model: weights.stored * PAIR_BYTES,
+            model: weights.stored * PAIR_BYTES * if job.train.refine > 0 { 2 } else { 1 },
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
+            assignments: assignments(job, tokens_in(trained), processes),
             tables: threads * OPEN_PARTS * PART_BYTES,
         },
         disk: disk(job, survey, distinct, weights.stored),
+    }
+}
+
+/// Two bytes a token, while memory is to hold them.
+fn assignments(job: &Job, tokens: u64, processes: u64) -> u64 {
+    match job.train.refine {
+        0 => 0,
+        _ => (2 * tokens)
+            .div_ceil(processes)
+            .min(job.train.assignment_bytes),
     }
 }
 
@@ -232,6 +248,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::job::defaults;
     use crate::job::survey::survey_of_synth;
 
     fn job(sets: &[&str]) -> (Job, Survey) {
@@ -256,7 +273,9 @@ mod tests {
             (90_000, 10_000)
         );
         assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
-        assert_eq!(estimate.rounds, 20 * estimate.minibatches);
+        let rounds = defaults::PASSES * estimate.minibatches;
+        let refined = 1 + defaults::REFINE * defaults::REFINE_ROUNDS;
+        assert_eq!(estimate.rounds, rounds + refined);
         assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
         let all = of(&["sample.documents=9000000"], 1, 1);
         assert_eq!(all.sample_documents, 980_000);

@@ -71,7 +71,8 @@ impl Job {
     }
 
     /// Names the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and what
-    /// `[sample]`, `[model]` and `[train]` say, the `checkpoint_` keys excepted.
+    /// `[sample]`, `[model]` and `[train]` say, but for what changes no result: the `checkpoint_`
+    /// keys and `assignments_mib`.
     pub fn train_hash(&self) -> String {
         let mut lines = Canonical::new("train");
         lines.line("corpus", &self.corpus_hash());
@@ -80,7 +81,7 @@ impl Job {
         let train = train_pairs(self).into_iter();
         lines.section(
             "train",
-            train.filter(|(key, _)| !key.starts_with("checkpoint_")),
+            train.filter(|(key, _)| !key.starts_with("checkpoint_") && *key != "assignments_mib"),
         );
         lines.hash()
     }
@@ -228,6 +229,15 @@ fn train_pairs(job: &Job) -> Vec<Pair> {
         ("step_offset", train.step_offset.into()),
         ("step_decay", train.step_decay.into()),
         ("prune", train.prune.into()),
+        ("refine", train.refine.into()),
+        ("refine_rounds", train.refine_rounds.into()),
+        ("alpha_after", train.alpha_after.into()),
+        ("alpha_every", train.alpha_every.into()),
+        ("average_every", train.average_every.into()),
+        (
+            "assignments_mib",
+            Value::Float(train.assignment_bytes as f64 / MIB),
+        ),
         ("evaluate_every", train.evaluate_every.into()),
         ("patience", train.patience.into()),
         ("tolerance", train.tolerance.into()),

@@ -18,6 +18,8 @@ use crate::tables::read::{TableListing, listing};
 pub const MODEL_FILE: &str = "model/topics.model";
 /// Where the newest checkpoint of training stands in the output folder.
 pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
+/// Where checkpoints stand, with the assignments that belong to them.
+pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
 /// How far a run is.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,6 +233,8 @@ mod tests {
             published_eta: None,
             scale: 1.0,
             rounds: 12,
+            next: None,
+            averaged: 0,
             stop: StopRule::default(),
             log: Vec::new(),
         };

@@ -27,6 +27,8 @@ pub struct Smoothing {
     pub mass: f32,
     /// α_k for each topic.
     pub alpha: Vec<f32>,
+    /// f_k for each topic: what one token adds to g_kw where λ̃ are counts.
+    pub unit: Vec<f32>,
     scales: Vec<f64>,
     eta: f64,
     exp_psi: bool,
@@ -58,6 +60,7 @@ impl Smoothing {
             prefix,
             mass,
             alpha,
+            unit: scales.iter().map(|&f| f as f32).collect(),
             scales,
             eta: priors.eta,
             exp_psi: priors.exp_psi,
@@ -99,7 +102,13 @@ pub struct Row {
 const NOT_PREPARED: u32 = u32::MAX;
 const NOT_DENSE: u32 = u32::MAX;
 
+/// Rows are filled up to a multiple of this, so that draws go through them block by block.
+pub const BLOCK: usize = 4;
+
 /// The factors of the prepared terms of one part of the model.
+///
+/// Sparse rows are filled up to whole blocks with the topic K, of weight 0, which no document has;
+/// dense rows have a place for it.
 #[derive(Clone, Debug)]
 pub struct Factors {
     part: u32,
@@ -209,13 +218,18 @@ impl Factors {
         let mut dense = NOT_DENSE;
         if entries.len() >= self.dense_from {
             let start = self.dense.len();
-            dense = (start / self.topic_count) as u32;
+            dense = (start / (self.topic_count + 1)) as u32;
             self.dense.extend_from_slice(&self.smoothing.factors);
+            self.dense.push(0.0);
             let from = offset as usize;
             for (topic, weight) in self.topics[from..].iter().zip(&self.weights[from..]) {
                 self.dense[start + usize::from(*topic)] += weight;
             }
         }
+        let filled = offset as usize + entries.len().next_multiple_of(BLOCK);
+        self.topics.resize(filled, self.topic_count as u16);
+        self.weights.resize(filled, 0.0);
+        self.prefix.resize(filled, alpha_mass);
         Row {
             part: self.part,
             offset,
@@ -234,7 +248,19 @@ impl Factors {
     /// The sparse form of a row of this part.
     #[inline]
     pub fn sparse(&self, row: Row) -> SparseRow<'_> {
-        let (from, to) = (row.offset as usize, (row.offset + row.length) as usize);
+        self.entries(row, row.length as usize)
+    }
+
+    /// The sparse form of a row of this part, filled up to whole blocks with the topic K.
+    #[inline]
+    pub fn blocks(&self, row: Row) -> SparseRow<'_> {
+        self.entries(row, (row.length as usize).next_multiple_of(BLOCK))
+    }
+
+    #[inline]
+    fn entries(&self, row: Row, length: usize) -> SparseRow<'_> {
+        let from = row.offset as usize;
+        let to = from + length;
         SparseRow {
             topics: &self.topics[from..to],
             weights: &self.weights[from..to],
@@ -242,14 +268,16 @@ impl Factors {
         }
     }
 
-    /// The dense form (g_kw + h_k for each topic) of a row of this part, if it has one.
+    /// The dense form of a row of this part, if it has one: g_kw + h_k for each topic, and a 0 for
+    /// the topic K.
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&[f32]> {
         if row.dense == NOT_DENSE {
             return None;
         }
-        let from = row.dense as usize * self.topic_count;
-        Some(&self.dense[from..from + self.topic_count])
+        let stride = self.topic_count + 1;
+        let from = row.dense as usize * stride;
+        Some(&self.dense[from..from + stride])
     }
 }
 
@@ -292,7 +320,13 @@ impl<'a> FactorTable<'a> {
         self.parts[row.part as usize].sparse(row)
     }
 
-    /// The dense form of a row, if it has one.
+    /// The sparse form of a row, filled up to whole blocks with the topic K, of weight 0.
+    #[inline]
+    pub fn blocks(&self, row: Row) -> SparseRow<'a> {
+        self.parts[row.part as usize].blocks(row)
+    }
+
+    /// The dense form of a row, if it has one, with a 0 for the topic K.
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
         self.parts[row.part as usize].dense(row)

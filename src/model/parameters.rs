@@ -127,7 +127,7 @@ impl Parameters {
     /// λ ← (1 − ρ) λ + ρ (η + D/|B| N̂), the first half: decays everything, moves the row sums.
     ///
     /// `topic_counts` are the round's assignments per topic over all terms, S·N̂_k.
-    pub fn decay(&mut self, step: GlobalStep, topic_counts: &[u64]) {
+    pub fn decay(&mut self, step: GlobalStep, topic_counts: &[i64]) {
         self.scale *= 1.0 - step.step_size;
         for (total, &count) in self.totals.iter_mut().zip(topic_counts) {
             *total = (1.0 - step.step_size) * *total + step.step_size * step.weight * count as f64;
@@ -138,13 +138,59 @@ impl Parameters {
     /// must be aggregated and ascend by term, then topic.
     pub fn add(&mut self, step: GlobalStep, entries: &[u64]) {
         let coefficient = step.step_size / self.scale * step.weight;
+        self.for_each_run(entries, |row, counts| add_to_row(row, counts, coefficient));
+    }
+
+    /// Replaces counts by newer ones: λ̃_kw += the change of n_kw, for the entries of this part,
+    /// which must be aggregated and ascend by term, then topic. What comes to nothing is dropped.
+    /// The row sums need [`replace_totals`](Self::replace_totals).
+    ///
+    /// For parameters that are counts of assignments: their scale must be 1. Up to 2²⁴ tokens of a
+    /// term in a topic are counted exactly.
+    pub fn replace(&mut self, entries: &[u64]) {
+        debug_assert_eq!(self.scale, 1.0, "counts have no scale");
+        self.for_each_run(entries, |row, counts| {
+            add_to_row(row, counts, 1.0);
+            row.retain(|entry| entry.value > 0.0);
+        });
+    }
+
+    /// λ̃_k += the change of n_k over all terms, for each topic.
+    pub fn replace_totals(&mut self, topic_changes: &[i64]) {
+        for (total, &change) in self.totals.iter_mut().zip(topic_changes) {
+            *total += change as f64;
+        }
+    }
+
+    /// λ̃ ← (1 − ρ) λ̃ + ρ λ̃′, with the same part of another model whose scale is 1.
+    pub fn blend(&mut self, step_size: f64, other: &Self) {
+        debug_assert_eq!(other.scale, 1.0, "what is blended in has no scale");
+        self.scale *= 1.0 - step_size;
+        for (total, new) in self.totals.iter_mut().zip(&other.totals) {
+            *total = (1.0 - step_size) * *total + step_size * new;
+        }
+        let coefficient = step_size / self.scale;
+        for (row, new) in self.rows.iter_mut().zip(&other.rows) {
+            blend_rows(row, new, coefficient);
+        }
+    }
+
+    /// λ̃ = 0 everywhere, as in a new model.
+    pub fn clear(&mut self) {
+        let (topics, terms) = (self.topic_count, self.vocabulary_size);
+        *self = Self::new(topics, terms, self.part, self.part_count);
+    }
+
+    /// Hands each term's row, with the entries for it, to `change`.
+    fn for_each_run(&mut self, entries: &[u64], mut change: impl FnMut(&mut Vec<Entry>, &[u64])) {
         let mut rest = entries;
         while let Some(&first) = rest.first() {
             let term = Assigned::from_word(first).term;
-            let length = rest.partition_point(|&w| Assigned::from_word(w).term == term);
+            let run = |word: &&u64| Assigned::from_word(**word).term == term;
+            let (own, others) = rest.split_at(rest.iter().take_while(run).count());
             let place = self.place(term);
-            add_to_row(&mut self.rows[place], &rest[..length], coefficient);
-            rest = &rest[length..];
+            change(&mut self.rows[place], own);
+            rest = others;
         }
     }
 
@@ -208,111 +254,22 @@ fn add_to_row(row: &mut Vec<Entry>, counts: &[u64], coefficient: f64) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn word(term: u32, topic: u16, count: u32) -> u64 {
-        Assigned { term, topic, count }.word()
-    }
-
-    /// The dense recursion of Eq. 11, in f64.
-    fn eq_11(lambda: &mut [Vec<f64>], step: GlobalStep, eta: f64, counts: &[(usize, usize, u32)]) {
-        for row in lambda.iter_mut() {
-            row.iter_mut()
-                .for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
+/// Adds the entries of `new`, times `coefficient`, to a row; both ascend by topic.
+fn blend_rows(row: &mut Vec<Entry>, new: &[Entry], coefficient: f64) {
+    let mut place = 0;
+    for entry in new {
+        while place < row.len() && row[place].topic < entry.topic {
+            place += 1;
         }
-        for &(w, k, n) in counts {
-            lambda[w][k] += step.step_size * step.weight * f64::from(n);
+        let change = coefficient * f64::from(entry.value);
+        if place < row.len() && row[place].topic == entry.topic {
+            row[place].value = (f64::from(row[place].value) + change) as f32;
+        } else {
+            let (topic, value) = (entry.topic, change as f32);
+            row.insert(place, Entry { topic, value });
         }
-    }
-
-    const TOPICS: usize = 3;
-    const TERMS: usize = 5;
-
-    /// The same step on all parts.
-    fn step_parts(parts: &mut [Parameters], step: GlobalStep, counts: &[(usize, usize, u32)]) {
-        let mut by_topic = vec![0u64; TOPICS];
-        for &(_, k, n) in counts {
-            by_topic[k] += u64::from(n);
-        }
-        let part_count = parts.len();
-        for (p, part) in parts.iter_mut().enumerate() {
-            part.decay(step, &by_topic);
-            let mine = counts.iter().filter(|c| c.0 % part_count == p);
-            let words = mine.map(|&(w, k, n)| word(w as u32, k as u16, n));
-            part.add(step, &words.collect::<Vec<_>>());
-            if part.is_scale_small() {
-                part.fold_scale(0.0);
-            }
-        }
-    }
-
-    fn assert_equal_to_dense(parts: &[Parameters], dense: &[Vec<f64>], eta: f64) {
-        for w in 0..TERMS {
-            let part = &parts[w % parts.len()];
-            for entry in part.row(w as u32) {
-                let lambda = eta + f64::from(entry.value) * part.scale();
-                let expected = dense[w][entry.topic as usize];
-                assert!(
-                    (lambda - expected).abs() < 1e-5 * expected,
-                    "{lambda} {expected}"
-                );
-            }
-        }
-        let mut fixed = vec![0; TOPICS];
-        parts.iter().for_each(|p| p.fixed_point_totals(&mut fixed));
-        for k in 0..TOPICS {
-            let expected: f64 = dense.iter().map(|row| row[k] - eta).sum();
-            assert!((parts[0].totals()[k] - expected).abs() < 1e-5);
-            assert!((fixed[k] as f64 / FIXED_POINT - expected).abs() < 1e-4);
-        }
-    }
-
-    #[test]
-    fn sparse_updates_follow_eq_11_on_any_number_of_parts() {
-        let eta = 0.1;
-        let rounds = [
-            vec![(0, 1, 4), (2, 0, 1), (4, 2, 7)],
-            vec![(0, 0, 2), (0, 1, 1), (3, 2, 5)],
-            vec![(1, 1, 9), (4, 0, 3), (4, 2, 1)],
-        ];
-        for part_count in [1, 2, 3] {
-            let part = |p| Parameters::new(TOPICS, TERMS, p, part_count);
-            let mut parts: Vec<_> = (0..part_count).map(part).collect();
-            let mut dense = vec![vec![eta; TOPICS]; TERMS];
-            for (t, counts) in rounds.iter().cycle().take(30).enumerate() {
-                let step = GlobalStep {
-                    step_size: 1.0 / (t as f64 + 2.0),
-                    weight: 2.5,
-                };
-                eq_11(&mut dense, step, eta, counts);
-                step_parts(&mut parts, step, counts);
-            }
-            assert_equal_to_dense(&parts, &dense, eta);
-        }
-    }
-
-    #[test]
-    fn folding_drops_what_is_below_the_threshold() {
-        let mut part = Parameters::new(2, 1, 0, 1);
-        let step = GlobalStep {
-            step_size: 0.5,
-            weight: 1.0,
-        };
-        part.decay(step, &[1, 4]);
-        part.add(step, &[word(0, 0, 1), word(0, 1, 4)]);
-        part.fold_scale(0.6);
-        assert_eq!(
-            part.row(0),
-            [Entry {
-                topic: 1,
-                value: 2.0
-            }]
-        );
-        let mut totals = vec![0; 2];
-        part.fixed_point_totals(&mut totals);
-        part.set_totals(&totals);
-        assert_eq!(part.totals(), [0.0, 2.0]);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,7 @@ mod tests {
             step_size: 0.5,
             weight: 3.0,
         };
-        let entries: [(u32, u16, u32); 4] = [(0, 0, 5), (0, 1, 1), (2, 1, 9), (3, 0, 2)];
+        let entries: [(u32, u16, i32); 4] = [(0, 0, 5), (0, 1, 1), (2, 1, 9), (3, 0, 2)];
         let published = |part_count: usize| {
             let parts: Vec<_> = (0..part_count)
                 .map(|p| {

@@ -13,14 +13,16 @@ super::schema::table! {
         pub round: i32,
         /// The pass over the training sample it belongs to, from 1.
         pub pass: i32,
-        /// The kind of round: `online`.
+        /// The phase it belongs to: `online` or `refine`.
         pub phase: &'a str,
         /// Documents trained on so far, counted at each visit.
         pub documents_seen: i64,
         /// Tokens trained on so far, counted at each visit.
         pub tokens_seen: i64,
-        /// ρ_t, the step size of the round.
+        /// ρ_t, the step size of the round; 1 in refining, where counts replace counts.
         pub step_size: f64,
+        /// A = Σ_k α_k, the prior that documents were sampled with.
+        pub alpha_sum: f64,
         /// Training time so far, without loading, evaluation and checkpoints, in seconds.
         pub seconds: f64,
         /// Tokens of this round per second of it.
@@ -30,6 +32,16 @@ super::schema::table! {
         pub heldout_loglik_per_token: Option<f64>,
         /// Share of the K × V parameters that are above their prior.
         pub nonzero_share: f64,
+        /// Seconds of worker 0 in this round: preparing factors,
+        pub preparing_seconds: f64,
+        /// sampling documents,
+        pub sampling_seconds: f64,
+        /// adding up its own statistics,
+        pub aggregating_seconds: f64,
+        /// exchanging and merging them, waiting for other workers included,
+        pub exchanging_seconds: f64,
+        /// and changing the model.
+        pub updating_seconds: f64,
         /// Bytes the processes exchanged in this round.
         pub bytes_exchanged: i64,
     }

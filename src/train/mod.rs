@@ -1,9 +1,12 @@
-//! Training by sampled-online stochastic variational inference (Mimno 2012, Algorithm 1).
+//! Training: sampled-online stochastic variational inference (Mimno 2012, Algorithm 1), then
+//! collapsed Gibbs sampling that refines what it has found (`schedule`).
 //!
-//! [`train`] is the whole algorithm on one thread, as the paper states it: it documents the
-//! dataflow that spreads it over workers (`dataflow::train`), tests it (both give the same bytes),
-//! and is the yardstick of every claim about scaling.
+//! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
+//! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
+//! claim about scaling.
 
+pub mod alpha;
+pub mod assignments;
 pub mod publish;
 pub mod round;
 pub mod schedule;
@@ -17,7 +20,7 @@ use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
 use round::{LocalStep, StreamKey};
-use schedule::{Schedule, StopRule};
+use schedule::{Action, Phase, Position, Schedule, StopRule};
 use settings::TrainSettings;
 
 /// Why training stopped short.
@@ -53,91 +56,225 @@ pub struct RoundReport {
     pub round: u64,
     /// The pass, from 0.
     pub pass: u64,
+    /// The phase.
+    pub phase: Phase,
     /// Documents sampled so far.
     pub documents_seen: u64,
     /// Tokens sampled so far (each counted once a round, not once a sweep).
     pub tokens_seen: u64,
-    /// ρ_t.
+    /// ρ_t; 1 where counts replace counts.
     pub step_size: f64,
+    /// A = Σ_k α_k that the round was sampled with.
+    pub alpha_sum: f64,
     /// Held-out log-likelihood per token by document completion, where it was evaluated.
     pub heldout: Option<f64>,
     /// The share of the K · V parameters with λ̃ > 0.
     pub nonzero_share: f64,
     /// Cumulative seconds of training; not reproducible.
     pub seconds: f64,
+    /// Where worker 0 spent this round; not reproducible.
+    pub spent: RoundSeconds,
     /// Bytes this round's statistics took on the wire; not reproducible.
     pub bytes_exchanged: u64,
 }
 
-/// Trains on `sample` on one thread, reporting each round. Ends after the passes asked for, or
-/// when quality on the `held_out` documents has stopped improving.
+/// Seconds of one worker in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RoundSeconds {
+    /// Preparing factors, its own part of the model.
+    pub preparing: f64,
+    /// Sampling documents.
+    pub sampling: f64,
+    /// Adding up its own statistics.
+    pub aggregating: f64,
+    /// Exchanging and merging statistics, waiting for other workers included.
+    pub exchanging: f64,
+    /// Changing its part of the model.
+    pub updating: f64,
+}
+
+/// A trained model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// λ̃: after refining, counts averaged over passes.
+    pub parameters: Parameters,
+    /// The priors; α as it was learnt.
+    pub priors: Priors,
+}
+
+/// Trains on `sample` on one thread, reporting each round. A phase ends after the passes asked
+/// for, or when quality on the `held_out` documents has stopped improving.
 pub fn train(
     sample: &Bags,
     held_out: &Bags,
     setup: &Setup<'_>,
     mut report: impl FnMut(u64, Option<f64>),
-) -> Result<Parameters, TrainError> {
-    let topic_count = setup.priors.topic_count();
+) -> Result<Trained, TrainError> {
     let schedule = Schedule::new(setup.settings, setup.seed, sample.len() as u64);
-    let mut parameters = Parameters::new(topic_count, setup.vocabulary_size, 0, 1);
-    let mut local = LocalStep::new(setup.vocabulary_size, topic_count);
+    let mut trainer = Trainer::new(sample, setup, &schedule);
     let mut stop = StopRule::default();
-    for round in 0..schedule.round_count() {
-        let minibatch = minibatch(&schedule, round, sample);
-        let entries = local_step(&mut local, &minibatch, sample, &parameters, setup, round)?;
-        global_step(
-            &mut parameters,
-            schedule.step(round, minibatch.len() as u64),
-            &entries,
-        );
-        if parameters.is_scale_small() {
-            fold_scale(&mut parameters, setup.settings.prune);
-        }
+    let mut next = schedule.start();
+    while let Some(position) = next {
+        trainer.take_round(position)?;
         let mut quality = None;
-        if schedule.evaluates_after(round) {
-            let eta = publish::provisional_eta(setup.priors);
-            quality = heldout(held_out, &parameters, setup, eta)?.per_token();
+        if schedule.evaluates_after(position) {
+            let eta = publish::provisional_eta(&trainer.priors);
+            let (parameters, priors) = (trainer.published(), &trainer.priors);
+            quality = heldout(held_out, parameters, priors, setup.seed, eta)?.per_token();
         }
-        report(round, quality);
-        if quality.is_some_and(|value| stop.observe(value, setup.settings)) {
-            break;
+        report(position.round, quality);
+        let has_settled = quality.is_some_and(|value| stop.observe(value, setup.settings));
+        next = schedule.next(position, has_settled);
+        if next.is_some_and(|next| next.phase != position.phase) {
+            stop = StopRule::default();
         }
     }
-    Ok(parameters)
+    Ok(Trained {
+        parameters: trainer.published().clone(),
+        priors: trainer.priors,
+    })
 }
 
-/// The documents of a round, as indices in the sample.
-fn minibatch(schedule: &Schedule, round: u64, sample: &Bags) -> Vec<u32> {
-    let documents = (0..sample.len()).map(|i| sample.document(i));
-    let mut dealt = schedule.deal(schedule.pass(round), documents);
-    dealt.swap_remove((round % schedule.minibatch_count) as usize)
+/// The state of training on one thread.
+struct Trainer<'a> {
+    sample: &'a Bags,
+    setup: &'a Setup<'a>,
+    schedule: &'a Schedule,
+    priors: Priors,
+    /// λ̃; in refining, the counts of the sample's assignments.
+    parameters: Parameters,
+    /// The average of such counts over passes, and of how many.
+    average: Option<Parameters>,
+    averaged: u64,
+    /// z_di of each document, once it is assigned.
+    assignments: Vec<Vec<u16>>,
+    local: LocalStep,
 }
 
-/// Samples the documents of a minibatch; gives their statistics.
-fn local_step(
-    local: &mut LocalStep,
-    minibatch: &[u32],
-    sample: &Bags,
-    parameters: &Parameters,
-    setup: &Setup<'_>,
-    round: u64,
-) -> Result<Vec<u64>, TrainError> {
-    let factors = Factors::prepare(parameters, setup.priors, |_| true, None);
-    let parts = [&factors];
-    let table = FactorTable::new(&parts);
-    for &index in minibatch {
-        let document = sample.document(index as usize);
-        let (terms, counts) = sample.bag(index as usize);
-        let key = StreamKey {
-            seed: setup.seed,
-            round,
-            document,
+impl<'a> Trainer<'a> {
+    fn new(sample: &'a Bags, setup: &'a Setup<'a>, schedule: &'a Schedule) -> Self {
+        let (topics, terms) = (setup.priors.topic_count(), setup.vocabulary_size);
+        Self {
+            sample,
+            setup,
+            schedule,
+            priors: setup.priors.clone(),
+            parameters: Parameters::new(topics, terms, 0, 1),
+            average: None,
+            averaged: 0,
+            assignments: vec![Vec::new(); sample.len()],
+            local: LocalStep::new(terms, topics),
+        }
+    }
+
+    /// The parameters as they would be published now.
+    fn published(&self) -> &Parameters {
+        self.average.as_ref().unwrap_or(&self.parameters)
+    }
+
+    /// Samples the minibatch of a round and changes the model by what came out.
+    fn take_round(&mut self, position: Position) -> Result<(), TrainError> {
+        let numbers = (0..self.sample.len()).map(|i| self.sample.document(i));
+        let mut dealt = self.schedule.deal(position, numbers);
+        let minibatch = dealt.swap_remove(self.schedule.minibatch(position) as usize);
+        let action = self.schedule.action(position);
+        let entries = self.local_step(position, action, &minibatch)?;
+        match action {
+            Action::Online => {
+                let step = self.schedule.step(position, minibatch.len() as u64);
+                global_step(&mut self.parameters, step, &entries);
+                if self.parameters.is_scale_small() {
+                    fold_scale(&mut self.parameters, self.setup.settings.prune);
+                }
+            }
+            Action::Assign => {
+                self.parameters.clear();
+                replace(&mut self.parameters, &entries);
+            }
+            Action::Refine => replace(&mut self.parameters, &entries),
+        }
+        self.end_pass(position);
+        Ok(())
+    }
+
+    /// Samples the documents of a minibatch; gives their statistics.
+    fn local_step(
+        &mut self,
+        position: Position,
+        action: Action,
+        minibatch: &[u32],
+    ) -> Result<Vec<u64>, TrainError> {
+        let priors = round_priors(&self.priors, action);
+        let factors = Factors::prepare(&self.parameters, &priors, |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        for &index in minibatch {
+            let index = index as usize;
+            let (terms, counts) = self.sample.bag(index);
+            let bag = Bag { terms, counts };
+            let key = StreamKey {
+                seed: self.setup.seed,
+                round: position.round,
+                document: self.sample.document(index),
+            };
+            let (local, own) = (&mut self.local, &mut self.assignments[index]);
+            match action {
+                Action::Online => local.sample(key, bag, table, self.setup.settings)?,
+                Action::Assign => {
+                    *own = local.assign(key, bag, table, self.setup.settings)?.to_vec();
+                }
+                Action::Refine => {
+                    *own = local.resample(key, bag, table, own)?.to_vec();
+                    if self.schedule.learns_alpha_in(position) {
+                        local.add_to_histograms();
+                    }
+                }
+            }
+        }
+        let mut entries = Vec::new();
+        self.local.finish(|entry| entries.push(entry.word()));
+        Ok(entries)
+    }
+
+    /// Where a refining pass ends: learns α, and adds the counts to their average.
+    fn end_pass(&mut self, position: Position) {
+        if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
+            let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
+            alpha::step(&mut self.priors.alpha, &evidence);
+        }
+        let Some(weight) = self.schedule.average_after(position, self.averaged) else {
+            return;
         };
-        local.sample(key, Bag { terms, counts }, table, setup.settings)?;
+        self.averaged += 1;
+        match &mut self.average {
+            None => self.average = Some(self.parameters.clone()),
+            Some(average) => {
+                average.blend(weight, &self.parameters);
+                if average.is_scale_small() {
+                    fold_scale(average, AVERAGE_PRUNE);
+                }
+            }
+        }
     }
-    let mut entries = Vec::new();
-    local.finish(|entry| entries.push(entry.word()));
-    Ok(entries)
+}
+
+/// Averaged counts below this are dropped: assignments that did not last.
+pub const AVERAGE_PRUNE: f64 = 0.01;
+
+/// The priors a round is sampled with: collapsed Gibbs sampling knows the mean geometry only.
+pub fn round_priors(priors: &Priors, action: Action) -> Priors {
+    Priors {
+        exp_psi: priors.exp_psi && action != Action::Refine,
+        ..priors.clone()
+    }
+}
+
+/// Replaces the counts of a model that is one part, given how they have changed.
+fn replace(parameters: &mut Parameters, entries: &[u64]) {
+    let mut topic_changes = vec![0; parameters.topic_count()];
+    add_topic_counts(entries, &mut topic_changes);
+    parameters.replace(entries);
+    parameters.replace_totals(&topic_changes);
 }
 
 /// Takes the step of a round (Eq. 11) with the statistics of its minibatch; none is no step.
@@ -151,10 +288,10 @@ pub fn global_step(parameters: &mut Parameters, step: GlobalStep, entries: &[u64
 }
 
 /// Adds S·N̂_k of some entries to `topic_counts`.
-pub fn add_topic_counts(entries: &[u64], topic_counts: &mut [u64]) {
+pub fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
     for &word in entries {
         let entry = Assigned::from_word(word);
-        topic_counts[usize::from(entry.topic)] += u64::from(entry.count);
+        topic_counts[usize::from(entry.topic)] += i64::from(entry.count);
     }
 }
 
@@ -170,10 +307,11 @@ fn fold_scale(parameters: &mut Parameters, prune: f64) {
 pub fn heldout(
     documents: &Bags,
     parameters: &Parameters,
-    setup: &Setup<'_>,
+    priors: &Priors,
+    seed: u64,
     eta: f64,
 ) -> Result<Completion, TrainError> {
-    let priors = publish::published(setup.priors, eta);
+    let priors = publish::published(priors, eta);
     let factors = Factors::prepare(parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
@@ -184,11 +322,7 @@ pub fn heldout(
         let (terms, counts) = documents.bag(index);
         let error = |source| TrainError::ImpossibleDraw { document, source };
         let bag = Bag { terms, counts };
-        sum.merge(
-            completer
-                .score(setup.seed, document, bag, table)
-                .map_err(error)?,
-        );
+        sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
     }
     Ok(sum)
 }

@@ -1,13 +1,15 @@
 //! The local step of a round: sampling the documents of a minibatch against fixed factors, and
-//! counting the assignments (Mimno 2012, Algorithm 1, inner loops, and Eq. 10).
+//! counting the assignments (Mimno 2012, Algorithm 1, inner loops, and Eq. 10), or how they have
+//! changed.
 
 use super::TrainError;
+use super::alpha::Histograms;
 use super::settings::TrainSettings;
-use crate::infer::Bag;
 use crate::infer::sampler::Sampler;
+use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
-use crate::model::statistics::Aggregator;
+use crate::model::statistics::{Aggregator, Assigned};
 
 /// What identifies a document's random stream: it depends on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +22,27 @@ pub struct StreamKey {
     pub document: u64,
 }
 
+impl StreamKey {
+    fn stream(self) -> Stream {
+        Stream::keyed(self.seed, Stage::Train, self.round, self.document)
+    }
+
+    fn error(self) -> impl Fn(ImpossibleDraw) -> TrainError {
+        move |source| TrainError::ImpossibleDraw {
+            document: self.document,
+            source,
+        }
+    }
+}
+
 /// Samples documents, one after the other, and adds up their statistics.
 #[derive(Debug)]
 pub struct LocalStep {
     sampler: Sampler,
     statistics: Aggregator,
-    tokens: u64,
+    /// How often topics occur in the documents sampled again, where α is to be learnt.
+    histograms: Histograms,
+    topic_count: usize,
 }
 
 impl LocalStep {
@@ -34,11 +51,13 @@ impl LocalStep {
         Self {
             sampler: Sampler::default(),
             statistics: Aggregator::new(vocabulary_size, topic_count),
-            tokens: 0,
+            histograms: Histograms::new(topic_count),
+            topic_count,
         }
     }
 
-    /// Samples one document: the sequential first sweep, the burn-in sweeps, the kept sweeps.
+    /// Online: the sequential first sweep, the burn-in sweeps, and the sweeps that are kept and
+    /// counted.
     pub fn sample(
         &mut self,
         key: StreamKey,
@@ -46,29 +65,99 @@ impl LocalStep {
         table: FactorTable<'_>,
         settings: &TrainSettings,
     ) -> Result<(), TrainError> {
-        let mut stream = Stream::keyed(key.seed, Stage::Train, key.round, key.document);
-        let error = |source| TrainError::ImpossibleDraw {
-            document: key.document,
-            source,
-        };
-        self.sampler.start(bag, table);
-        for _ in 0..=settings.burn_in_sweeps {
-            self.sampler.sweep(table, &mut stream).map_err(error)?;
-        }
+        let mut stream = key.stream();
+        self.burn_in(key, bag, table, settings, &mut stream)?;
         for _ in 0..settings.kept_sweeps {
-            self.sampler.sweep(table, &mut stream).map_err(error)?;
-            let statistics = &mut self.statistics;
             self.sampler
-                .for_each_assignment(|term, topic| statistics.add(term, topic));
+                .sweep(table, &mut stream)
+                .map_err(key.error())?;
+            self.count_assignments();
         }
-        self.tokens += self.sampler.token_count() as u64;
         Ok(())
     }
 
+    /// Assigns a document: one sweep after burn-in, which is counted; gives the assignments.
+    pub fn assign(
+        &mut self,
+        key: StreamKey,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        settings: &TrainSettings,
+    ) -> Result<&[u16], TrainError> {
+        self.burn_in(key, bag, table, settings, &mut key.stream())?;
+        self.count_assignments();
+        Ok(self.sampler.assignments())
+    }
+
+    fn burn_in(
+        &mut self,
+        key: StreamKey,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        settings: &TrainSettings,
+        stream: &mut Stream,
+    ) -> Result<(), TrainError> {
+        self.sampler.start(bag, table);
+        for _ in 0..=settings.burn_in_sweeps {
+            self.sampler.sweep(table, stream).map_err(key.error())?;
+        }
+        Ok(())
+    }
+
+    fn count_assignments(&mut self) {
+        let statistics = &mut self.statistics;
+        self.sampler
+            .for_each_assignment(|term, topic| statistics.add(term, topic));
+    }
+
+    /// Refining: one sweep over a document that counts in the model with the assignments
+    /// `remembered`; what has changed is counted. Gives the new ones.
+    pub fn resample(
+        &mut self,
+        key: StreamKey,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        remembered: &[u16],
+    ) -> Result<&[u16], TrainError> {
+        self.sampler.resume(bag, table, remembered);
+        self.sampler
+            .sweep_own(table, &mut key.stream())
+            .map_err(key.error())?;
+        let statistics = &mut self.statistics;
+        let mut old = remembered.iter();
+        self.sampler.for_each_assignment(|term, new| {
+            if let Some(&old) = old.next()
+                && old != new
+            {
+                statistics.moved(term, old, new);
+            }
+        });
+        Ok(self.sampler.assignments())
+    }
+
+    /// Counts the document sampled last for learning α.
+    pub fn add_to_histograms(&mut self) {
+        let sample = self.sampler.sample();
+        self.histograms.add(sample, self.sampler.token_count());
+    }
+
+    /// The histograms since the last call.
+    pub fn take_histograms(&mut self) -> Histograms {
+        std::mem::replace(&mut self.histograms, Histograms::new(self.topic_count))
+    }
+
+    /// Counts a document with the assignments `remembered`, without sampling it.
+    pub fn recount(&mut self, bag: Bag<'_>, remembered: &[u16]) {
+        let tokens = bag.terms.iter().zip(bag.counts).rev();
+        let terms = tokens.flat_map(|(&term, &n)| std::iter::repeat_n(term, n as usize));
+        for (term, &topic) in terms.zip(remembered) {
+            self.statistics.add(term, topic);
+        }
+    }
+
     /// The statistics since the last call: the entries, aggregated and sorted, are handed to
-    /// `emit`. Returns the tokens sampled.
-    pub fn finish(&mut self, emit: impl FnMut(crate::model::statistics::Assigned)) -> u64 {
+    /// `emit`.
+    pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
         self.statistics.drain(emit);
-        std::mem::take(&mut self.tokens)
     }
 }

@@ -19,6 +19,7 @@ use crate::job::{Summary, TrainSummary};
 use crate::model::Priors;
 use crate::model::published::{PublishedTopic, publish};
 use crate::model::settings::ModelSettings;
+use crate::train::assignments::Assignments;
 
 /// What training leaves to the stages after it.
 pub(super) struct Model<'a> {
@@ -93,15 +94,18 @@ impl<'a> Run<'a> {
         };
         let model = self.model(collection, saved)?;
         let settings_hash = self.process.job.train_hash();
+        let assignments = self.assignments(&sample)?;
         let plan = TrainPlan {
             process: self.process,
             model,
             sample,
+            assignments,
             priors: &priors,
             settings_hash: &settings_hash,
             vocabulary_hash: &collection.vocabulary_fingerprint,
         };
         let trained = train(worker, plan, saved)?;
+        let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
         let topics = self.topics(model, published_eta)?;
         let tickets = &self.shared.coherence;
@@ -130,6 +134,23 @@ impl<'a> Run<'a> {
             published_eta,
             hash,
         })
+    }
+
+    /// Room for the assignments of the process's documents, if they are to be remembered.
+    fn assignments(&self, sample: &Sample<'_>) -> Result<Option<&'a Assignments>, RunError> {
+        let settings = &self.process.job.train;
+        if settings.refine == 0 {
+            return Ok(None);
+        }
+        let path = self.process.assignments_path();
+        let bytes = settings.assignment_bytes;
+        let made = self.shared.assignments.get(|| {
+            Assignments::new(sample.training, bytes, &path).map_err(|source| RunError::Io {
+                path: path.clone(),
+                source,
+            })
+        })?;
+        Ok(Some(made))
     }
 
     /// All topics of the process's model, published with `eta`.

@@ -184,10 +184,16 @@ fn write_figures(output: &Output) {
         documents_seen: 3,
         tokens_seen: 15,
         step_size: 0.5,
+        alpha_sum: 5.0,
         seconds: 0.25,
         tokens_per_second: 60.0,
         heldout_loglik_per_token: (round == 3).then_some(-7.9),
         nonzero_share: 0.5,
+        preparing_seconds: 0.01,
+        sampling_seconds: 0.2,
+        aggregating_seconds: 0.01,
+        exchanging_seconds: 0.02,
+        updating_seconds: 0.01,
         bytes_exchanged: 100,
     });
     part!(output, TrainingLogWriter, "training_log", rows);

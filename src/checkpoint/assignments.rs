@@ -1,0 +1,190 @@
+//! The remembered assignments of a process's documents on disk, beside a checkpoint.
+//!
+//! Each process writes its own documents; whoever resumes reads all files, and takes the documents
+//! that are its own now. Layout, little-endian: a magic number, the round the checkpoint goes on
+//! with, the number of documents; then for each its number, its tokens, and a topic for each
+//! token; at the end a SHA-256 over all of it.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::{CheckpointError, Hashing, read_bytes};
+use crate::corpus::sample::Bags;
+use crate::train::assignments::Assignments;
+
+const MAGIC: &[u8; 8] = b"tmassig1";
+
+/// The file of a process, below the folder of checkpoints.
+pub fn file_name(round: u64, process: usize) -> String {
+    format!("assignments-{round:08}-{process:04}.bin")
+}
+
+/// The round that a file with such a name belongs to.
+pub fn round_of(file_name: &str) -> Option<u64> {
+    let rest = file_name.strip_prefix("assignments-")?;
+    rest.split('-').next()?.parse().ok()
+}
+
+/// Writes the assignments of the documents of `bags` to `path`, which is overwritten, and syncs it.
+///
+/// # Errors
+/// The file system refuses.
+pub fn write(
+    path: &Path,
+    round: u64,
+    bags: &Bags,
+    assignments: &Assignments,
+) -> Result<(), CheckpointError> {
+    let io = |source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let mut out = Hashing {
+        inner: BufWriter::new(File::create(path).map_err(io)?),
+        hash: Sha256::new(),
+    };
+    write_body(&mut out, round, bags, assignments).map_err(io)?;
+    let hash = out.hash.finalize();
+    out.inner.write_all(&hash).map_err(io)?;
+    let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
+    file.sync_all().map_err(io)
+}
+
+fn write_body(
+    out: &mut impl Write,
+    round: u64,
+    bags: &Bags,
+    assignments: &Assignments,
+) -> std::io::Result<()> {
+    out.write_all(MAGIC)?;
+    out.write_all(&round.to_le_bytes())?;
+    out.write_all(&(bags.len() as u64).to_le_bytes())?;
+    let (mut topics, mut bytes) = (Vec::new(), Vec::new());
+    for index in 0..bags.len() {
+        assignments.read(index, &mut topics)?;
+        out.write_all(&bags.document(index).to_le_bytes())?;
+        out.write_all(&(topics.len() as u32).to_le_bytes())?;
+        bytes.clear();
+        topics
+            .iter()
+            .for_each(|topic| bytes.extend(topic.to_le_bytes()));
+        out.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads a file, and hands each document's number and assignments to `visit`; all of it is checked
+/// before this returns, so what was visited counts only then.
+///
+/// # Errors
+/// The file cannot be read, is damaged, or belongs to another round.
+pub fn read(
+    path: &Path,
+    round: u64,
+    topic_count: usize,
+    visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+) -> Result<(), CheckpointError> {
+    let io = |source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let damaged = |reason: String| CheckpointError::Damaged {
+        path: path.to_path_buf(),
+        reason,
+    };
+    let mut input = Hashing {
+        inner: BufReader::new(File::open(path).map_err(io)?),
+        hash: Sha256::new(),
+    };
+    read_body(&mut input, round, topic_count, visit).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
+        std::io::ErrorKind::InvalidData => damaged(error.to_string()),
+        _ => io(error),
+    })?;
+    let expected = input.hash.finalize();
+    let mut rest = Vec::new();
+    input.inner.read_to_end(&mut rest).map_err(io)?;
+    if rest != expected[..] {
+        return Err(damaged("its checksum is wrong".to_owned()));
+    }
+    Ok(())
+}
+
+fn read_body(
+    input: &mut impl Read,
+    round: u64,
+    topic_count: usize,
+    mut visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let is_ours = read_bytes::<8>(input)? == *MAGIC;
+    if !is_ours || u64::from_le_bytes(read_bytes(input)?) != round {
+        return Err(super::invalid(
+            "it does not hold the assignments of this checkpoint",
+        ));
+    }
+    let (mut topics, mut bytes) = (Vec::new(), Vec::new());
+    for _ in 0..u64::from_le_bytes(read_bytes(input)?) {
+        let document = u64::from_le_bytes(read_bytes(input)?);
+        let tokens = u64::from(u32::from_le_bytes(read_bytes(input)?));
+        bytes.clear();
+        input.by_ref().take(2 * tokens).read_to_end(&mut bytes)?;
+        let pairs = bytes.chunks_exact(2);
+        topics.clear();
+        topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
+        let is_whole = topics.len() as u64 == tokens;
+        if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
+            return Err(super::invalid("a document's assignments are impossible"));
+        }
+        visit(document, &topics)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assigned() -> (Bags, Assignments) {
+        let mut bags = Bags::default();
+        bags.push(3, &[1, 5], &[2, 1]);
+        bags.push(8, &[], &[]);
+        bags.push(9, &[2], &[2]);
+        let assignments = Assignments::new(&bags, 1 << 20, Path::new("unused")).unwrap();
+        assignments.write(0, &[4, 0, 2]).unwrap();
+        assignments.write(2, &[3, 3]).unwrap();
+        (bags, assignments)
+    }
+
+    #[test]
+    fn assignments_come_back_and_every_flipped_byte_and_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(file_name(70, 1));
+        assert_eq!(
+            round_of(path.file_name().unwrap().to_str().unwrap()),
+            Some(70)
+        );
+        let (bags, assignments) = assigned();
+        write(&path, 70, &bags, &assignments).unwrap();
+        let mut seen = Vec::new();
+        read(&path, 70, 5, |document, topics| {
+            seen.push((document, topics.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [(3, vec![4, 0, 2]), (8, vec![]), (9, vec![3, 3])]);
+        let attempt = |round, topics| read(&path, round, topics, |_, _| Ok(()));
+        assert!(attempt(71, 5).is_err() && attempt(70, 4).is_err());
+        let bytes = std::fs::read(&path).unwrap();
+        for place in 0..bytes.len() {
+            let mut broken = bytes.clone();
+            broken[place] ^= 0x10;
+            std::fs::write(&path, &broken).unwrap();
+            assert!(attempt(70, 5).is_err(), "byte {place}");
+            std::fs::write(&path, &bytes[..place]).unwrap();
+            assert!(attempt(70, 5).is_err(), "cut at {place}");
+        }
+    }
+}

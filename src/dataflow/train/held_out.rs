@@ -1,0 +1,81 @@
+//! Measuring quality on the held-out documents, and choosing by it what is published.
+
+use timely::worker::Worker;
+
+use super::Trainer;
+use crate::dataflow::error::RunError;
+use crate::dataflow::process_model::Purpose;
+use crate::dataflow::sum::sum;
+use crate::evaluate::completion::{Completer, Completion};
+use crate::infer::Bag;
+use crate::train::schedule::Position;
+use crate::train::{TrainError, publish};
+
+impl Trainer<'_> {
+    pub(super) fn evaluate_if_due(
+        &mut self,
+        worker: &mut Worker,
+        position: Position,
+    ) -> Result<Option<f64>, RunError> {
+        let is_due = self.schedule.evaluates_after(position);
+        if self.plan.sample.held_out_documents == 0 || !is_due {
+            return Ok(None);
+        }
+        let eta = publish::provisional_eta(&self.priors);
+        let heldout = self.score(worker, eta)?.per_token();
+        if let Some(value) = heldout {
+            let phase = position.phase.name();
+            let note = format!("{phase}, held-out {value:.4} nats a token");
+            self.plan.process.progress.note(note);
+        }
+        Ok(heldout)
+    }
+
+    /// Chooses the η that φ is published with, and scores the model with it.
+    pub(super) fn publish(&mut self, worker: &mut Worker) -> Result<(f64, Completion), RunError> {
+        let asked = self.plan.process.job.model.published_eta;
+        let fallback = asked.unwrap_or(publish::provisional_eta(&self.priors));
+        if self.plan.sample.held_out_documents == 0 {
+            return Ok((fallback, Completion::default()));
+        }
+        let candidates = asked.map_or_else(|| publish::candidates(&self.priors), |e| vec![e]);
+        let mut scores = Vec::new();
+        for &eta in &candidates {
+            scores.push(self.score(worker, eta)?);
+        }
+        let figures: Vec<_> = scores.iter().map(Completion::per_token).collect();
+        let eta = publish::choose(&candidates, &figures, fallback);
+        let chosen = candidates.iter().position(|&c| c == eta);
+        Ok((eta, chosen.map(|i| scores[i]).unwrap_or_default()))
+    }
+
+    /// The held-out score of the model with φ published with `eta`.
+    fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, RunError> {
+        let held_out = self.plan.sample.held_out;
+        let documents: Vec<u32> = (0..held_out.len() as u32).collect();
+        self.purpose += 1;
+        let (process, model) = (self.plan.process, self.plan.model);
+        model.prepare_for(
+            process,
+            self.part,
+            (held_out, &documents),
+            &publish::published(&self.priors, eta),
+            Purpose::Publish(self.purpose),
+        );
+        let seed = process.job.model.seed;
+        let (mut completer, mut mine) = (Completer::default(), Completion::default());
+        model.for_my_documents(&documents, |index, table| {
+            let (terms, counts) = held_out.bag(index);
+            let document = held_out.document(index);
+            let scored = completer.score(seed, document, Bag { terms, counts }, table);
+            mine.merge(scored.map_err(|source| TrainError::ImpossibleDraw { document, source })?);
+            Ok::<_, TrainError>(())
+        })?;
+        let all = sum(worker, &[mine.log_likelihood, mine.tokens, mine.documents]);
+        Ok(Completion {
+            log_likelihood: all[0],
+            tokens: all[1],
+            documents: all[2],
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Sparse parameters against the dense recursion.
+
+use super::*;
+
+fn word(term: u32, topic: u16, count: i32) -> u64 {
+    Assigned { term, topic, count }.word()
+}
+
+/// The dense recursion of Eq. 11, in f64.
+fn eq_11(lambda: &mut [Vec<f64>], step: GlobalStep, eta: f64, counts: &[(usize, usize, i32)]) {
+    for row in lambda.iter_mut() {
+        row.iter_mut()
+            .for_each(|l| *l = (1.0 - step.step_size) * *l + step.step_size * eta);
+    }
+    for &(w, k, n) in counts {
+        lambda[w][k] += step.step_size * step.weight * f64::from(n);
+    }
+}
+
+const TOPICS: usize = 3;
+const TERMS: usize = 5;
+
+/// The same step on all parts.
+fn step_parts(parts: &mut [Parameters], step: GlobalStep, counts: &[(usize, usize, i32)]) {
+    let mut by_topic = vec![0i64; TOPICS];
+    for &(_, k, n) in counts {
+        by_topic[k] += i64::from(n);
+    }
+    let part_count = parts.len();
+    for (p, part) in parts.iter_mut().enumerate() {
+        part.decay(step, &by_topic);
+        let mine = counts.iter().filter(|c| c.0 % part_count == p);
+        let words = mine.map(|&(w, k, n)| word(w as u32, k as u16, n));
+        part.add(step, &words.collect::<Vec<_>>());
+        if part.is_scale_small() {
+            part.fold_scale(0.0);
+        }
+    }
+}
+
+fn assert_equal_to_dense(parts: &[Parameters], dense: &[Vec<f64>], eta: f64) {
+    for w in 0..TERMS {
+        let part = &parts[w % parts.len()];
+        for entry in part.row(w as u32) {
+            let lambda = eta + f64::from(entry.value) * part.scale();
+            let expected = dense[w][entry.topic as usize];
+            assert!(
+                (lambda - expected).abs() < 1e-5 * expected,
+                "{lambda} {expected}"
+            );
+        }
+    }
+    let mut fixed = vec![0; TOPICS];
+    parts.iter().for_each(|p| p.fixed_point_totals(&mut fixed));
+    for k in 0..TOPICS {
+        let expected: f64 = dense.iter().map(|row| row[k] - eta).sum();
+        assert!((parts[0].totals()[k] - expected).abs() < 1e-5);
+        assert!((fixed[k] as f64 / FIXED_POINT - expected).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn sparse_updates_follow_eq_11_on_any_number_of_parts() {
+    let eta = 0.1;
+    let rounds = [
+        vec![(0, 1, 4), (2, 0, 1), (4, 2, 7)],
+        vec![(0, 0, 2), (0, 1, 1), (3, 2, 5)],
+        vec![(1, 1, 9), (4, 0, 3), (4, 2, 1)],
+    ];
+    for part_count in [1, 2, 3] {
+        let part = |p| Parameters::new(TOPICS, TERMS, p, part_count);
+        let mut parts: Vec<_> = (0..part_count).map(part).collect();
+        let mut dense = vec![vec![eta; TOPICS]; TERMS];
+        for (t, counts) in rounds.iter().cycle().take(30).enumerate() {
+            let step = GlobalStep {
+                step_size: 1.0 / (t as f64 + 2.0),
+                weight: 2.5,
+            };
+            eq_11(&mut dense, step, eta, counts);
+            step_parts(&mut parts, step, counts);
+        }
+        assert_equal_to_dense(&parts, &dense, eta);
+    }
+}
+
+#[test]
+fn folding_drops_what_is_below_the_threshold() {
+    let mut part = Parameters::new(2, 1, 0, 1);
+    let step = GlobalStep {
+        step_size: 0.5,
+        weight: 1.0,
+    };
+    part.decay(step, &[1, 4]);
+    part.add(step, &[word(0, 0, 1), word(0, 1, 4)]);
+    part.fold_scale(0.6);
+    assert_eq!(
+        part.row(0),
+        [Entry {
+            topic: 1,
+            value: 2.0
+        }]
+    );
+    let mut totals = vec![0; 2];
+    part.fixed_point_totals(&mut totals);
+    part.set_totals(&totals);
+    assert_eq!(part.totals(), [0.0, 2.0]);
+}
+
+#[test]
+fn replaced_counts_are_those_of_a_recount_and_zeros_go() {
+    let mut part = Parameters::new(2, 3, 0, 1);
+    part.replace(&[word(0, 0, 5), word(0, 1, 1), word(2, 1, 2)]);
+    part.replace_totals(&[5, 3]);
+    part.replace(&[word(0, 0, -3), word(0, 1, 3), word(2, 0, 2), word(2, 1, -2)]);
+    part.replace_totals(&[-3, 3]);
+    let entry = |topic, value| Entry { topic, value };
+    assert_eq!(part.row(0), [entry(0, 2.0), entry(1, 4.0)]);
+    assert_eq!(part.row(2), [entry(0, 2.0)]);
+    assert_eq!(part.totals(), [2.0, 6.0]);
+    part.clear();
+    assert_eq!(part, Parameters::new(2, 3, 0, 1));
+}
+
+#[test]
+fn blending_is_a_weighted_mean() {
+    let mut counts = Parameters::new(2, 2, 0, 1);
+    let mut mean = counts.clone();
+    counts.replace(&[word(0, 0, 8), word(1, 1, 4)]);
+    counts.replace_totals(&[8, 4]);
+    mean.blend(0.5, &counts);
+    counts.replace(&[word(1, 0, 4), word(1, 1, 0), word(0, 0, -4), word(0, 1, 4)]);
+    counts.replace_totals(&[0, 4]);
+    mean.blend(0.25, &counts);
+    let mean_of = |term, topic| {
+        let found = mean.row(term).iter().find(|e| e.topic == topic);
+        found.map_or(0.0, |e| f64::from(e.value) * mean.scale())
+    };
+    let found = [mean_of(0, 0), mean_of(0, 1), mean_of(1, 0), mean_of(1, 1)];
+    let expected = [4.0, 1.0, 1.0, 2.5];
+    assert!(
+        found
+            .iter()
+            .zip(expected)
+            .all(|(f, e)| (f - e).abs() < 1e-6)
+    );
+    assert_eq!(mean.totals(), [5.0, 3.5]);
+}

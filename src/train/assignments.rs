@@ -1,0 +1,158 @@
+//! The remembered assignments of a process's documents: 2 bytes a token, in memory or, beyond a
+//! limit, in a file.
+//!
+//! Documents are read and written whole, each by one thread at a time.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use crate::corpus::sample::Bags;
+
+/// Bytes of an assignment.
+const WIDTH: usize = 2;
+
+/// z_di of all documents of some bags.
+#[derive(Debug)]
+pub struct Assignments {
+    /// Where each document's tokens begin, and where the last one's end.
+    starts: Vec<usize>,
+    store: Store,
+}
+
+#[derive(Debug)]
+enum Store {
+    Memory(Vec<AtomicU16>),
+    Disk(File),
+}
+
+impl Assignments {
+    /// For the documents of `bags`, none assigned yet. If they take more than `most_bytes`, they
+    /// are kept in a new file at `path`, which is unlinked at once: it is gone when they are.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn new(bags: &Bags, most_bytes: u64, path: &Path) -> io::Result<Self> {
+        let mut starts = vec![0];
+        for index in 0..bags.len() {
+            let tokens: usize = bags.bag(index).1.iter().map(|&n| n as usize).sum();
+            starts.push(starts[index] + tokens);
+        }
+        let tokens = starts[bags.len()];
+        let store = if (tokens * WIDTH) as u64 <= most_bytes {
+            Store::Memory((0..tokens).map(|_| AtomicU16::new(0)).collect())
+        } else {
+            Store::Disk(unlinked(path, tokens)?)
+        };
+        Ok(Self { starts, store })
+    }
+
+    /// Documents.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// True without documents.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Tokens of a document.
+    pub fn token_count(&self, index: usize) -> usize {
+        self.starts[index + 1] - self.starts[index]
+    }
+
+    /// True if they are in a file.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.store, Store::Disk(_))
+    }
+
+    /// A document's assignments, into `assignments`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, index: usize, assignments: &mut Vec<u16>) -> io::Result<()> {
+        let (start, end) = (self.starts[index], self.starts[index + 1]);
+        assignments.clear();
+        match &self.store {
+            Store::Memory(all) => {
+                let own = all[start..end].iter().map(|z| z.load(Ordering::Relaxed));
+                assignments.extend(own);
+            }
+            Store::Disk(file) => {
+                assignments.resize(end - start, 0);
+                let bytes = bytemuck::cast_slice_mut(assignments);
+                file.read_exact_at(bytes, (start * WIDTH) as u64)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers a document's assignments, as many as it has tokens.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    ///
+    /// # Panics
+    /// There are more or fewer of them.
+    pub fn write(&self, index: usize, assignments: &[u16]) -> io::Result<()> {
+        let (start, end) = (self.starts[index], self.starts[index + 1]);
+        assert_eq!(assignments.len(), end - start, "one topic a token");
+        match &self.store {
+            Store::Memory(all) => {
+                for (place, &topic) in all[start..end].iter().zip(assignments) {
+                    place.store(topic, Ordering::Relaxed);
+                }
+                Ok(())
+            }
+            Store::Disk(file) => {
+                file.write_all_at(bytemuck::cast_slice(assignments), (start * WIDTH) as u64)
+            }
+        }
+    }
+}
+
+/// A new file with room for so many tokens, already without a name.
+fn unlinked(path: &Path, tokens: usize) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)?;
+    std::fs::remove_file(path)?;
+    file.set_len((tokens * WIDTH) as u64)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_disk_remember_alike() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assignments");
+        let mut bags = Bags::default();
+        bags.push(3, &[1, 5], &[2, 1]);
+        bags.push(4, &[], &[]);
+        bags.push(9, &[2], &[4]);
+        for most_bytes in [1 << 20, 3] {
+            let assignments = Assignments::new(&bags, most_bytes, &path).unwrap();
+            assert_eq!(assignments.is_on_disk(), most_bytes == 3);
+            assert!(!path.exists());
+            assignments.write(2, &[7, 8, 9, 65_534]).unwrap();
+            assignments.write(0, &[1, 2, 3]).unwrap();
+            assignments.write(1, &[]).unwrap();
+            let mut own = vec![9; 9];
+            assignments.read(0, &mut own).unwrap();
+            assert_eq!(own, [1, 2, 3]);
+            assignments.read(2, &mut own).unwrap();
+            assert_eq!(own, [7, 8, 9, 65_534]);
+            assignments.read(1, &mut own).unwrap();
+            assert_eq!((own.len(), assignments.len()), (0, 3));
+        }
+    }
+}
