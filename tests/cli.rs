@@ -214,6 +214,9 @@ fn output_with_topics(root: &Path, complete: bool) {
             document_entropy: None,
             rank1_documents: None,
             dead: topic == 0,
+            duplicate_of: (topic == 1).then_some(0),
+            junk: topic == 1,
+            corpus_distance: None,
         };
         writer.push(&row).expect("written");
     }

@@ -173,6 +173,9 @@ impl Finisher<'_> {
             document_entropy: self.tally.and_then(|tally| tally.document_entropy(topic)),
             rank1_documents: self.tally.map(|tally| tally.rank1_documents[topic]),
             dead: diagnosed.dead,
+            duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as i32),
+            junk: diagnosed.junk,
+            corpus_distance: diagnosed.corpus_distance,
         }
     }
 
