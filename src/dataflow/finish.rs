@@ -16,7 +16,7 @@ use crate::evaluate::TermDistribution;
 use crate::evaluate::completion;
 use crate::evaluate::diagnostics::{TopicDiagnostics, diagnose};
 use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
-use crate::job::{Job, Summary, TopicSummary};
+use crate::job::{Job, Summary, TopicFaults, TopicSummary};
 use crate::model::Priors;
 use crate::model::published::PublishedTopic;
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
@@ -74,6 +74,7 @@ pub fn finish(
         written = written_parts(process, finished.collection, finished.metadata)?;
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
+    summary.topic_faults = Some(TopicFaults::of(&summary.topics));
     finisher.write_vocabulary(&mut written)?;
     finisher.write_topic_terms(&mut written)?;
     finisher.write_topic_documents(&mut written)?;
@@ -136,6 +137,9 @@ impl Finisher<'_> {
                 topic: topic as u32,
                 share: row.share,
                 coherence: row.coherence_npmi,
+                dead: row.dead,
+                duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
+                junk: row.junk,
                 top_terms,
             });
         }
