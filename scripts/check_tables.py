@@ -111,6 +111,7 @@ SUMMED = [
     ("topic_terms", "count"),
     ("topics", "tokens"),
     ("topics", "share"),
+    ("topics", "corpus_distance"),
     ("topic_documents", "weight"),
     ("vocabulary", "count"),
     ("vocabulary", "document_count"),
@@ -214,6 +215,12 @@ def check_topics(db):
     none_of(db, "topic_terms: topic {}: term {} is {!r}, in vocabulary {!r}", """
         SELECT topic, t.term_id, t.term, v.term FROM topic_terms t LEFT JOIN vocabulary v USING (term_id)
         WHERE t.term IS DISTINCT FROM v.term""")
+    none_of(db, "topics: topic {}: duplicate of {}, dead {}, junk {}", """
+        SELECT topic, duplicate_of, dead, junk FROM topics
+        WHERE (dead AND (junk OR duplicate_of IS NOT NULL)) OR NOT duplicate_of BETWEEN 0 AND topic - 1
+           OR duplicate_of IN (SELECT topic FROM topics WHERE dead)""")
+    none_of(db, "topics: topic {} is {} nats from the corpus", """
+        SELECT topic, corpus_distance FROM topics WHERE NOT corpus_distance >= 0""")
     ranks_are_sound(db, "topic_terms", "topic")
     return f"{topics} topics, {tokens} tokens"
 

@@ -214,6 +214,9 @@ fn output_with_topics(root: &Path, complete: bool) {
             document_entropy: None,
             rank1_documents: None,
             dead: topic == 0,
+            duplicate_of: (topic == 1).then_some(0),
+            junk: topic == 1,
+            corpus_distance: None,
         };
         writer.push(&row).expect("written");
     }
@@ -248,7 +251,10 @@ fn inspect_shows_topics_tables_and_parts() {
         lines[1].contains("0.125") && lines[1].contains("whale ship"),
         "{root}"
     );
-    assert!(root.contains("dead: 0"), "{root}");
+    assert!(
+        root.contains("\ndead: 0\nduplicates: 1 of 0\njunk: 1\n"),
+        "{root}"
+    );
     assert!(
         place
             .printed("inspect out --topics 1")
@@ -256,6 +262,7 @@ fn inspect_shows_topics_tables_and_parts() {
     );
     let object = json(&place.printed("inspect out --json"));
     assert_eq!(object["topics"][0]["top_terms"][1], "ship");
+    assert_eq!(object["topics"][1]["junk"], true);
     assert_eq!(object["tables"][0]["rows"], 2);
 
     for path in ["out/topics", "out/topics/part-00000.parquet"] {

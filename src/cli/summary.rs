@@ -7,7 +7,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::{Display, Failure, figures};
-use crate::job::{Summary, TopicSummary};
+use crate::job::{Summary, TopicFaults, TopicSummary};
 
 /// Rows of the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
@@ -153,6 +153,8 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
         );
         rows.push(("project", projected));
     }
+    let faults = summary.topic_faults.as_ref();
+    rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     if let Some((found, planted)) = summary.planted_found {
         rows.push((
             "planted",
@@ -170,6 +172,28 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
     }
     rows.push(("output", summary.output.display().to_string()));
     rows
+}
+
+/// "100, of them 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
+fn faults_line(faults: &TopicFaults) -> String {
+    let told: Vec<String> = faults
+        .by_name()
+        .into_iter()
+        .filter(|(_, faulty)| faulty.count > 0)
+        .map(|(name, faulty)| {
+            let mut first: Vec<String> = faulty.first.iter().map(u32::to_string).collect();
+            if faulty.count > first.len() {
+                first.push("…".to_owned());
+            }
+            let count = figures::grouped(faulty.count as u64);
+            format!("{count} {name} ({})", first.join(", "))
+        })
+        .collect();
+    let topics = figures::grouped(faults.topics as u64);
+    if told.is_empty() {
+        return format!("{topics}, none of them dead, duplicate or junk");
+    }
+    format!("{topics}, of them {}", told.join(", "))
 }
 
 /// "11,314 with 1,234,567 tokens in the vocabulary: 11,300 ok, 14 empty".
@@ -246,8 +270,12 @@ mod tests {
             topic,
             share: f64::from(topic + 1) / 820.0,
             coherence: (topic > 0).then_some(0.25),
+            dead: topic % 4 == 1,
+            duplicate_of: (topic == 12).then_some(7),
+            junk: false,
             top_terms: vec!["engine".into(), format!("term{topic}"), "a".repeat(90)],
         };
+        let topics: Vec<_> = (0..40).map(topic).collect();
         Summary {
             documents: 11_314,
             tokens: 1_234_567,
@@ -270,7 +298,8 @@ mod tests {
                 ..Default::default()
             }),
             output: "out/it's $5".into(),
-            topics: (0..40).map(topic).collect(),
+            topic_faults: Some(TopicFaults::of(&topics)),
+            topics,
             ..Default::default()
         }
     }
@@ -299,10 +328,24 @@ mod tests {
         );
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
         assert!(
+            page.contains(
+                "topics     40, of them 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
+            ),
+            "{page}"
+        );
+        assert!(
             page.contains("'out/it''s \\$5/documents/*.parquet'"),
             "{page}"
         );
         assert!(!page.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn faultless_topics_are_said_to_be_so() {
+        let topics = vec![TopicSummary::default(); 1200];
+        let faults = TopicFaults::of(&topics);
+        let line = faults_line(&faults);
+        assert_eq!(line, "1,200, none of them dead, duplicate or junk");
     }
 
     #[test]
@@ -328,5 +371,17 @@ mod tests {
             );
         }
         assert_eq!(object["output"], "out/it's $5");
+        let faults = &object["topic_faults"];
+        assert_eq!(faults["topics"], 40);
+        assert_eq!(faults["dead"]["count"], 10);
+        assert_eq!(
+            faults["dead"]["first"],
+            serde_json::json!([1, 5, 9, 13, 17])
+        );
+        assert_eq!(faults["duplicates"]["first"], serde_json::json!([12]));
+        assert_eq!(
+            faults["junk"],
+            serde_json::json!({ "count": 0, "first": [] })
+        );
     }
 }

@@ -15,8 +15,8 @@ use crate::corpus::vocabulary::Vocabulary;
 use crate::evaluate::TermDistribution;
 use crate::evaluate::completion;
 use crate::evaluate::diagnostics::{TopicDiagnostics, diagnose};
-use crate::evaluate::matching::{match_topics, on_vocabulary};
-use crate::job::{Job, Summary, TopicSummary};
+use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
+use crate::job::{Job, Summary, TopicFaults, TopicSummary};
 use crate::model::Priors;
 use crate::model::published::PublishedTopic;
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
@@ -26,9 +26,6 @@ use crate::tables::topics::{TopicRow, TopicsWriter};
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
 use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
-
-/// Hellinger distance up to which a planted topic counts as found again.
-const FOUND_WITHIN: f64 = 0.3;
 
 /// The hashes of a job's settings, by the stage that they shape.
 pub fn settings(job: &Job) -> BTreeMap<String, String> {
@@ -77,6 +74,7 @@ pub fn finish(
         written = written_parts(process, finished.collection, finished.metadata)?;
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
+    summary.topic_faults = Some(TopicFaults::of(&summary.topics));
     finisher.write_vocabulary(&mut written)?;
     finisher.write_topic_terms(&mut written)?;
     finisher.write_topic_documents(&mut written)?;
@@ -126,7 +124,9 @@ impl Finisher<'_> {
         let temporary = self.process.output.temporary_path("topics");
         let mut writer = TopicsWriter::create(&temporary, self.finished.metadata)?;
         let tokens = self.tokens();
-        let diagnostics = diagnose(&self.distributions, &tokens);
+        let kept = self.vocabulary.kept_terms().iter();
+        let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
+        let diagnostics = diagnose(&self.distributions, &tokens, &term_tokens);
         let mut summaries = Vec::new();
         for (topic, diagnosed) in diagnostics.iter().enumerate() {
             let top = self.distributions[topic].top_terms(self.process.job.project.top_terms);
@@ -137,6 +137,9 @@ impl Finisher<'_> {
                 topic: topic as u32,
                 share: row.share,
                 coherence: row.coherence_npmi,
+                dead: row.dead,
+                duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
+                junk: row.junk,
                 top_terms,
             });
         }
@@ -174,6 +177,9 @@ impl Finisher<'_> {
             document_entropy: self.tally.and_then(|tally| tally.document_entropy(topic)),
             rank1_documents: self.tally.map(|tally| tally.rank1_documents[topic]),
             dead: diagnosed.dead,
+            duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as i32),
+            junk: diagnosed.junk,
+            corpus_distance: diagnosed.corpus_distance,
         }
     }
 
@@ -329,7 +335,7 @@ impl Finisher<'_> {
             })
             .collect();
         let matching = match_topics(&planted, &self.distributions);
-        Ok(Some((matching.found(FOUND_WITHIN), planted.len())))
+        Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
     }
 
     fn complete(&self, written: &Written) -> Result<(), RunError> {

@@ -1,26 +1,20 @@
 //! Figures that tell good topics from bad ones without a reference corpus: size, entropy,
-//! effective number of terms, exclusivity, and whether a topic is dead or a duplicate.
+//! effective number of terms, exclusivity, distance from the corpus, and whether a topic is dead,
+//! a duplicate or junk.
 //!
 //! The measures are those of MALLET's `TopicModelDiagnostics`, which people know, taken of the
 //! smoothed φ that the tables publish (MALLET takes entropy-like ones of the raw counts).
 
-use std::collections::BTreeMap;
-
 use crate::evaluate::TermDistribution;
+use crate::evaluate::duplicates::duplicates;
+use crate::evaluate::junk::{CorpusDistribution, is_junk, uniform_distance};
 use crate::math::special::ln;
 
-/// Top terms that exclusivity and flatness look at: MALLET's default number of top words.
+/// Top terms that exclusivity looks at: MALLET's default number of top words.
 pub const TOP_TERMS: usize = 20;
 
 /// A topic with less than this share of the average topic's tokens is dead.
 pub const DEAD_SHARE_OF_AVERAGE: f64 = 0.01;
-
-/// A topic whose top terms weigh at most this many times what they would in a uniform
-/// distribution is flat.
-pub const FLAT_FACTOR: f64 = 3.0;
-
-/// Top terms that, as a set, make two topics duplicates of each other.
-pub const DUPLICATE_TERMS: usize = 10;
 
 /// One topic's figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,34 +27,59 @@ pub struct TopicDiagnostics {
     pub effective_terms: f64,
     /// See [`exclusivity`].
     pub exclusivity: f64,
-    /// See [`is_dead`] and [`is_flat`]: true if either holds.
+    /// See [`CorpusDistribution::distance`]; in nats.
+    pub corpus_distance: Option<f64>,
+    /// See [`is_dead`].
     pub dead: bool,
-    /// The smallest other topic with the same top terms, if that one is smaller. See [`duplicates`].
+    /// See [`duplicates`].
     pub duplicate_of: Option<usize>,
+    /// See [`is_junk`]; false for a dead topic, which has nothing to say in the first place.
+    pub junk: bool,
 }
 
-/// Every topic's figures. `tokens`: tokens (or expected tokens) assigned to each topic.
+/// Every topic's figures. `tokens`: tokens (or expected tokens) assigned to each topic;
+/// `term_tokens`: the collection's tokens of each term.
 ///
 /// # Panics
 ///
-/// If `topics` and `tokens` differ in length, or topics in their vocabulary's size.
-pub fn diagnose(topics: &[TermDistribution<'_>], tokens: &[f64]) -> Vec<TopicDiagnostics> {
+/// If `topics` and `tokens` differ in length, or topics and `term_tokens` in their vocabulary's
+/// size.
+pub fn diagnose(
+    topics: &[TermDistribution<'_>],
+    tokens: &[f64],
+    term_tokens: &[u64],
+) -> Vec<TopicDiagnostics> {
     assert_eq!(topics.len(), tokens.len(), "a token count for each topic");
     let total: f64 = tokens.iter().sum();
     let sums = column_sums(topics);
-    topics
-        .iter()
-        .zip(tokens)
-        .zip(duplicates(topics))
-        .map(|((topic, &tokens), duplicate_of)| TopicDiagnostics {
-            share: if total > 0.0 { tokens / total } else { 0.0 },
-            entropy: entropy(topic),
-            effective_terms: effective_terms(topic),
-            exclusivity: exclusivity(topic, &sums),
-            dead: is_dead(tokens, total, topics.len()) || is_flat(topic),
-            duplicate_of,
-        })
-        .collect()
+    let corpus = CorpusDistribution::new(term_tokens);
+    let dead_or_not = |&tokens: &f64| is_dead(tokens, total, topics.len());
+    let dead: Vec<bool> = tokens.iter().map(dead_or_not).collect();
+    let duplicates = duplicates(topics, &dead);
+    let diagnosis = |topic: usize| {
+        let distribution = &topics[topic];
+        let share = if total > 0.0 {
+            tokens[topic] / total
+        } else {
+            0.0
+        };
+        let entropy = entropy(distribution);
+        let corpus_distance = corpus.distance(distribution, entropy);
+        let from_uniform = uniform_distance(distribution, entropy);
+        let vocabulary_size = distribution.vocabulary_size;
+        let says_nothing = is_junk(corpus_distance, share, from_uniform, vocabulary_size);
+        TopicDiagnostics {
+            share,
+            entropy,
+            effective_terms: effective_terms(distribution),
+            exclusivity: exclusivity(distribution, &sums),
+            corpus_distance,
+            dead: dead[topic],
+            duplicate_of: duplicates[topic],
+            junk: says_nothing && !dead[topic],
+        }
+    };
+    (0..topics.len()).map(diagnosis).collect()
 }
 
 /// Entropy of a topic's term distribution, −Σ_w φ_kw ln φ_kw, in nats: from 0 (one term) to ln V.
@@ -123,37 +142,6 @@ pub fn exclusivity(topic: &TermDistribution<'_>, sums: &[f64]) -> f64 {
 /// Whether a topic has fewer tokens than a hundredth of the average topic's.
 pub fn is_dead(tokens: f64, total_tokens: f64, topic_count: usize) -> bool {
     tokens < DEAD_SHARE_OF_AVERAGE * total_tokens / topic_count as f64 || total_tokens <= 0.0
-}
-
-/// Whether a topic is nearly uniform: its 20 heaviest terms together weigh at most 3 × 20 / V. In
-/// a vocabulary of up to 200 terms no topic is called flat, as the bound would mean little.
-pub fn is_flat(topic: &TermDistribution<'_>) -> bool {
-    if topic.vocabulary_size <= 200 {
-        return false;
-    }
-    let top = top_entries(topic, TOP_TERMS);
-    let listed: f64 = top.iter().map(|e| f64::from(e.1)).sum();
-    let weight = listed + (TOP_TERMS - top.len()) as f64 * topic.absent_weight;
-    weight <= FLAT_FACTOR * TOP_TERMS as f64 / topic.vocabulary_size as f64
-}
-
-/// For each topic, the smallest earlier topic whose 10 heaviest terms are the same set; a topic
-/// without a listed term is nobody's duplicate.
-pub fn duplicates(topics: &[TermDistribution<'_>]) -> Vec<Option<usize>> {
-    let mut first_with: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
-    topics
-        .iter()
-        .enumerate()
-        .map(|(topic, distribution)| {
-            let mut top = distribution.top_terms(DUPLICATE_TERMS);
-            top.sort_unstable();
-            if top.is_empty() {
-                return None;
-            }
-            let first = *first_with.entry(top).or_insert(topic);
-            (first != topic).then_some(first)
-        })
-        .collect()
 }
 
 /// The `count` heaviest entries, heaviest first.
@@ -235,37 +223,49 @@ mod tests {
     }
 
     #[test]
-    fn dead_and_flat_topics_are_called_so() {
+    fn dead_topics_are_called_so() {
         assert!(is_dead(0.0, 1000.0, 10) && is_dead(0.9, 1000.0, 10));
         assert!(!is_dead(1.1, 1000.0, 10));
         assert!(
             is_dead(0.0, 0.0, 10),
             "a model without tokens has no live topic"
         );
-        assert!(is_flat(&topic(&[], 1000)));
-        assert!(!is_flat(&topic(&[(5, 0.1)], 1000)));
-        assert!(!is_flat(&topic(&[], 200)), "small vocabularies are let be");
-    }
-
-    #[test]
-    fn duplicates_have_the_same_ten_terms_in_any_order() {
-        let rising: Vec<(u32, f32)> = (0..10).map(|w| (w, 0.01 * (w + 1) as f32)).collect();
-        let falling: Vec<(u32, f32)> = (0..10).map(|w| (w, 0.01 * (10 - w) as f32)).collect();
-        let shifted: Vec<(u32, f32)> = (1..11).map(|w| (w, 0.05)).collect();
-        let topics = [&shifted, &rising, &falling, &shifted].map(|e| topic(e, 50));
-        assert_eq!(duplicates(&topics), [None, None, Some(1), Some(0)]);
-        assert_eq!(duplicates(&[topic(&[], 9), topic(&[], 9)]), [None, None]);
     }
 
     #[test]
     fn diagnose_brings_the_figures_together() {
         let entries: Vec<(u32, f32)> = (0..10).map(|w| (w, 0.08)).collect();
-        let topics = [topic(&entries, 300), topic(&[], 300)];
-        let figures = diagnose(&topics, &[999.0, 1.0]);
-        assert_eq!((figures[0].share, figures[1].share), (0.999, 0.001));
-        assert_eq!((figures[0].dead, figures[1].dead), (false, true));
-        assert_eq!(figures[0].duplicate_of, None);
+        let shifted: Vec<(u32, f32)> = (0..10).map(|w| (w + 10, 0.08)).collect();
+        let topics = [
+            topic(&entries, 300),
+            topic(&shifted, 300),
+            topic(&entries, 300),
+            topic(&[], 300),
+            topic(&[], 300),
+        ];
+        let mut term_tokens = [1; 300];
+        term_tokens[..20].fill(35);
+        let figures = diagnose(&topics, &[250.0, 500.0, 100.0, 149.0, 1.0], &term_tokens);
+        assert_eq!((figures[0].share, figures[4].share), (0.25, 0.001));
+        assert_eq!(
+            figures.iter().map(|f| f.dead).collect::<Vec<_>>(),
+            [false, false, false, false, true]
+        );
+        assert_eq!(
+            figures.iter().map(|f| f.junk).collect::<Vec<_>>(),
+            [false, false, false, true, false]
+        );
+        assert_eq!(
+            figures.iter().map(|f| f.duplicate_of).collect::<Vec<_>>(),
+            [None, None, Some(0), None, None]
+        );
         assert_eq!(figures[0].entropy, entropy(&topics[0]));
-        assert!(figures[0].exclusivity > 0.9);
+        assert!(figures[1].exclusivity > 0.9 && figures[0].exclusivity < 0.5);
+        // The corpus has 980 tokens: 35 of each of 20 terms, one of each of 280. The topic has ten
+        // of the former with 0.08 each, all others with 0.2 / 290 each.
+        let a = 0.2 / 290.0;
+        let expected = 0.8 * ln(0.08 * 28.0) + 10.0 * a * ln(a * 28.0) + 280.0 * a * ln(a * 980.0);
+        let found = figures[0].corpus_distance.expect("every term has tokens");
+        assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
     }
 }

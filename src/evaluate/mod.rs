@@ -1,4 +1,5 @@
-//! How good a set of topics is: coherence, MALLET's diagnostics, and matching with known topics.
+//! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them, and
+//! matching with known topics.
 //!
 //! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
 //! answer are judged by the same code. Held-out likelihood is `completion`, which needs inference.
@@ -7,6 +8,8 @@ pub mod assignment;
 pub mod coherence;
 pub mod completion;
 pub mod diagnostics;
+pub mod duplicates;
+pub mod junk;
 pub mod matching;
 
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the

@@ -35,7 +35,9 @@ use crate::train::settings::TrainSettings;
 pub use error::{JobError, Place};
 pub use progress::ProgressSnapshot;
 pub use stages::Stages;
-pub use summary::{IngestSummary, ProjectSummary, Summary, TopicSummary, TrainSummary};
+pub use summary::{
+    Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary, TrainSummary,
+};
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]

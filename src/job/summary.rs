@@ -29,6 +29,8 @@ pub struct Summary {
     /// Every topic, in any order; not in the JSON, since the table `topics` has them.
     #[serde(skip)]
     pub topics: Vec<TopicSummary>,
+    /// How many of the topics are dead, duplicates or junk, and the first of each.
+    pub topic_faults: Option<TopicFaults>,
     /// Planted topics found again and planted, in jobs that make their own corpus.
     pub planted_found: Option<(usize, usize)>,
 }
@@ -90,6 +92,68 @@ pub struct TopicSummary {
     pub share: f64,
     /// Its NPMI coherence, −1 to 1, where it was computed.
     pub coherence: Option<f64>,
+    /// Whether (almost) no token is left in it.
+    pub dead: bool,
+    /// The first earlier topic that it repeats, if there is one.
+    pub duplicate_of: Option<u32>,
+    /// Whether it has tokens, and says nothing: `evaluate::junk`.
+    pub junk: bool,
     /// Its most probable terms, first the most probable.
     pub top_terms: Vec<String>,
+}
+
+/// Topics that are not worth reading. A topic can be a duplicate and junk, but not dead as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TopicFaults {
+    /// Topics in all.
+    pub topics: usize,
+    /// Those that have (almost) no token.
+    pub dead: Faulty,
+    /// Those that repeat an earlier one.
+    pub duplicates: Faulty,
+    /// Those that have tokens, and say nothing.
+    pub junk: Faulty,
+}
+
+/// Topics that have one fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faulty {
+    /// How many they are.
+    pub count: usize,
+    /// The ids of the first five.
+    pub first: Vec<u32>,
+}
+
+impl TopicFaults {
+    /// What is wrong with these topics.
+    pub fn of(topics: &[TopicSummary]) -> Self {
+        Self {
+            topics: topics.len(),
+            dead: Faulty::of(topics, |topic| topic.dead),
+            duplicates: Faulty::of(topics, |topic| topic.duplicate_of.is_some()),
+            junk: Faulty::of(topics, |topic| topic.junk),
+        }
+    }
+
+    /// The faults by name, in the order in which people are told of them.
+    pub fn by_name(&self) -> [(&'static str, &Faulty); 3] {
+        [
+            ("dead", &self.dead),
+            ("duplicate", &self.duplicates),
+            ("junk", &self.junk),
+        ]
+    }
+}
+
+impl Faulty {
+    /// Topics that are named one by one.
+    const MOST_NAMED: usize = 5;
+
+    fn of(topics: &[TopicSummary], has_it: impl Fn(&TopicSummary) -> bool) -> Self {
+        let faulty = || topics.iter().filter(|topic| has_it(topic));
+        Self {
+            count: faulty().count(),
+            first: faulty().take(Self::MOST_NAMED).map(|t| t.topic).collect(),
+        }
+    }
 }

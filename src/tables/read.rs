@@ -144,13 +144,25 @@ pub struct TopicLine {
     pub coherence_npmi: Option<f64>,
     /// Whether (almost) no token is left in it.
     pub dead: bool,
+    /// The first earlier topic that it repeats, if there is one.
+    pub duplicate_of: Option<i32>,
+    /// Whether it has tokens, and says nothing.
+    pub junk: bool,
     /// Its most probable terms, the first one first.
     pub top_terms: Vec<String>,
 }
 
 /// The rows of table `topics` of an output folder, in order; none without the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
-    const COLUMNS: [&str; 5] = ["topic", "share", "coherence_npmi", "dead", "top_terms"];
+    const COLUMNS: [&str; 7] = [
+        "topic",
+        "share",
+        "coherence_npmi",
+        "dead",
+        "duplicate_of",
+        "junk",
+        "top_terms",
+    ];
     let mut lines = Vec::new();
     let mut batches = Batches::new(part_files(&root.join("topics"))?, Some(&COLUMNS));
     while let Some(batch) = batches.next()? {
@@ -159,6 +171,8 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
         let shares: &Float64Array = column(path, &batch, "share")?;
         let coherences: &Float64Array = column(path, &batch, "coherence_npmi")?;
         let dead: &BooleanArray = column(path, &batch, "dead")?;
+        let duplicates: &Int32Array = column(path, &batch, "duplicate_of")?;
+        let junk: &BooleanArray = column(path, &batch, "junk")?;
         let terms: &ListArray = column(path, &batch, "top_terms")?;
         for row in 0..batch.num_rows() {
             let list = terms.value(row);
@@ -168,6 +182,8 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
                 share: shares.value(row),
                 coherence_npmi: coherences.is_valid(row).then(|| coherences.value(row)),
                 dead: dead.value(row),
+                duplicate_of: duplicates.is_valid(row).then(|| duplicates.value(row)),
+                junk: junk.value(row),
                 top_terms: texts
                     .into_iter()
                     .flatten()

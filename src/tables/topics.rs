@@ -37,5 +37,11 @@ super::schema::table! {
         pub rank1_documents: Option<i64>,
         /// True when (almost) no token is left in the topic.
         pub dead: bool,
+        /// The first earlier topic that it repeats, if there is one.
+        pub duplicate_of: Option<i32>,
+        /// True when it has tokens, but is nearly the corpus's or the uniform distribution.
+        pub junk: bool,
+        /// Kullback–Leibler divergence of its term distribution from the collection's, nats.
+        pub corpus_distance: Option<f64>,
     }
 }

@@ -79,8 +79,8 @@ fn topics(parameters: &Parameters, terms: &[String], most_terms: usize) -> Vec<T
         .map(|(topic, (weights, total))| TopicSummary {
             topic: topic as u32,
             share: share(total),
-            coherence: None,
             top_terms: named(weights),
+            ..TopicSummary::default()
         })
         .collect()
 }

@@ -51,13 +51,26 @@ fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) ->
         "\n{}",
         topic_table(&summaries, most, args.terms, page_width())
     );
-    let dead: Vec<String> = topics
-        .iter()
-        .filter(|topic| topic.dead)
-        .map(|topic| topic.topic.to_string())
-        .collect();
-    if !dead.is_empty() {
-        let _ = writeln!(text, "dead: {}", dead.join(", "));
+    text.push_str(&faults_of(topics));
+    text
+}
+
+/// A line for each fault that topics have, with all of them.
+fn faults_of(topics: &[TopicLine]) -> String {
+    let named = |has_it: fn(&TopicLine) -> bool| {
+        let faulty = topics.iter().filter(|topic| has_it(topic));
+        faulty.map(|topic| topic.topic.to_string()).collect()
+    };
+    let repeats = |topic: &TopicLine| Some(format!("{} of {}", topic.topic, topic.duplicate_of?));
+    let faults: [(&str, Vec<String>); 3] = [
+        ("dead", named(|topic| topic.dead)),
+        ("duplicates", topics.iter().filter_map(repeats).collect()),
+        ("junk", named(|topic| topic.junk)),
+    ];
+    let mut text = String::new();
+    for (name, topics) in faults.iter().filter(|(_, topics)| !topics.is_empty()) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name}: {}", topics.join(", "));
     }
     text
 }
@@ -68,6 +81,7 @@ fn summary(line: &TopicLine) -> TopicSummary {
         share: line.share,
         coherence: line.coherence_npmi,
         top_terms: line.top_terms.clone(),
+        ..TopicSummary::default()
     }
 }
 
@@ -79,6 +93,8 @@ fn json_of(tables: &[TableListing], topics: &[TopicLine]) -> serde_json::Value {
             "share": t.share,
             "coherence_npmi": t.coherence_npmi,
             "dead": t.dead,
+            "duplicate_of": t.duplicate_of,
+            "junk": t.junk,
             "top_terms": t.top_terms,
         })
     };

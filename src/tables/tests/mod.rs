@@ -137,6 +137,9 @@ fn write_topics(output: &Output) {
         document_entropy: None,
         rank1_documents: Some([3, 2, 3][topic as usize]),
         dead: topic == 0,
+        duplicate_of: (topic == 2).then_some(1),
+        junk: topic == 1,
+        corpus_distance: Some(0.8),
     });
     part!(output, TopicsWriter, "topics", rows);
     let rows = (0..3).flat_map(|topic| {
@@ -293,6 +296,11 @@ fn a_table_can_be_shown() {
         (None, Some(0.2))
     );
     assert!(lines[0].dead && !lines[1].dead);
+    assert!(!lines[0].junk && lines[1].junk);
+    assert_eq!(
+        (lines[1].duplicate_of, lines[2].duplicate_of),
+        (None, Some(1))
+    );
     let listing = read::listing(folder.path()).unwrap();
     let names: Vec<_> = listing.iter().map(|t| t.name).collect();
     assert_eq!(names, TABLES.map(|spec| spec.name));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Float32Array, Float64Array, Int64Array};
+use arrow::array::{Float32Array, Float64Array, Int32Array, Int64Array};
 use arrow::compute::concat_batches;
 
 use super::*;
@@ -162,6 +162,17 @@ fn sums_that_do_not_add_up_are_found() {
         )
     });
     assert_eq!(absent.len(), 3, "{absent:?}");
+}
+
+#[test]
+fn a_topic_repeats_only_an_earlier_one() {
+    for (repeated, problems) in [(Some(0), 0), (Some(1), 1), (Some(2), 1), (Some(-1), 1)] {
+        let column = Int32Array::from(vec![None, repeated, None]);
+        let found = after("topics", |rows| {
+            replaced(&rows, "duplicate_of", Arc::new(column.clone()))
+        });
+        assert_eq!(found.len(), problems, "{found:?}");
+    }
 }
 
 #[test]

@@ -80,7 +80,13 @@ fn verify_topics(
     totals: &Totals,
     report: &mut VerifyReport,
 ) -> Result<Vec<f64>, TableError> {
-    const COLUMNS: [&str; 4] = ["topic", "absent_weight", "share", "rank1_documents"];
+    const COLUMNS: [&str; 5] = [
+        "topic",
+        "absent_weight",
+        "share",
+        "rank1_documents",
+        "duplicate_of",
+    ];
     let (mut absent, mut shares) = (Vec::new(), 0.0);
     let mut batches = Batches::new(parts(root, "topics")?, Some(&COLUMNS));
     while let Some(batch) = batches.next()? {
@@ -89,10 +95,16 @@ fn verify_topics(
         let weights: &Float64Array = column(path, &batch, "absent_weight")?;
         let share: &Float64Array = column(path, &batch, "share")?;
         let rank1: &Int64Array = column(path, &batch, "rank1_documents")?;
+        let repeated: &Int32Array = column(path, &batch, "duplicate_of")?;
         for row in 0..batch.num_rows() {
             let (topic, expected) = (topics.value(row), absent.len());
             report.expect(i32::try_from(expected) == Ok(topic), || {
                 format!("topics: topic {topic} stands where {expected} should")
+            });
+            let earlier = repeated.is_null(row) || (0..topic).contains(&repeated.value(row));
+            report.expect(earlier, || {
+                let other = repeated.value(row);
+                format!("topic {topic}: it cannot be a duplicate of topic {other}")
             });
             absent.push(weights.value(row));
             shares += share.value(row);

@@ -1,0 +1,91 @@
+//! Topics that are not worth reading are told of at the end of a run, and in `topics`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers outside of #[test] functions may fail a test too"
+)]
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Four planted topics.
+const JOB: &str = r#"
+[synth]
+path = "corpus"
+topics = 4
+documents = 1500
+terms = 1000
+mean_length = 60
+[vocabulary]
+stop_words = "none"
+[model]
+topics = 12
+alpha_sum = 1.0
+eta = 0.3
+[train]
+minibatch = 256
+[output]
+path = "out"
+"#;
+
+/// Runs the job; gives the last line of `--json`, and the topics as `inspect` has them.
+fn run(set: &[&str]) -> (Value, Vec<Value>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("job.toml"), JOB).unwrap();
+    let printed = |args: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_topicmill");
+        let command = Command::new(program)
+            .args(args)
+            .current_dir(folder.path())
+            .output();
+        let output = command.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        serde_json::from_str::<Value>(text.lines().next_back().unwrap()).unwrap()
+    };
+    let sets = set.iter().flat_map(|set| ["--set", set]);
+    let args: Vec<&str> = ["run", "job.toml", "--json", "-w", "2"]
+        .into_iter()
+        .chain(sets)
+        .collect();
+    let summary = printed(&args);
+    let topics = printed(&["inspect", "out", "--json"])["topics"].take();
+    (summary, topics.as_array().unwrap().clone())
+}
+
+#[test]
+fn three_times_too_many_topics_are_duplicates() {
+    let (summary, topics) = run(&[]);
+    assert_eq!(summary["planted_found"], serde_json::json!([4, 4]));
+    let faults = &summary["topic_faults"];
+    assert_eq!(
+        (&faults["topics"], &faults["junk"]["count"]),
+        (&12.into(), &0.into())
+    );
+    let duplicates = topics.iter().filter(|t| !t["duplicate_of"].is_null());
+    let duplicates: Vec<&Value> = duplicates.map(|topic| &topic["topic"]).collect();
+    assert!((5..=8).contains(&duplicates.len()), "{topics:?}");
+    assert_eq!(faults["duplicates"]["count"], duplicates.len());
+    let named: Vec<&Value> = faults["duplicates"]["first"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    assert_eq!(named, duplicates[..5]);
+}
+
+#[test]
+fn topics_that_were_hardly_trained_are_junk() {
+    let (summary, topics) = run(&["train.passes=1", "train.minibatch=1500", "model.topics=4"]);
+    let faults = &summary["topic_faults"];
+    assert_eq!(faults["junk"]["count"], 4, "{faults}");
+    assert_eq!(faults["junk"]["first"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(faults["dead"]["count"], 0, "{faults}");
+    assert!(
+        topics.iter().all(|topic| topic["junk"] == true),
+        "{topics:?}"
+    );
+}
