@@ -105,9 +105,11 @@ fn soft_counts_equal_the_reference() {
             sampler.sweep(table, &mut stream).unwrap();
         }
         let (mut dense, mut assignments) = (Vec::new(), Vec::new());
-        sampler.for_each_assignment(|w, k| {
-            dense.push(table.all(table.find(w).unwrap()));
-            assignments.push(Some(usize::from(k)));
+        sampler.for_each_run(|w, topics| {
+            for &k in topics {
+                dense.push(table.all(table.find(w).unwrap()));
+                assignments.push(Some(usize::from(k)));
+            }
         });
         let soft = reference::soft_counts(&dense, &priors.alpha, &assignments);
         let mut estimate = Proportions::default();

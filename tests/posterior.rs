@@ -132,7 +132,10 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
             sampler.sweep(table, &mut stream).unwrap();
         }
         let mut configuration = 0;
-        sampler.for_each_assignment(|_, k| configuration = configuration * topics + k as usize);
+        sampler
+            .assignments()
+            .iter()
+            .for_each(|&k| configuration = configuration * topics + k as usize);
         seen[configuration] += 1;
     }
     let z = chi_square_z(&expected, &seen);

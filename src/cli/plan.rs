@@ -167,15 +167,21 @@ fn train(job: &Job) -> String {
     let train = &job.train;
     let early = match train.patience {
         0 => String::new(),
-        patience => format!(", or until {patience} evaluations in a row bring no gain"),
+        patience => format!("; a phase ends when {patience} evaluations in a row bring no gain"),
     };
-    format!(
-        "minibatches of {} documents, {} + {} sweeps each, {} passes{early}",
+    let online = format!(
+        "{} passes online, minibatches of {} documents, {} + {} sweeps each",
+        train.passes,
         figures::grouped(train.minibatch as u64),
         train.burn_in_sweeps,
         train.kept_sweeps,
-        train.passes,
-    )
+    );
+    let refine = format!("{} passes of refining", train.refine);
+    match (train.passes, train.refine) {
+        (_, 0) => format!("{online}{early}"),
+        (0, _) => format!("{refine}{early}"),
+        _ => format!("{online}, then {refine}{early}"),
+    }
 }
 
 fn project(job: &Job) -> String {

@@ -84,9 +84,24 @@ impl Sampler {
         self.start(bag, table);
         debug_assert_eq!(self.assignments.len(), remembered.len());
         self.assignments.copy_from_slice(remembered);
+        let filler = table.topic_count() as u16;
         for &topic in remembered {
-            self.add_token(topic, table);
+            let k = usize::from(topic);
+            if !self.is_active[k] {
+                self.list(topic, filler);
+            }
+            self.counts[k] += 1.0;
         }
+        let h = &table.smoothing().factors;
+        let active = self.active[..self.active_count].iter();
+        self.smoothing_mass = active.map(|&k| self.smoothing_of(k, h)).sum();
+    }
+
+    /// n_dk h_k.
+    #[inline]
+    fn smoothing_of(&self, topic: u16, h: &[f32]) -> f64 {
+        let k = usize::from(topic);
+        f64::from(self.counts[k]) * f64::from(h[k])
     }
 
     fn clear(&mut self, topic_count: usize) {
@@ -159,7 +174,7 @@ impl Sampler {
             let k = usize::from(topic);
             self.is_active[k] = self.counts[k] > 0.0;
             if self.is_active[k] {
-                fresh += f64::from(self.counts[k]) * f64::from(h[k]);
+                fresh += self.smoothing_of(topic, h);
                 self.active[kept] = topic;
                 kept += 1;
             }
@@ -172,14 +187,14 @@ impl Sampler {
         self.smoothing_mass = fresh;
     }
 
-    #[inline]
+    #[inline(always)]
     fn remove_token(&mut self, topic: u16, table: FactorTable<'_>) {
         let k = usize::from(topic);
         self.counts[k] -= 1.0;
         self.smoothing_mass -= f64::from(table.smoothing().factors[k]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_token(&mut self, topic: u16, table: FactorTable<'_>) {
         let k = usize::from(topic);
         if !self.is_active[k] {
@@ -189,6 +204,8 @@ impl Sampler {
         self.smoothing_mass += f64::from(table.smoothing().factors[k]);
     }
 
+    #[cold]
+    #[inline(never)]
     fn list(&mut self, topic: u16, filler: u16) {
         self.is_active[usize::from(topic)] = true;
         if self.active_count == self.active.len() {
@@ -199,7 +216,7 @@ impl Sampler {
     }
 
     /// Draws a topic for a token that is not counted at present.
-    #[inline]
+    #[inline(always)]
     fn draw<const OWN: bool>(
         &mut self,
         token: Token,
@@ -213,7 +230,7 @@ impl Sampler {
     }
 
     /// Adds up Σ_{k∈d} n_dk (g_kw + h_k) over the document's topics, and draws.
-    #[inline]
+    #[inline(always)]
     fn draw_dense<const OWN: bool>(
         &mut self,
         token: Token,
@@ -226,8 +243,8 @@ impl Sampler {
         let (blocks, _) = self.active.as_chunks::<BLOCK>();
         let mut sum = 0.0;
         for (block, running) in blocks.iter().zip(&mut self.running) {
-            let [a, b, c, d] = block.map(mass);
-            sum += (a + b) + (c + d);
+            let &[a, b, c, d] = block;
+            sum += (mass(a) + mass(b)) + (mass(c) + mass(d));
             *running = sum;
         }
         close(&mut self.running, blocks.len());
@@ -257,7 +274,7 @@ impl Sampler {
 
     /// Adds up Σ_{k∈w} n_dk g_kw over the term's topics, and draws. The token's own count is
     /// left out of g_kw, rather than its draw refused: a term that occurs once has no other.
-    #[inline]
+    #[inline(always)]
     fn draw_sparse<const OWN: bool>(
         &mut self,
         token: Token,
@@ -283,7 +300,8 @@ impl Sampler {
         let (sums, _) = self.running.as_chunks_mut::<BLOCK>();
         let mut sum = 0.0f32;
         for ((k, g), running) in topics.iter().zip(weights).zip(sums) {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|i| mass(k[i], g[i]));
+            let (a, b) = (mass(k[0], g[0]), mass(k[1], g[1]));
+            let (c, d) = (mass(k[2], g[2]), mass(k[3], g[3]));
             let half = a + b;
             *running = [
                 sum + a,
@@ -360,13 +378,14 @@ impl Sampler {
         &self.assignments
     }
 
-    /// Hands (term, topic) of every token to `visit`, in the order of
+    /// Hands each distinct term with the topics of its tokens to `visit`, in the order of
     /// [`assignments`](Self::assignments).
-    pub fn for_each_assignment(&self, mut visit: impl FnMut(u32, u16)) {
+    #[inline]
+    pub fn for_each_run(&self, mut visit: impl FnMut(u32, &[u16])) {
         let mut rest = &self.assignments[..];
         for &(term, _, count) in &self.terms {
             let (own, others) = rest.split_at(count as usize);
-            own.iter().for_each(|&topic| visit(term, topic));
+            visit(term, own);
             rest = others;
         }
     }

@@ -9,7 +9,7 @@ pub(super) const LANES: usize = 8;
 const COUNTED_AT_MOST: usize = 64;
 
 /// The whole mass of a draw, if it is one that can be drawn from.
-#[inline]
+#[inline(always)]
 pub(super) fn check(
     term: u32,
     document: f32,
@@ -29,14 +29,14 @@ pub(super) fn check(
 }
 
 /// Ends running sums with infinities, so that they can be counted in whole lanes.
-#[inline]
+#[inline(always)]
 pub(super) fn close(running: &mut [f32], length: usize) {
     running[length..length + LANES].fill(f32::INFINITY);
 }
 
 /// The first place of the `length` running sums that exceeds `target`; the last if rounding puts
 /// the target beyond.
-#[inline]
+#[inline(always)]
 pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
     if length > COUNTED_AT_MOST {
         return search(&running[..length], target);
@@ -53,7 +53,7 @@ pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
 
 /// The topic of a block at `target` in the running sums of its masses, and how far into that
 /// topic's mass the target lies.
-#[inline]
+#[inline(always)]
 pub(super) fn pick(
     block: &[u16; BLOCK],
     counts: &[f32],

@@ -239,12 +239,6 @@ impl Factors {
         }
     }
 
-    /// The row of a term of this part, if it was prepared.
-    pub fn find(&self, term: u32) -> Option<Row> {
-        let row = self.rows[term as usize / self.part_count];
-        (row.offset != NOT_PREPARED).then_some(row)
-    }
-
     /// The sparse form of a row of this part.
     #[inline]
     pub fn sparse(&self, row: Row) -> SparseRow<'_> {
@@ -310,8 +304,17 @@ impl<'a> FactorTable<'a> {
     }
 
     /// The row of a term, if it was prepared.
+    #[inline]
     pub fn find(&self, term: u32) -> Option<Row> {
-        self.parts[term as usize % self.parts.len()].find(term)
+        // Divisions are slow, and one part is common.
+        let row = match self.parts {
+            [part] => part.rows[term as usize],
+            parts => {
+                let count = parts.len() as u32;
+                parts[(term % count) as usize].rows[(term / count) as usize]
+            }
+        };
+        (row.offset != NOT_PREPARED).then_some(row)
     }
 
     /// The sparse form of a row.

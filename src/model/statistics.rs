@@ -89,11 +89,23 @@ impl Aggregator {
         self.push(term, topic, 1);
     }
 
-    /// One assignment of `term` has moved from a topic to another.
+    /// Assignments of `term` have moved from the topics `old` to the topics `new`, one by one.
     #[inline]
-    pub fn moved(&mut self, term: u32, from: u16, to: u16) {
-        self.push(term, from, -1);
-        self.push(term, to, 1);
+    pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
+        if self.collected.len() >= self.limit {
+            self.compact();
+        }
+        // Whether a topic has changed is anybody's guess, for a processor too: write first, then
+        // keep or not.
+        let mut length = self.collected.len();
+        self.collected.resize(length + 2 * old.len(), 0);
+        for (&from, &to) in old.iter().zip(new) {
+            let entry = |topic, count| Assigned { term, topic, count }.word();
+            self.collected[length] = entry(from, -1);
+            self.collected[length + 1] = entry(to, 1);
+            length += 2 * usize::from(from != to);
+        }
+        self.collected.truncate(length);
     }
 
     #[inline]
@@ -225,10 +237,10 @@ mod tests {
     #[test]
     fn changes_cancel_out() {
         let mut aggregator = Aggregator::new(3, 4);
-        aggregator.moved(2, 1, 3);
-        aggregator.moved(2, 3, 0);
-        aggregator.moved(0, 2, 1);
-        aggregator.moved(0, 1, 2);
+        aggregator.moved(2, &[1], &[3]);
+        aggregator.moved(2, &[3], &[0]);
+        aggregator.moved(0, &[2], &[1]);
+        aggregator.moved(0, &[1], &[2]);
         assert_eq!(drained(&mut aggregator), vec![(2, 0, 1), (2, 1, -1)]);
     }
 

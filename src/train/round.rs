@@ -106,8 +106,9 @@ impl LocalStep {
 
     fn count_assignments(&mut self) {
         let statistics = &mut self.statistics;
-        self.sampler
-            .for_each_assignment(|term, topic| statistics.add(term, topic));
+        self.sampler.for_each_run(|term, topics| {
+            topics.iter().for_each(|&topic| statistics.add(term, topic));
+        });
     }
 
     /// Refining: one sweep over a document that counts in the model with the assignments
@@ -124,13 +125,11 @@ impl LocalStep {
             .sweep_own(table, &mut key.stream())
             .map_err(key.error())?;
         let statistics = &mut self.statistics;
-        let mut old = remembered.iter();
-        self.sampler.for_each_assignment(|term, new| {
-            if let Some(&old) = old.next()
-                && old != new
-            {
-                statistics.moved(term, old, new);
-            }
+        let mut rest = remembered;
+        self.sampler.for_each_run(|term, new| {
+            let (old, others) = rest.split_at(new.len());
+            statistics.moved(term, old, new);
+            rest = others;
         });
         Ok(self.sampler.assignments())
     }

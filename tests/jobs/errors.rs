@@ -37,12 +37,12 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
 fn wrong_values_are_told_what_is_allowed() {
     let cases = [
         (
-            "train.passes=0",
-            "`train.passes` is 0, but must be a whole number from 1 to 4294967295",
+            "train.minibatch=0",
+            "`train.minibatch` is 0, but must be a whole number from 1 to 4294967295",
         ),
         (
             "train.passes=2.5",
-            "`train.passes` is 2.5, but must be a whole number from 1 to",
+            "`train.passes` is 2.5, but must be a whole number from 0 to",
         ),
         (
             "train.step_decay=0.5",
