@@ -1,0 +1,213 @@
+"""The peers, as their users run them: their own defaults, but for the number of topics, threads and the seed.
+
+Packages are imported where they are used, so that one that is missing fails alone.
+"""
+
+import itertools
+import sys
+import time
+import typing
+from collections.abc import Iterator
+from importlib import metadata
+
+from . import memory
+from .task import SEED, Task
+
+if typing.TYPE_CHECKING:
+    import numpy
+
+# scikit-learn's default minibatch, in documents.
+BATCH = 128
+
+
+class Tomotopy:
+    """Collapsed Gibbs sampling; a step is one iteration or more, as many as fit before the next snapshot."""
+
+    def __init__(self, task: Task):
+        import numpy
+        import tomotopy
+
+        self.task = task
+        self.model = tomotopy.LDAModel(k=task.topics, alpha=0.1, eta=0.01, seed=SEED)
+        self.model.optim_interval = 10
+        counts = task.train_matrix()
+        names = numpy.array([f"w{term}" for term in range(task.terms)], dtype=object)
+        for start, end in itertools.pairwise(counts.indptr):
+            tokens = numpy.repeat(counts.indices[start:end], counts.data[start:end])
+            self.model.add_doc(names[tokens].tolist())
+
+    def version(self) -> str:
+        return metadata.version("tomotopy")
+
+    def train(self) -> None:
+        clock = self.task.clock
+        iterations, goes_on = 1, True
+        clock.start()
+        while goes_on:
+            self.model.train(iterations, workers=self.task.threads, show_progress=False)
+            goes_on = clock.step_done(self)
+            an_iteration = clock.seconds / self.model.global_step
+            iterations = max(1, int((clock.due - clock.seconds) / an_iteration))
+
+    def peak_mb(self) -> float:
+        return memory.own_peak_mb()
+
+    def passes(self) -> float:
+        return self.model.global_step
+
+    def alpha(self) -> list[float]:
+        return [float(value) for value in self.model.alpha]
+
+    def rows(self) -> "Iterator[numpy.ndarray]":
+        import numpy
+
+        places = numpy.array([int(name[1:]) for name in self.model.used_vocabs])
+        for topic in range(self.model.k):
+            row = numpy.zeros(self.task.terms, dtype=numpy.float32)
+            row[places] = self.model.get_topic_word_dist(topic)
+            yield row
+
+
+class TimeIsUp(Exception):
+    """Ends gensim's training from within."""
+
+
+class Gensim:
+    """LdaMulticore, online variational Bayes; a step is an update of the model."""
+
+    def __init__(self, task: Task):
+        from gensim.models import ldamulticore
+
+        outer = self
+        pool = ldamulticore.Pool
+
+        class Model(ldamulticore.LdaMulticore):
+            """Looks at the clock after each update."""
+
+            def do_mstep(self, rho, other, extra_pass=False):
+                outer.seen += other.numdocs
+                super().do_mstep(rho, other, extra_pass)
+                if not task.clock.step_done(outer):
+                    raise TimeIsUp
+
+        def remembered_pool(*arguments):
+            self.pool = pool(*arguments)
+            return self.pool
+
+        # LdaMulticore.update cannot be ended early: we end it by an exception, and its workers ourselves.
+        ldamulticore.Pool = remembered_pool
+        self.task = task
+        self.seen = 0
+        self.peak = 0.0
+        counts = task.train_matrix()
+        self.documents = [
+            list(zip(counts.indices[start:end].tolist(), counts.data[start:end].tolist()))
+            for start, end in itertools.pairwise(counts.indptr)
+        ]
+        self.model = Model(
+            num_topics=task.topics,
+            id2word={term: f"w{term}" for term in range(task.terms)},
+            workers=task.threads,
+            chunksize=2000,
+            passes=sys.maxsize,
+            eval_every=0,
+            random_state=SEED,
+        )
+
+    def version(self) -> str:
+        return metadata.version("gensim")
+
+    def train(self) -> None:
+        self.task.clock.start()
+        try:
+            self.model.update(self.documents)
+        except TimeIsUp:
+            self.peak = memory.own_peak_mb()
+            self.pool.terminate()
+            self.pool.join()
+
+    def peak_mb(self) -> float:
+        return self.peak
+
+    def passes(self) -> float:
+        return self.seen / self.task.documents
+
+    def alpha(self) -> list[float]:
+        return [float(value) for value in self.model.alpha]
+
+    def rows(self) -> "Iterator[numpy.ndarray]":
+        import numpy
+
+        for counts in self.model.state.sstats:
+            row = counts + self.model.state.eta
+            yield (row / row.sum()).astype(numpy.float32)
+
+
+class ScikitLearn:
+    """Online variational Bayes; a step is a minibatch of 128 documents, scikit-learn's default.
+
+    Handing such small steps to worker processes can cost more than they save: the thread count is what was asked for
+    or 1, whichever was faster in a trial that is not counted.
+    """
+
+    def __init__(self, task: Task):
+        from joblib.externals.loky import get_reusable_executor
+
+        self.task = task
+        self.documents = task.train_matrix().astype(float)
+        self.starts = range(0, task.documents, BATCH)
+        self.seen = 0
+        jobs = min({1, task.threads}, key=self.trial)
+        print(f"scikit-learn: n_jobs={jobs} was faster")
+        if jobs == 1:
+            get_reusable_executor().shutdown(wait=True)
+        self.model = self.new_model(jobs)
+
+    def new_model(self, jobs: int):
+        """An untrained model."""
+        from sklearn.decomposition import LatentDirichletAllocation
+
+        return LatentDirichletAllocation(
+            n_components=self.task.topics,
+            learning_method="online",
+            batch_size=BATCH,
+            total_samples=self.task.documents,
+            n_jobs=jobs,
+            random_state=SEED,
+        )
+
+    def trial(self, jobs: int) -> float:
+        """Seconds of three minibatches after a first one, which starts the workers."""
+        model = self.new_model(jobs)
+        model.partial_fit(self.documents[:BATCH])
+        started = time.monotonic()
+        for start in self.starts[:3]:
+            model.partial_fit(self.documents[start : start + BATCH])
+        return time.monotonic() - started
+
+    def version(self) -> str:
+        return metadata.version("scikit-learn")
+
+    def train(self) -> None:
+        self.task.clock.start()
+        for start in itertools.cycle(self.starts):
+            batch = self.documents[start : start + BATCH]
+            self.model.partial_fit(batch)
+            self.seen += batch.shape[0]
+            if not self.task.clock.step_done(self):
+                break
+
+    def peak_mb(self) -> float:
+        return memory.own_peak_mb()
+
+    def passes(self) -> float:
+        return self.seen / self.task.documents
+
+    def alpha(self) -> list[float]:
+        return [float(self.model.doc_topic_prior_)] * self.task.topics
+
+    def rows(self) -> "Iterator[numpy.ndarray]":
+        import numpy
+
+        for counts in self.model.components_:
+            yield (counts / counts.sum()).astype(numpy.float32)

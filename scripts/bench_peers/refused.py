@@ -1,0 +1,28 @@
+"""What ends the command with one line, and with which exit code."""
+
+import sys
+from collections.abc import Callable
+
+
+class Refused(Exception):
+    """The command line or the input is wrong: the message names the file and the remedy."""
+
+    code = 2
+
+
+class Failed(Exception):
+    """Something that should have worked did not."""
+
+    code = 1
+
+
+def guarded(work: Callable[[], int | None]) -> int:
+    """Does the work of a process; gives its exit code, after one line if it went wrong."""
+    try:
+        return work() or 0
+    except (Refused, Failed) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        print("bench: stopped; the last finished results, if any, are untouched", file=sys.stderr)
+        return 130

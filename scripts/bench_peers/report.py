@@ -1,0 +1,188 @@
+"""Makes table.md and curves.svg from results.json: `python -m bench_peers.report FOLDER`."""
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot
+
+# Levels at which systems are compared: the best that any peer reached, and so many nats below.
+BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+OURS = "topicmill"
+FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]
+# Others had this much of a core just before a system was trained: its times may be off.
+BUSY_CORES = 0.3
+
+
+def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] | None:
+    """When a system first had this log-likelihood, between snapshots on a straight line over log time.
+
+    The second value says that the first snapshot had it already: the time is an upper bound. None: never.
+    """
+    before = None
+    for snapshot in sorted(snapshots, key=lambda snapshot: snapshot["seconds"]):
+        if snapshot["log_likelihood"] >= level:
+            if before is None:
+                return snapshot["seconds"], True
+            share = (level - before["log_likelihood"]) / (snapshot["log_likelihood"] - before["log_likelihood"])
+            start, end = math.log(before["seconds"]), math.log(snapshot["seconds"])
+            return math.exp(start + share * (end - start)), False
+        before = snapshot
+    return None
+
+
+def levels(systems: list[dict]) -> list[float]:
+    """Log-likelihoods to compare at, the best first: topicmill's own best, if no peer had it, and those above."""
+    best = {system["name"]: max(s["log_likelihood"] for s in system["snapshots"]) for system in systems}
+    peers = [value for name, value in best.items() if name != OURS] or list(best.values())
+    chosen = [max(peers) - below for below in BELOW_THE_BEST]
+    return [best[OURS], *chosen] if best.get(OURS, -math.inf) > chosen[0] else chosen
+
+
+def ratio(times: dict[str, tuple[float, bool] | None]) -> str:
+    """The fastest peer's seconds over topicmill's; a bound where one of them is a bound."""
+    peers = [time for name, time in times.items() if name != OURS and time]
+    ours = times.get(OURS)
+    if not peers or not ours:
+        return "–"
+    fastest = min(peers)
+    if fastest[1] and ours[1]:
+        return "–"
+    sign = "≤ " if fastest[1] else "≥ " if ours[1] else ""
+    return f"{sign}{fastest[0] / ours[0]:.2f}"
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |\n"
+
+
+def head(*cells: str) -> str:
+    return row(*cells) + row(*["---"] * len(cells))
+
+
+def passes(number: float) -> str:
+    return f"{number:.1f}" if number < 10 else f"{number:.0f}"
+
+
+def table(results: dict) -> str:
+    """The whole report in Markdown."""
+    corpus, settings, machine = results["corpus"], results["settings"], results["machine"]
+    measured = [system for system in results["systems"] if system["snapshots"]]
+    text = (
+        f"# {corpus['name']}, {settings['topics']} topics\n\n"
+        f"{corpus['train_documents']:,} documents, {corpus['train_tokens']:,} tokens, {corpus['terms']:,} terms; "
+        f"{settings['threads']} threads; at most {settings['seconds']:g} s of training each; {results['date']}, "
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}.\n\n"
+        "## At the end of each system's time\n\n"
+    )
+    text += head("system", "version", *FIGURES, "peak memory, MB")
+    for system in results["systems"]:
+        text += last_row(system)
+    text += notes(results)
+    if measured:
+        text += "\n## Seconds to reach a log-likelihood\n\n" + reached(measured)
+        text += "\n## All snapshots\n\n" + all_snapshots(measured)
+    return text
+
+
+def last_row(system: dict) -> str:
+    """A system's last snapshot, or why there is none."""
+    version = system["version"] or "–"
+    if not system["snapshots"]:
+        return row(system["name"], version, "failed", *["–"] * 5)
+    last = max(system["snapshots"], key=lambda snapshot: snapshot["seconds"])
+    memory = f"{system['peak_mb']:,.0f}" if system["peak_mb"] else "–"
+    return row(system["name"], version, *figures(last), memory)
+
+
+def figures(snapshot: dict) -> list[str]:
+    """A snapshot's cells."""
+    return [
+        passes(snapshot["passes"]),
+        f"{snapshot['seconds']:.2f}",
+        f"{snapshot['log_likelihood']:.4f}",
+        f"{snapshot['npmi']:.3f}",
+        f"{snapshot['umass']:.0f}",
+    ]
+
+
+def notes(results: dict) -> str:
+    """What a reader of the table must know about this run."""
+    said = []
+    for system in results["systems"]:
+        if system["problem"]:
+            said.append(f"{system['name']}: {system['problem']}")
+        if (system["busy_cores"] or 0) > BUSY_CORES:
+            busy = f"others used {system['busy_cores']:.1f} cores when it began"
+            said.append(f"{system['name']}: {busy}; times may be off")
+    return "".join(f"\n{note}\n" for note in said)
+
+
+def reached(measured: list[dict]) -> str:
+    """Seconds of each system at several levels."""
+    names = [system["name"] for system in measured]
+    text = head("log-likelihood", *names, f"fastest peer / {OURS}")
+    for level in levels(measured):
+        times = {system["name"]: seconds_to_reach(level, system["snapshots"]) for system in measured}
+        cells = ["–" if time is None else f"{'≤ ' if time[1] else ''}{time[0]:.2f}" for time in times.values()]
+        text += row(f"{level:.4f}", *cells, ratio(times))
+    return text
+
+
+def all_snapshots(measured: list[dict]) -> str:
+    text = head("system", *FIGURES, "set")
+    for system in measured:
+        for snapshot in system["snapshots"]:
+            text += row(system["name"], *figures(snapshot), snapshot.get("note", ""))
+    return text
+
+
+def plot(results: dict, path: Path) -> None:
+    """Held-out log-likelihood against training time, a line a system."""
+    matplotlib.rcParams["svg.hashsalt"] = "bench"
+    figure, axes = matplotlib.pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for number, system in enumerate(results["systems"]):
+        points = sorted(system["snapshots"], key=lambda snapshot: snapshot["seconds"])
+        times, scores = ([point[key] for point in points] for key in ["seconds", "log_likelihood"])
+        label = f"{system['name']} {system['version'] or ''}" if points else f"{system['name']}: failed"
+        axes.plot(times, scores, label=label, marker="os^D"[number % 4], markersize=4, linewidth=1.5)
+    axes.set_xscale("log")
+    axes.set_xlabel("training time, s")
+    axes.set_ylabel("held-out log-likelihood, nats a token")
+    corpus, settings = results["corpus"], results["settings"]
+    title = f"{corpus['name']}: {corpus['train_tokens']:,} tokens"
+    axes.set_title(f"{title}, {settings['topics']} topics, {settings['threads']} threads")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def replace(path: Path, make: Callable[[Path], object]) -> None:
+    """Makes a file under another name first, so that it is complete or not there."""
+    unfinished = path.with_name(f"unfinished-{path.name}")
+    try:
+        make(unfinished)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    text = table(results)
+    replace(folder / "table.md", lambda path: path.write_text(text, encoding="utf-8"))
+    replace(folder / "curves.svg", lambda path: plot(results, path))
+    print(f"\n{text}\n{folder / 'table.md'}, {folder / 'curves.svg'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Trains one system in this process: `python -m bench_peers.systems NAME SPLIT OUT`.
+
+Leaves its snapshots in OUT, and OUT/system with its version and peak memory.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from .peers import Gensim, ScikitLearn, Tomotopy
+from .task import System, Task
+from .topicmill import Topicmill
+
+PEERS: dict[str, Callable[[Task], System]] = {"tomotopy": Tomotopy, "gensim": Gensim, "sklearn": ScikitLearn}
+SYSTEMS = ["topicmill", *PEERS]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("name", choices=SYSTEMS)
+    parser.add_argument("split", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--topics", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--binary", type=Path)
+    arguments = parser.parse_args()
+    task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads)
+    system: System = PEERS[arguments.name](task) if arguments.name in PEERS else Topicmill(task, arguments.binary)
+    facts: dict[str, object] = {"version": system.version()}
+    about = arguments.out / "system"
+    about.write_text(json.dumps(facts), encoding="utf-8")
+    system.train()
+    facts["peak_mb"] = system.peak_mb()
+    about.write_text(json.dumps(facts), encoding="utf-8")
+    if arguments.name == "gensim":
+        # It may have left a thread that feeds a queue nobody reads any more, and Python would wait for that.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

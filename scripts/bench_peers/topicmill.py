@@ -1,0 +1,122 @@
+"""topicmill itself: whole runs of the program, as it takes no snapshots.
+
+Standard library alone: Linux hands a process's peak memory on to those it starts, so this one must stay small.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .task import SEED, Task
+
+# Each row is one run, with its effort (sweeps over the documents) and what is set.
+# Runs go on until the next would take longer than there is time.
+RUNGS: list[tuple[float, list[str]]] = [
+    (5, ["train.passes=1", "train.refine=0"]),
+    (10, ["train.passes=2", "train.refine=0"]),
+    (20, ["train.passes=2", "train.refine=10"]),
+    (40, ["train.passes=4", "train.refine=20"]),
+    (80, ["train.passes=4", "train.refine=60"]),
+    (160, ["train.passes=4", "train.refine=140"]),
+    (320, ["train.passes=4", "train.refine=300"]),
+    (640, ["train.passes=4", "train.refine=620"]),
+    (1280, ["train.passes=4", "train.refine=1260"]),
+]
+# The same for a topicmill that has no train.refine.
+RUNGS_WITHOUT_REFINING: list[tuple[float, list[str]]] = [
+    (1, ["train.passes=1"]),
+    (2, ["train.passes=2"]),
+    (4, ["train.passes=4"]),
+    (8, ["train.passes=8"]),
+    (16, ["train.passes=16"]),
+    (32, ["train.passes=32"]),
+]
+
+JOB = """
+[corpus]
+input = "docword.train.txt"
+format = "uci"
+
+[vocabulary]
+stop_words = "none"
+min_documents = 1
+max_share = 1.0
+max_terms = {terms}
+
+[sample]
+fraction = 1.0
+
+[model]
+topics = {topics}
+seed = {seed}
+
+[train]
+patience = 0 # all passes
+evaluate_every = 1000000
+
+[project]
+method = "none"
+
+[output]
+path = "out" # overridden
+"""
+
+
+class Topicmill:
+    """Runs of growing effort; the time of each is what its training_log says."""
+
+    def __init__(self, task: Task, binary: Path):
+        self.task = task
+        self.binary = binary
+        self.peak = 0.0
+
+    def version(self) -> str:
+        return self.printed("--version").split()[-1]
+
+    def train(self) -> None:
+        task = self.task
+        job = task.split / "job.toml"
+        job.write_text(JOB.format(terms=task.terms, topics=task.topics, seed=SEED), encoding="utf-8")
+        rungs = self.rungs(job)
+        for effort, settings in rungs:
+            folder = task.out / "run"
+            self.run(job, folder, settings)
+            # Its tables are read by a process of its own: this one must stay small.
+            reader = [sys.executable, "-m", "bench_peers.tables", str(task.split), str(task.out), " ".join(settings)]
+            subprocess.run(reader, check=True)
+            shutil.rmtree(folder)
+            last = max(task.out.glob("*.json"))
+            seconds = json.loads(last.read_text(encoding="utf-8"))["seconds"]
+            following = next((more for more, _ in rungs if more > effort), effort)
+            if seconds * following / effort > task.seconds:
+                break
+
+    def rungs(self, job: Path) -> list[tuple[float, list[str]]]:
+        """The runs to make, by whether this topicmill refines."""
+        return RUNGS if "\nrefine = " in self.printed("plan", job, "--resolved") else RUNGS_WITHOUT_REFINING
+
+    def run(self, job: Path, folder: Path, settings: list[str]) -> None:
+        """One run, and its peak memory."""
+        path = json.dumps(str(folder), ensure_ascii=False)
+        command: list[str | Path] = [self.binary, "run", job, "--threads", str(self.task.threads), "--quiet"]
+        for setting in [f"output.path={path}", *settings]:
+            command += ["--set", setting]
+        process = subprocess.Popen(command)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"topicmill with {' '.join(settings)}: exit code {process.returncode}")
+        self.peak = max(self.peak, usage.ru_maxrss / 1024)
+
+    def peak_mb(self) -> float:
+        return self.peak
+
+    def printed(self, *command: str | Path) -> str:
+        """What one of its commands prints."""
+        done = subprocess.run([self.binary, *command], stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise SystemExit(f"topicmill {command[0]}: exit code {done.returncode}")
+        return done.stdout
