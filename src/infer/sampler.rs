@@ -58,9 +58,9 @@ const UNASSIGNED: u16 = u16::MAX;
 
 /// A token to be drawn.
 #[derive(Clone, Copy)]
-struct Token {
+struct Token<'a> {
     term: u32,
-    row: Row,
+    row: &'a Row,
     /// The topic it had; its own count there is left out of the model's.
     old: u16,
 }
@@ -148,8 +148,8 @@ impl Sampler {
     ) -> Result<(), ImpossibleDraw> {
         self.forget_lost_topics(table);
         let mut place = 0;
-        for index in 0..self.terms.len() {
-            let (term, row, count) = self.terms[index];
+        let terms = std::mem::take(&mut self.terms);
+        for &(term, ref row, count) in &terms {
             for _ in 0..count {
                 let old = self.assignments[place];
                 if old != UNASSIGNED {
@@ -161,6 +161,7 @@ impl Sampler {
                 place += 1;
             }
         }
+        self.terms = terms;
         Ok(())
     }
 
@@ -219,13 +220,13 @@ impl Sampler {
     #[inline(always)]
     fn draw<const OWN: bool>(
         &mut self,
-        token: Token,
+        token: Token<'_>,
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        match table.dense(token.row) {
+        match table.dense(*token.row) {
             Some(weights) => self.draw_dense::<OWN>(token, weights, table, stream),
-            None => self.draw_sparse::<OWN>(token, table.blocks(token.row), table, stream),
+            None => self.draw_sparse::<OWN>(token, table.blocks(*token.row), table, stream),
         }
     }
 
@@ -233,7 +234,7 @@ impl Sampler {
     #[inline(always)]
     fn draw_dense<const OWN: bool>(
         &mut self,
-        token: Token,
+        token: Token<'_>,
         weights: &[f32],
         table: FactorTable<'_>,
         stream: &mut Stream,
@@ -277,7 +278,7 @@ impl Sampler {
     #[inline(always)]
     fn draw_sparse<const OWN: bool>(
         &mut self,
-        token: Token,
+        token: Token<'_>,
         row: SparseRow<'_>,
         table: FactorTable<'_>,
         stream: &mut Stream,
@@ -334,7 +335,7 @@ impl Sampler {
     /// count that was hit.
     fn draw_prior<const OWN: bool>(
         &self,
-        token: Token,
+        token: Token<'_>,
         target: f32,
         table: FactorTable<'_>,
     ) -> Option<u16> {
@@ -343,7 +344,7 @@ impl Sampler {
             let place = search(&smoothing.prefix, target - token.row.alpha_mass);
             return Some(place as u16);
         }
-        let sparse = table.sparse(token.row);
+        let sparse = table.sparse(*token.row);
         let place = search(sparse.prefix, target);
         let topic = sparse.topics[place];
         let before = if place > 0 {

@@ -202,14 +202,23 @@ pub(super) fn sample(section: &Section) -> Result<SampleSettings, JobError> {
 }
 
 /// `[model]`.
-pub(super) fn model(section: &Section, job_path: &Path) -> Result<ModelSettings, JobError> {
+///
+/// Where α is learnt (`learns_alpha`), it begins wide.
+pub(super) fn model(
+    section: &Section,
+    job_path: &Path,
+    learns_alpha: bool,
+) -> Result<ModelSettings, JobError> {
     section.exclude("alpha", "alpha_sum")?;
     let topics = section
         .whole_if_set("topics", 1..=65_535)?
         .ok_or_else(|| missing(job_path, "model", "topics"))? as usize;
     let alpha = match section.get("alpha") {
         Some(entry) => alpha(section, entry, topics)?,
-        None => Alpha::Sum(section.real("alpha_sum", POSITIVE, defaults::ALPHA_SUM)?),
+        None => {
+            let default = defaults::alpha_sum(topics, learns_alpha);
+            Alpha::Sum(section.real("alpha_sum", POSITIVE, default)?)
+        }
     };
     Ok(ModelSettings {
         topics,
@@ -243,18 +252,18 @@ fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobEr
 pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     let whole = |key, least, default| section.whole(key, least..=COUNT, default);
     let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
-    let refine = whole("refine", 0, defaults::REFINE)? as u32;
+    let refine = whole("refine", 0, defaults::REFINE)?;
     // One of the two phases there must be.
     let fewest = u64::from(refine == 0);
-    let passes = whole("passes", fewest, defaults::PASSES)? as u32;
+    let passes = whole("passes", fewest, defaults::passes(refine))?;
     Ok(TrainSettings {
         minibatch: whole("minibatch", 1, defaults::MINIBATCH)? as usize,
-        passes,
-        refine,
+        passes: passes as u32,
+        refine: refine as u32,
         refine_rounds: whole("refine_rounds", 1, defaults::REFINE_ROUNDS)? as u32,
-        alpha_after: whole("alpha_after", 0, defaults::ALPHA_AFTER)? as u32,
-        alpha_every: whole("alpha_every", 0, defaults::ALPHA_EVERY)? as u32,
-        average_every: whole("average_every", 0, defaults::AVERAGE_EVERY)? as u32,
+        alpha_after: whole("alpha_after", 0, defaults::alpha_after(refine))? as u32,
+        alpha_every: whole("alpha_every", 0, defaults::alpha_every(refine))? as u32,
+        average_every: whole("average_every", 0, defaults::average_every(refine))? as u32,
         assignment_bytes: (section.real(
             "assignments_mib",
             NOT_NEGATIVE,

@@ -273,7 +273,7 @@ mod tests {
             (90_000, 10_000)
         );
         assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
-        let rounds = defaults::PASSES * estimate.minibatches;
+        let rounds = defaults::passes(defaults::REFINE) * estimate.minibatches;
         let refined = 1 + defaults::REFINE * defaults::REFINE_ROUNDS;
         assert_eq!(estimate.rounds, rounds + refined);
         assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);

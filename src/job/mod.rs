@@ -154,14 +154,16 @@ impl Job {
             true => Some(check::synth(&source.section("synth"), path, &folder)?),
             false => None,
         };
+        let train = check::train(&source.section("train"))?;
+        let learns_alpha = train.refine > 0 && train.alpha_every > 0;
         let mut job = Self {
             path: path.to_owned(),
             corpus: check::corpus(&source.section("corpus"), path, &folder, synth.as_ref())?,
             tokens: check::tokens(&source.section("tokens"))?,
             vocabulary: check::vocabulary(&source.section("vocabulary"), &folder)?,
             sample: check::sample(&source.section("sample"))?,
-            model: check::model(&source.section("model"), path)?,
-            train: check::train(&source.section("train"))?,
+            model: check::model(&source.section("model"), path, learns_alpha)?,
+            train,
             project: check::project(&source.section("project"))?,
             output: check::output(&source.section("output"), path)?,
             synth,

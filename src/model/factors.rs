@@ -112,7 +112,6 @@ pub const BLOCK: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Factors {
     part: u32,
-    part_count: usize,
     topic_count: usize,
     dense_from: usize,
     rows: Vec<Row>,
@@ -162,11 +161,9 @@ impl Factors {
         let smoothing = Smoothing::new(priors, parameters.totals(), parameters.vocabulary_size());
         let part = parameters.terms().next().unwrap_or(0) % parameters.part_count() as u32;
         let dense_from = dense_row_length(topic_count);
-        let part_count = parameters.part_count();
         let Some(mut old) = buffers else {
             return Self {
                 part,
-                part_count,
                 topic_count,
                 dense_from,
                 rows: Vec::new(),
@@ -184,7 +181,6 @@ impl Factors {
         old.dense.clear();
         Self {
             part,
-            part_count,
             topic_count,
             dense_from,
             smoothing,

@@ -57,131 +57,236 @@ impl Assigned {
     }
 }
 
-/// Collects assignments, or changes of them, in any order and gives them back aggregated and sorted.
+/// Adds up entries in any order, and gives them back aggregated and sorted.
 ///
 /// A counting sort by term, then a small table of topics within each term: linear in the number of
-/// assignments, whatever their order. The buffers are kept from one round to the next.
+/// entries, whatever their order. The buffers are kept from one round to the next.
 #[derive(Debug, Default)]
 pub struct Aggregator {
-    collected: Vec<u64>,
-    sorted: Vec<u64>,
-    starts: Vec<u32>,
-    by_topic: Vec<i64>,
-    touched: Vec<u16>,
-    /// Collecting more than this makes it aggregate what there is.
-    limit: usize,
+    words: Vec<u64>,
+    tally: Tally,
 }
 
 impl Aggregator {
     /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
-            starts: vec![0; vocabulary_size + 1],
-            by_topic: vec![0; topic_count],
-            limit: COLLECTED_AT_MOST,
-            ..Self::default()
+            words: Vec::new(),
+            tally: Tally::new(vocabulary_size, topic_count),
         }
     }
 
-    /// Adds one assignment of `term` to `topic`.
-    #[inline]
-    pub fn add(&mut self, term: u32, topic: u16) {
-        self.push(term, topic, 1);
-    }
-
-    /// Assignments of `term` have moved from the topics `old` to the topics `new`, one by one.
-    #[inline]
-    pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
-        if self.collected.len() >= self.limit {
-            self.compact();
-        }
-        // Whether a topic has changed is anybody's guess, for a processor too: write first, then
-        // keep or not.
-        let mut length = self.collected.len();
-        self.collected.resize(length + 2 * old.len(), 0);
-        for (&from, &to) in old.iter().zip(new) {
-            let entry = |topic, count| Assigned { term, topic, count }.word();
-            self.collected[length] = entry(from, -1);
-            self.collected[length + 1] = entry(to, 1);
-            length += 2 * usize::from(from != to);
-        }
-        self.collected.truncate(length);
-    }
-
-    #[inline]
-    fn push(&mut self, term: u32, topic: u16, count: i32) {
-        if self.collected.len() >= self.limit {
-            self.compact();
-        }
-        self.collected.push(Assigned { term, topic, count }.word());
-    }
-
-    /// Aggregates what was collected, to make room.
-    #[cold]
-    fn compact(&mut self) {
-        let mut words = Vec::new();
-        self.drain(|entry| words.push(entry.word()));
-        self.limit = COLLECTED_AT_MOST.max(2 * words.len());
-        self.collected.extend_from_slice(&words);
-    }
-
-    /// Adds entries that are aggregated already.
+    /// Adds entries.
     pub fn add_words(&mut self, words: &[u64]) {
-        self.collected.extend_from_slice(words);
+        self.words.extend_from_slice(words);
     }
 
     /// Hands each aggregated entry to `emit`, ascending by term, then topic, and forgets all. What
     /// has cancelled out is not handed over.
     ///
     /// A count beyond ±(2²³ − 1) is handed over in several entries.
-    pub fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
-        self.sort_by_term();
-        let mut begin = 0;
-        while begin < self.sorted.len() {
-            let term = Assigned::from_word(self.sorted[begin]).term;
-            let mut end = begin;
-            while end < self.sorted.len() {
-                let entry = Assigned::from_word(self.sorted[end]);
-                if entry.term != term {
-                    break;
-                }
-                let total = &mut self.by_topic[usize::from(entry.topic)];
-                if *total == 0 {
-                    self.touched.push(entry.topic);
-                }
-                *total += i64::from(entry.count);
-                end += 1;
+    pub fn drain(&mut self, emit: impl FnMut(Assigned)) {
+        let entries = |words: &[u64], tally: &mut Tally| {
+            for &word in words {
+                let entry = Assigned::from_word(word);
+                tally.count(entry.topic, i64::from(entry.count));
             }
-            self.touched.sort_unstable();
-            for topic in self.touched.drain(..) {
-                let mut rest = std::mem::take(&mut self.by_topic[usize::from(topic)]);
-                while rest != 0 {
-                    let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
-                    emit(Assigned { term, topic, count });
-                    rest -= i64::from(count);
-                }
-            }
-            begin = end;
+        };
+        self.tally.by_term(
+            &self.words,
+            |word| Assigned::from_word(word).term,
+            entries,
+            emit,
+        );
+        self.words.clear();
+    }
+}
+
+/// Collects tokens that move from topic to topic, or are assigned one, and gives back how the
+/// counts have changed, as an [`Aggregator`] does.
+///
+/// A move is one word: term in the high 32 bits, then the topic it left, then the one it came to.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// The first `filled` are moves; behind them is room.
+    words: Vec<u64>,
+    filled: usize,
+    /// What was aggregated early.
+    early: Vec<u64>,
+    tally: Tally,
+    merger: Aggregator,
+    /// Where tokens without a topic come from: K.
+    nowhere: u16,
+    limit: usize,
+}
+
+impl Moves {
+    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            tally: Tally::new(vocabulary_size, topic_count),
+            merger: Aggregator::new(vocabulary_size, topic_count),
+            nowhere: topic_count as u16,
+            limit: COLLECTED_AT_MOST,
+            ..Self::default()
         }
-        self.sorted.clear();
     }
 
-    /// Moves `collected` to `sorted`, ordered by term; order within a term is of no consequence.
-    fn sort_by_term(&mut self) {
+    /// Tokens of `term` are assigned to topics.
+    #[inline]
+    pub fn assigned(&mut self, term: u32, topics: &[u16]) {
+        self.make_room(topics.len());
+        let room = &mut self.words[self.filled..];
+        for (place, &topic) in room.iter_mut().zip(topics) {
+            *place = move_word(term, self.nowhere, topic);
+        }
+        self.filled += topics.len();
+    }
+
+    /// Tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
+    #[inline]
+    pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
+        self.make_room(old.len());
+        // Whether a topic has changed is anybody's guess, for a processor too: write first, then
+        // keep or not.
+        for (&from, &to) in old.iter().zip(new) {
+            self.words[self.filled] = move_word(term, from, to);
+            self.filled += usize::from(from != to);
+        }
+    }
+
+    /// Makes room for so many moves more, by aggregating what there is if that is much already.
+    #[inline]
+    fn make_room(&mut self, moves: usize) {
+        if self.filled + moves > self.words.len() {
+            self.grow(moves);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, moves: usize) {
+        if self.filled >= self.limit {
+            let mut early = std::mem::take(&mut self.early);
+            self.aggregate(|entry| early.push(entry.word()));
+            self.early = early;
+        }
+        let doubled = (2 * self.words.len()).min(self.limit);
+        let needed = (self.filled + moves).max(doubled);
+        self.words.resize(needed.max(self.words.len()), 0);
+    }
+
+    fn aggregate(&mut self, emit: impl FnMut(Assigned)) {
+        let moves = |words: &[u64], tally: &mut Tally| {
+            for &word in words {
+                tally.count((word >> TOPIC_BITS) as u16, -1);
+                tally.count(word as u16, 1);
+            }
+        };
+        let words = &self.words[..std::mem::take(&mut self.filled)];
+        self.tally
+            .by_term(words, |word| (word >> (2 * TOPIC_BITS)) as u32, moves, emit);
+    }
+
+    /// Hands each changed count to `emit`, ascending by term, then topic, and forgets all.
+    pub fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
+        if self.early.is_empty() {
+            return self.aggregate(emit);
+        }
+        let mut words = std::mem::take(&mut self.early);
+        self.aggregate(|entry| words.push(entry.word()));
+        self.merger.add_words(&words);
+        self.merger.drain(&mut emit);
+    }
+}
+
+#[inline]
+fn move_word(term: u32, from: u16, to: u16) -> u64 {
+    u64::from(term) << (2 * TOPIC_BITS) | u64::from(from) << TOPIC_BITS | u64::from(to)
+}
+
+/// Sorts words by term, and counts the topics of each.
+#[derive(Debug, Default)]
+struct Tally {
+    starts: Vec<u32>,
+    sorted: Vec<u64>,
+    /// Counts of the term in hand; the last is of K, which is no topic.
+    by_topic: Vec<i64>,
+    touched: Vec<u16>,
+}
+
+impl Tally {
+    fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            starts: vec![0; vocabulary_size + 1],
+            by_topic: vec![0; topic_count + 1],
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, topic: u16, count: i64) {
+        let total = &mut self.by_topic[usize::from(topic)];
+        if *total == 0 {
+            self.touched.push(topic);
+        }
+        *total += count;
+    }
+
+    /// Gives the words of each term to `add`, which counts them, and hands the counts to `emit`.
+    fn by_term(
+        &mut self,
+        words: &[u64],
+        term_of: impl Fn(u64) -> u32,
+        add: impl Fn(&[u64], &mut Self),
+        mut emit: impl FnMut(Assigned),
+    ) {
+        self.sort(words, &term_of);
+        let sorted = std::mem::take(&mut self.sorted);
+        let mut rest = &sorted[..words.len()];
+        while let Some(&first) = rest.first() {
+            let term = term_of(first);
+            let (own, others) =
+                rest.split_at(rest.iter().take_while(|&&w| term_of(w) == term).count());
+            add(own, self);
+            self.give(term, &mut emit);
+            rest = others;
+        }
+        self.sorted = sorted;
+    }
+
+    /// Hands over the counts of the term in hand, and forgets them.
+    fn give(&mut self, term: u32, emit: &mut impl FnMut(Assigned)) {
+        let topic_count = self.by_topic.len() - 1;
+        self.by_topic[topic_count] = 0;
+        self.touched.sort_unstable();
+        for topic in self.touched.drain(..) {
+            let mut rest = std::mem::take(&mut self.by_topic[usize::from(topic)]);
+            while rest != 0 {
+                let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
+                emit(Assigned { term, topic, count });
+                rest -= i64::from(count);
+            }
+        }
+    }
+
+    /// Puts the words, ordered by term, at the beginning of `sorted`; their order within a term is
+    /// of no consequence.
+    fn sort(&mut self, words: &[u64], term_of: impl Fn(u64) -> u32) {
         self.starts.fill(0);
-        for &word in &self.collected {
-            self.starts[Assigned::from_word(word).term as usize + 1] += 1;
+        for &word in words {
+            self.starts[term_of(word) as usize + 1] += 1;
         }
         for i in 1..self.starts.len() {
             self.starts[i] += self.starts[i - 1];
         }
-        self.sorted.resize(self.collected.len(), 0);
-        for &word in &self.collected {
-            let place = &mut self.starts[Assigned::from_word(word).term as usize];
+        if self.sorted.len() < words.len() {
+            self.sorted.resize(words.len(), 0);
+        }
+        for &word in words {
+            let place = &mut self.starts[term_of(word) as usize];
             self.sorted[*place as usize] = word;
             *place += 1;
         }
-        self.collected.clear();
     }
 }
 
@@ -191,7 +296,13 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn drained(aggregator: &mut Aggregator) -> Vec<(u32, u16, i32)> {
+    fn drained(aggregator: &mut Moves) -> Vec<(u32, u16, i32)> {
+        let mut out = Vec::new();
+        aggregator.drain(|e| out.push((e.term, e.topic, e.count)));
+        out
+    }
+
+    fn merged(aggregator: &mut Aggregator) -> Vec<(u32, u16, i32)> {
         let mut out = Vec::new();
         aggregator.drain(|e| out.push((e.term, e.topic, e.count)));
         out
@@ -200,10 +311,10 @@ mod tests {
     proptest! {
         #[test]
         fn aggregates_like_a_map(pairs in prop::collection::vec((0u32..50, 0u16..9), 0..400)) {
-            let mut aggregator = Aggregator::new(50, 9);
+            let mut aggregator = Moves::new(50, 9);
             let mut twin = BTreeMap::new();
             for &(term, topic) in &pairs {
-                aggregator.add(term, topic);
+                aggregator.assigned(term, &[topic]);
                 *twin.entry((term, topic)).or_insert(0i32) += 1;
             }
             let expected: Vec<_> = twin.into_iter().map(|((w, k), n)| (w, k, n)).collect();
@@ -215,28 +326,28 @@ mod tests {
     #[test]
     fn merging_parts_equals_the_whole_in_any_order() {
         let words = |pairs: &[(u32, u16)]| {
-            let mut a = Aggregator::new(10, 4);
-            pairs.iter().for_each(|&(w, k)| a.add(w, k));
+            let mut a = Moves::new(10, 4);
+            pairs.iter().for_each(|&(w, k)| a.assigned(w, &[k]));
             let mut out = Vec::new();
             a.drain(|e| out.push(e.word()));
             out
         };
         let (left, right) = (words(&[(3, 1), (3, 1), (0, 2)]), words(&[(3, 1), (9, 0)]));
-        let merged = |parts: [&Vec<u64>; 2]| {
+        let merge = |parts: [&Vec<u64>; 2]| {
             let mut a = Aggregator::new(10, 4);
             parts.iter().for_each(|p| a.add_words(p));
-            drained(&mut a)
+            merged(&mut a)
         };
         assert_eq!(
-            merged([&left, &right]),
+            merge([&left, &right]),
             vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]
         );
-        assert_eq!(merged([&left, &right]), merged([&right, &left]));
+        assert_eq!(merge([&left, &right]), merge([&right, &left]));
     }
 
     #[test]
     fn changes_cancel_out() {
-        let mut aggregator = Aggregator::new(3, 4);
+        let mut aggregator = Moves::new(3, 4);
         aggregator.moved(2, &[1], &[3]);
         aggregator.moved(2, &[3], &[0]);
         aggregator.moved(0, &[2], &[1]);
@@ -246,13 +357,13 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_aggregated_early_and_comes_out_the_same() {
-        let (mut whole, mut small) = (Aggregator::new(5, 3), Aggregator::new(5, 3));
+        let (mut whole, mut small) = (Moves::new(5, 3), Moves::new(5, 3));
         small.limit = 7;
         for i in 0..100u32 {
             for aggregator in [&mut whole, &mut small] {
-                aggregator.add(i * 7 % 5, (i % 3) as u16);
+                aggregator.assigned(i * 7 % 5, &[(i % 3) as u16]);
+                aggregator.moved(i * 7 % 5, &[(i % 3) as u16], &[(i / 10 % 3) as u16]);
             }
-            small.limit = 7.max(small.limit.min(20));
         }
         assert_eq!(drained(&mut whole), drained(&mut small));
     }
@@ -267,7 +378,7 @@ mod tests {
         }
         .word();
         aggregator.add_words(&[half, half, half]);
-        let total: i64 = drained(&mut aggregator)
+        let total: i64 = merged(&mut aggregator)
             .iter()
             .map(|&(_, _, n)| i64::from(n))
             .sum();

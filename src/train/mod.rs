@@ -123,7 +123,9 @@ pub fn train(
             quality = heldout(held_out, parameters, priors, setup.seed, eta)?.per_token();
         }
         report(position.round, quality);
-        let has_settled = quality.is_some_and(|value| stop.observe(value, setup.settings));
+        let counts = schedule.may_settle_after(position);
+        let has_settled =
+            quality.is_some_and(|value| counts && stop.observe(value, setup.settings));
         next = schedule.next(position, has_settled);
         if next.is_some_and(|next| next.phase != position.phase) {
             stop = StopRule::default();

@@ -9,7 +9,7 @@ use crate::infer::sampler::Sampler;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
-use crate::model::statistics::{Aggregator, Assigned};
+use crate::model::statistics::{Assigned, Moves};
 
 /// What identifies a document's random stream: it depends on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl StreamKey {
 #[derive(Debug)]
 pub struct LocalStep {
     sampler: Sampler,
-    statistics: Aggregator,
+    statistics: Moves,
     /// How often topics occur in the documents sampled again, where α is to be learnt.
     histograms: Histograms,
     topic_count: usize,
@@ -50,7 +50,7 @@ impl LocalStep {
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
             sampler: Sampler::default(),
-            statistics: Aggregator::new(vocabulary_size, topic_count),
+            statistics: Moves::new(vocabulary_size, topic_count),
             histograms: Histograms::new(topic_count),
             topic_count,
         }
@@ -106,9 +106,8 @@ impl LocalStep {
 
     fn count_assignments(&mut self) {
         let statistics = &mut self.statistics;
-        self.sampler.for_each_run(|term, topics| {
-            topics.iter().for_each(|&topic| statistics.add(term, topic));
-        });
+        self.sampler
+            .for_each_run(|term, topics| statistics.assigned(term, topics));
     }
 
     /// Refining: one sweep over a document that counts in the model with the assignments
@@ -147,10 +146,11 @@ impl LocalStep {
 
     /// Counts a document with the assignments `remembered`, without sampling it.
     pub fn recount(&mut self, bag: Bag<'_>, remembered: &[u16]) {
-        let tokens = bag.terms.iter().zip(bag.counts).rev();
-        let terms = tokens.flat_map(|(&term, &n)| std::iter::repeat_n(term, n as usize));
-        for (term, &topic) in terms.zip(remembered) {
-            self.statistics.add(term, topic);
+        let mut rest = remembered;
+        for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
+            let (own, others) = rest.split_at(count as usize);
+            self.statistics.assigned(term, own);
+            rest = others;
         }
     }
 

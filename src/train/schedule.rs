@@ -232,6 +232,15 @@ impl Schedule {
         is_due || ends
     }
 
+    /// True after the rounds whose score may end the phase: while α is still wide, or has just
+    /// begun to shrink, quality stands still without having settled.
+    pub fn may_settle_after(&self, position: Position) -> bool {
+        let (after, every) = (self.settings.alpha_after, self.settings.alpha_every);
+        let learnt = u64::from(after) + u64::from(every);
+        let refined = self.refined(position);
+        every == 0 || refined.is_none_or(|passes| passes > learnt)
+    }
+
     /// True in the passes that end with a step of learning α.
     pub fn learns_alpha_in(&self, position: Position) -> bool {
         let after = u64::from(self.settings.alpha_after);

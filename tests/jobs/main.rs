@@ -56,7 +56,10 @@ fn defaults_fill_what_is_not_written() {
         job.sample.size,
         SampleSize::Documents(defaults::SAMPLE_DOCUMENTS)
     );
-    assert_eq!(job.model.alpha, Alpha::Sum(defaults::ALPHA_SUM));
+    assert_eq!(
+        job.model.alpha,
+        Alpha::Sum(defaults::alpha_sum(job.model.topics, true))
+    );
     assert_eq!(
         job.vocabulary.stop_words,
         [StopWords::Language("en".into())]

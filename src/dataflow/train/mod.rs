@@ -87,7 +87,9 @@ pub fn train(
     while let Some(position) = trainer.next {
         let heldout = trainer.take_round(worker, position)?;
         let settings = &plan.process.job.train;
-        let has_settled = heldout.is_some_and(|value| trainer.stop.observe(value, settings));
+        let counts = trainer.schedule.may_settle_after(position);
+        let has_settled =
+            heldout.is_some_and(|value| counts && trainer.stop.observe(value, settings));
         trainer.next = trainer.schedule.next(position, has_settled);
         match trainer.next {
             None => stopped_early = has_settled,
