@@ -285,6 +285,8 @@ impl ProcessModel {
 
     /// Makes what is published the model. All workers of the process must call it.
     pub fn settle(&self, process: &Process, part: usize) {
+        // Others may still be reading the counts.
+        process.meet();
         if self.is_averaged.load(Ordering::Relaxed) {
             std::mem::swap(
                 &mut *write(&self.parts[part]),
