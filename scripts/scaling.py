@@ -29,6 +29,7 @@ topics = 50
 
 [train]
 passes = 5
+refine = 0
 patience = 0
 
 [output]

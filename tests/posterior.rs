@@ -161,6 +161,63 @@ fn the_papers_geometry_draws_from_its_posterior() {
     check_sampler(4, 0.6, true, 200_000, false);
 }
 
+/// Refining: the first token of a sweep, whose old topic is known, against its conditional with
+/// its own count left out of the model and of the document.
+fn check_own_count(topics: usize, is_dense: bool) {
+    let mut parameters = Parameters::new(topics, 2, 0, 1);
+    let (mut entries, mut totals) = (Vec::new(), vec![0i64; topics]);
+    for (term, step) in [(0u32, 1usize), (1, if is_dense { 1 } else { 3 })] {
+        for topic in (0..topics).step_by(step) {
+            let count = 1 + (topic * 7 + term as usize) as i32 % 5;
+            let topic = topic as u16;
+            entries.push(Assigned { term, topic, count }.word());
+            totals[usize::from(topic)] += i64::from(count);
+        }
+    }
+    parameters.replace(&entries);
+    parameters.replace_totals(&totals);
+    let priors = Priors {
+        alpha: (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64).collect(),
+        eta: 0.1,
+        exp_psi: false,
+    };
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let row = table.find(1).unwrap();
+    assert_eq!(table.dense(row).is_some(), is_dense);
+    // Term 1 comes first: its token had topic 0, as one of term 0's; the others had 3 and 6.
+    let remembered = [0u16, 0, 3, 6];
+    let factors = table.all(row);
+    let mut expected: Vec<f64> = (0..topics)
+        .map(|k| {
+            let others = remembered[1..].iter().filter(|&&z| usize::from(z) == k);
+            let own = f64::from(table.smoothing().unit[k]) * f64::from(u8::from(k == 0));
+            (priors.alpha[k] + others.count() as f64) * (factors[k] - own)
+        })
+        .collect();
+    let whole: f64 = expected.iter().sum();
+    expected.iter_mut().for_each(|p| *p /= whole);
+    let (terms, counts) = ([0u32, 1], [3u32, 1]);
+    let (terms, counts) = (&terms[..], &counts[..]);
+    let mut seen = vec![0u64; topics];
+    let mut sampler = Sampler::default();
+    for draw in 0..300_000 {
+        let mut stream = Stream::keyed(7, Stage::Train, 0, draw);
+        sampler.resume(Bag { terms, counts }, table, &remembered);
+        sampler.sweep_own(table, &mut stream).unwrap();
+        seen[usize::from(sampler.assignments()[0])] += 1;
+    }
+    let z = chi_square_z(&expected, &seen);
+    assert!(z.abs() < 4.0, "K = {topics}: χ² is {z} deviations off");
+}
+
+#[test]
+fn a_token_that_counts_in_the_model_is_drawn_without_its_own_count() {
+    check_own_count(9, false);
+    check_own_count(24, true);
+}
+
 #[test]
 fn an_empty_model_draws_from_the_prior() {
     check_sampler(4, 0.0, false, 200_000, false);

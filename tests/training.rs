@@ -77,7 +77,7 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
 
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     let text = format!(
-        "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\n\
+        "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
          [train]\nminibatch = 100\npasses = 3\nevaluate_every = 5\ncheckpoint_every = 7\n\
          refine = 9\nrefine_rounds = 2\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n\
          [output]\npath = \"{}\"\n",
@@ -201,6 +201,44 @@ fn assignments_on_disk_change_nothing() {
     let (in_memory, _) = by_dataflow(memory.path(), 2, &[]);
     let (on_disk, _) = by_dataflow(disk.path(), 2, &["train.assignments_mib=0"]);
     assert!(in_memory == on_disk);
+}
+
+/// Five hundred passes of adding and taking away: what is kept up to date is what a recount gives.
+#[test]
+fn counts_do_not_drift() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = [
+        "train.refine=500",
+        "train.average_every=0",
+        "train.patience=0",
+    ];
+    let job = job(folder.path(), &sets);
+    let (training, held_out) = planted_corpus(120);
+    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let setup = Setup {
+        priors: &priors,
+        settings: &job.train,
+        seed: 3,
+        vocabulary_size: TERMS,
+    };
+    let trained = train_on_one_thread(&training, &held_out, &setup, |_, _| {}).unwrap();
+    let mut recount = vec![0.0; TOPICS];
+    let mut by_term = [0.0; TERMS];
+    for term in 0..TERMS as u32 {
+        for entry in trained.parameters.row(term) {
+            assert!(entry.value >= 1.0 && entry.value.fract() == 0.0);
+            recount[entry.topic as usize] += f64::from(entry.value);
+            by_term[term as usize] += f64::from(entry.value);
+        }
+    }
+    assert_eq!(trained.parameters.totals(), recount);
+    for index in 0..training.len() {
+        let (terms, counts) = training.bag(index);
+        for (&term, &count) in terms.iter().zip(counts) {
+            by_term[term as usize] -= f64::from(count);
+        }
+    }
+    assert_eq!(by_term, [0.0; TERMS], "every token has one topic");
 }
 
 /// A run that ends early leaves a checkpoint; one that is longer goes on from it, on another

@@ -16,23 +16,15 @@ from .task import SEED, Task
 # Runs go on until the next would take longer than there is time.
 RUNGS: list[tuple[float, list[str]]] = [
     (5, ["train.passes=1", "train.refine=0"]),
-    (10, ["train.passes=2", "train.refine=0"]),
-    (20, ["train.passes=2", "train.refine=10"]),
-    (40, ["train.passes=4", "train.refine=20"]),
-    (80, ["train.passes=4", "train.refine=60"]),
-    (160, ["train.passes=4", "train.refine=140"]),
-    (320, ["train.passes=4", "train.refine=300"]),
-    (640, ["train.passes=4", "train.refine=620"]),
-    (1280, ["train.passes=4", "train.refine=1260"]),
-]
-# The same for a topicmill that has no train.refine.
-RUNGS_WITHOUT_REFINING: list[tuple[float, list[str]]] = [
-    (1, ["train.passes=1"]),
-    (2, ["train.passes=2"]),
-    (4, ["train.passes=4"]),
-    (8, ["train.passes=8"]),
-    (16, ["train.passes=16"]),
-    (32, ["train.passes=32"]),
+    (13, ["train.refine=6"]),
+    (19, ["train.refine=12"]),
+    (32, ["train.refine=25"]),
+    (57, ["train.refine=50"]),
+    (107, ["train.refine=100"]),
+    (207, ["train.refine=200"]),
+    (407, ["train.refine=400"]),
+    (807, ["train.refine=800"]),
+    (1607, ["train.refine=1600"]),
 ]
 
 JOB = """
@@ -80,8 +72,7 @@ class Topicmill:
         task = self.task
         job = task.split / "job.toml"
         job.write_text(JOB.format(terms=task.terms, topics=task.topics, seed=SEED), encoding="utf-8")
-        rungs = self.rungs(job)
-        for effort, settings in rungs:
+        for effort, settings in RUNGS:
             folder = task.out / "run"
             self.run(job, folder, settings)
             # Its tables are read by a process of its own: this one must stay small.
@@ -90,13 +81,9 @@ class Topicmill:
             shutil.rmtree(folder)
             last = max(task.out.glob("*.json"))
             seconds = json.loads(last.read_text(encoding="utf-8"))["seconds"]
-            following = next((more for more, _ in rungs if more > effort), effort)
+            following = next((more for more, _ in RUNGS if more > effort), effort)
             if seconds * following / effort > task.seconds:
                 break
-
-    def rungs(self, job: Path) -> list[tuple[float, list[str]]]:
-        """The runs to make, by whether this topicmill refines."""
-        return RUNGS if "\nrefine = " in self.printed("plan", job, "--resolved") else RUNGS_WITHOUT_REFINING
 
     def run(self, job: Path, folder: Path, settings: list[str]) -> None:
         """One run, and its peak memory."""
