@@ -27,7 +27,7 @@ pub struct Effort {
 #[derive(Clone, Debug, Default)]
 pub struct Variational {
     /// γ, K long.
-    gamma: Vec<f64>,
+    document_dirichlet: Vec<f64>,
     /// exp Ψ(γ) of the γ that the last responsibilities were taken with, K long.
     weights: Vec<f64>,
     /// r, W long.
@@ -51,8 +51,9 @@ impl Variational {
         debug_assert_eq!(counts.len(), factors.len());
         let tokens: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         let share = tokens / alpha.len() as f64;
-        self.gamma.clear();
-        self.gamma.extend(alpha.iter().map(|a| a + share));
+        self.document_dirichlet.clear();
+        self.document_dirichlet
+            .extend(alpha.iter().map(|a| a + share));
         let mut taken = 0;
         loop {
             let change = self.iterate(counts, factors, alpha);
@@ -67,7 +68,7 @@ impl Variational {
     fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> f64 {
         self.weights.clear();
         self.weights
-            .extend(self.gamma.iter().map(|&g| exp_digamma(g)));
+            .extend(self.document_dirichlet.iter().map(|&d| exp_digamma(d)));
         self.ratios.clear();
         self.sums.clear();
         self.sums.resize(alpha.len(), 0.0);
@@ -78,17 +79,17 @@ impl Variational {
             add_scaled(&mut self.sums, ratio, row);
         }
         let mut change = 0.0;
-        for (k, gamma) in self.gamma.iter_mut().enumerate() {
+        for (k, old) in self.document_dirichlet.iter_mut().enumerate() {
             let new = alpha[k] + self.weights[k] * self.sums[k];
-            change += (new - *gamma).abs();
-            *gamma = new;
+            change += (new - *old).abs();
+            *old = new;
         }
         change / alpha.len() as f64
     }
 
     /// γ_d of the last document, K long: its topics are Dirichlet(γ_d). Adds up to A + N_d.
-    pub fn gamma(&self) -> &[f64] {
-        &self.gamma
+    pub fn document_dirichlet(&self) -> &[f64] {
+        &self.document_dirichlet
     }
 
     /// Adds the expected tokens of the last document's `index`-th distinct term in each topic,
@@ -192,8 +193,8 @@ mod tests {
             tolerance: 0.0,
         };
         assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], once), 1);
-        assert!((local.gamma()[0] - 1.25).abs() < 1e-15);
-        assert!((local.gamma()[1] - 0.75).abs() < 1e-15);
+        assert!((local.document_dirichlet()[0] - 1.25).abs() < 1e-15);
+        assert!((local.document_dirichlet()[1] - 0.75).abs() < 1e-15);
         // Ψ(5/4) − Ψ(3/4) = 4 − π, for Ψ(1 − x) − Ψ(x) = π cot πx and Ψ(x + 1) = Ψ(x) + 1/x.
         let odds = 3.0 * exp(4.0 - std::f64::consts::PI);
         let twice = Effort {
@@ -201,7 +202,7 @@ mod tests {
             ..once
         };
         local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], twice);
-        assert!((local.gamma()[0] - (0.5 + odds / (1.0 + odds))).abs() < 1e-14);
+        assert!((local.document_dirichlet()[0] - (0.5 + odds / (1.0 + odds))).abs() < 1e-14);
     }
 
     #[test]
@@ -220,7 +221,7 @@ mod tests {
             );
             let tokens: u32 = counts.iter().sum();
             let expected = alpha.iter().sum::<f64>() + f64::from(tokens);
-            assert!((local.gamma().iter().sum::<f64>() - expected).abs() < 1e-11);
+            assert!((local.document_dirichlet().iter().sum::<f64>() - expected).abs() < 1e-11);
         }
     }
 
@@ -229,8 +230,8 @@ mod tests {
         let (counts, factors) = document(30, 9, 2);
         let (alpha, mut local) = (alpha(9), Variational::default());
         local.infer(&counts, &rows(&factors), &alpha, TO_THE_END);
-        let next = step(&counts, &factors, &alpha, local.gamma());
-        for (gamma, next) in local.gamma().iter().zip(next) {
+        let next = step(&counts, &factors, &alpha, local.document_dirichlet());
+        for (gamma, next) in local.document_dirichlet().iter().zip(next) {
             assert!((gamma - next).abs() < 1e-11, "{gamma} moves to {next}");
         }
     }
@@ -249,10 +250,10 @@ mod tests {
                 tolerance: 0.0,
             };
             local.infer(&counts, &rows(&factors), &alpha, effort);
-            for (own, direct) in local.gamma().iter().zip(&gamma) {
+            for (own, direct) in local.document_dirichlet().iter().zip(&gamma) {
                 assert!((own - direct).abs() < 1e-10);
             }
-            let after = bound(&counts, &factors, &alpha, local.gamma());
+            let after = bound(&counts, &factors, &alpha, local.document_dirichlet());
             assert!(after >= before - 1e-10, "{before} fell to {after}");
             before = after;
         }
@@ -270,7 +271,7 @@ mod tests {
             assert!((own.iter().sum::<f64>() - f64::from(counts[index])).abs() < 1e-12);
             local.add_expected_counts(index, row, &mut all);
         }
-        for ((sum, gamma), alpha) in all.iter().zip(local.gamma()).zip(&alpha) {
+        for ((sum, gamma), alpha) in all.iter().zip(local.document_dirichlet()).zip(&alpha) {
             assert!((sum - (gamma - alpha)).abs() < 1e-12);
         }
     }
@@ -279,6 +280,6 @@ mod tests {
     fn a_document_without_terms_has_the_prior() {
         let mut local = Variational::default();
         assert_eq!(local.infer(&[], &[], &[0.1, 0.3], TO_THE_END), 1);
-        assert_eq!(local.gamma(), [0.1, 0.3]);
+        assert_eq!(local.document_dirichlet(), [0.1, 0.3]);
     }
 }
