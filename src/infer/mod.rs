@@ -2,13 +2,14 @@
 //!
 //! `reference` is the definition: dense, in f64, fifty lines. `sampler` draws from the same
 //! distribution in the time of the topics present, and `project` turns its samples into topic
-//! proportions.
+//! proportions. `variational` is what the sampler is compared with: dense, and nothing random.
 
 pub mod project;
 pub mod reference;
 pub mod sampler;
 mod search;
 pub mod settings;
+pub mod variational;
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -1,0 +1,106 @@
+//! A UCI bag of words in memory, part of it held out.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use topicmill::corpus::sample::Bags;
+use topicmill::math::random::{Stage, hash_unit};
+
+/// Documents held out: a tenth, but no more than so many.
+const HELD_OUT: f64 = 0.1;
+const HELD_OUT_AT_MOST: f64 = 1000.0;
+
+/// A corpus, split.
+pub struct Corpus {
+    /// V.
+    pub vocabulary_size: usize,
+    /// Trained on.
+    pub train: Bags,
+    /// Held out: on these η′ is chosen.
+    pub validation: Bags,
+    /// Held out: scored.
+    pub test: Bags,
+}
+
+/// Reads `docword*.txt` of a folder; `vocab*.txt` must have as many lines as there are terms.
+pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
+    let text = fs::read_to_string(find(folder, "docword")?)?;
+    let mut lines = text.lines();
+    let mut header = || lines.next().unwrap_or_default().trim().parse::<usize>();
+    let (document_count, vocabulary_size, _entries) = (header()?, header()?, header()?);
+    let terms = fs::read_to_string(find(folder, "vocab")?)?.lines().count();
+    if terms != vocabulary_size {
+        return Err(format!("{terms} terms in vocab, {vocabulary_size} in docword").into());
+    }
+    let mut documents: Vec<Vec<(u32, u32)>> = vec![Vec::new(); document_count];
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let (document, term, count) = entry(line).ok_or_else(|| format!("bad line: {line}"))?;
+        let bag = documents.get_mut(document);
+        let bag = bag.ok_or_else(|| format!("no such document: {line}"))?;
+        if term as usize >= vocabulary_size {
+            return Err(format!("no such term: {line}").into());
+        }
+        bag.push((term, count));
+    }
+    let mut corpus = Corpus {
+        vocabulary_size,
+        train: Bags::default(),
+        validation: Bags::default(),
+        test: Bags::default(),
+    };
+    let held_out = HELD_OUT.min(HELD_OUT_AT_MOST / document_count as f64);
+    for (number, mut bag) in (0..).zip(documents) {
+        bag.sort_unstable();
+        let (terms, counts): (Vec<u32>, Vec<u32>) = bag.into_iter().unzip();
+        let place = hash_unit(seed, Stage::HeldOut, number, 0) / held_out;
+        let split = match place {
+            _ if terms.is_empty() => continue,
+            ..0.5 => &mut corpus.validation,
+            0.5..1.0 => &mut corpus.test,
+            _ => &mut corpus.train,
+        };
+        split.push(number, &terms, &counts);
+    }
+    Ok(corpus)
+}
+
+/// Document and term from 0, and the tokens.
+fn entry(line: &str) -> Option<(usize, u32, u32)> {
+    let mut fields = line.split_ascii_whitespace().map(str::parse::<u32>);
+    let mut field = || fields.next()?.ok();
+    let (document, term, count) = (field()?, field()?, field()?);
+    Some((
+        document.checked_sub(1)? as usize,
+        term.checked_sub(1)?,
+        count,
+    ))
+}
+
+/// The first file, by name, of a folder whose name is `start`….txt.
+fn find(folder: &Path, start: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(start) && name.ends_with(".txt") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    let missing = || format!("no {start}*.txt in {} (unpack it first)", folder.display());
+    Ok(found.into_iter().next().ok_or_else(missing)?)
+}
+
+/// A share of some documents, at random; a smaller share is part of every larger one.
+pub fn share_of(documents: &Bags, share: f64, seed: u64) -> Bags {
+    let mut part = Bags::default();
+    for index in 0..documents.len() {
+        let document = documents.document(index);
+        if hash_unit(seed, Stage::Sample, document, 0) < share {
+            let (terms, counts) = documents.bag(index);
+            part.push(document, terms, counts);
+        }
+    }
+    part
+}
