@@ -27,7 +27,7 @@
 
 mod draw;
 
-use super::search::LANES;
+use super::search::{LANES, search};
 use super::{Bag, ImpossibleDraw};
 use crate::estimate::Sampled;
 use crate::math::random::Stream;
@@ -71,14 +71,32 @@ impl Sampler {
         }
     }
 
+    /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms.
+    pub fn scatter(&mut self, bag: Bag<'_>, table: FactorTable<'_>, stream: &mut Stream) {
+        self.start(bag, table);
+        let smoothing = table.smoothing();
+        for place in 0..self.assignments.len() {
+            let target = stream.uniform_f32() * smoothing.mass;
+            self.assignments[place] = search(&smoothing.prefix, target) as u16;
+        }
+        let drawn = std::mem::take(&mut self.assignments);
+        self.count(&drawn, table);
+        self.assignments = drawn;
+    }
+
     /// Goes on with a document whose assignments, in the order of
     /// [`assignments`](Self::assignments), count in the model; all its terms must have factors.
     pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.start(bag, table);
         debug_assert_eq!(self.assignments.len(), remembered.len());
         self.assignments.copy_from_slice(remembered);
+        self.count(remembered, table);
+    }
+
+    /// Counts the topics of all tokens.
+    fn count(&mut self, assignments: &[u16], table: FactorTable<'_>) {
         let filler = table.topic_count() as u16;
-        for &topic in remembered {
+        for &topic in assignments {
             let k = usize::from(topic);
             if !self.is_active[k] {
                 self.list(topic, filler);

@@ -46,11 +46,20 @@ pub fn alpha_sum(topics: usize, is_learnt: bool) -> f64 {
 
 /// `train.minibatch`: large enough that a round's steps agree, small enough for many rounds a pass.
 pub const MINIBATCH: u64 = 2048;
-/// `train.passes`: one before refining, which gains from each pass more than going on online does.
-/// Alone, online passes have an upper bound.
+/// `train.passes`: one before refining, which gains from each pass more than going on online does;
+/// none before a long refining, which then ends with more coherent topics. Alone, online passes
+/// have an upper bound.
 pub fn passes(refine: u64) -> u64 {
-    if refine > 0 { 1 } else { 20 }
+    match refine {
+        0 => 20,
+        1..LONG_REFINING => 1,
+        _ => 0,
+    }
 }
+
+/// Refining passes from which it begins from nothing.
+const LONG_REFINING: u64 = 150;
+
 /// `train.burn_in`: Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first
 /// one, one thrown away, and
 pub const TRAIN_BURN_IN: u64 = 1;

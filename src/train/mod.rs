@@ -189,7 +189,7 @@ impl<'a> Trainer<'a> {
                     fold_scale(&mut self.parameters, self.setup.settings.prune);
                 }
             }
-            Action::Assign => {
+            Action::Scatter | Action::Assign => {
                 self.parameters.clear();
                 replace(&mut self.parameters, &entries);
             }
@@ -222,6 +222,7 @@ impl<'a> Trainer<'a> {
             let (local, own) = (&mut self.local, &mut self.assignments[index]);
             match action {
                 Action::Online => local.sample(key, bag, table, self.setup.settings)?,
+                Action::Scatter => *own = local.scatter(key, bag, table).to_vec(),
                 Action::Assign => {
                     *own = local.assign(key, bag, table, self.setup.settings)?.to_vec();
                 }

@@ -76,6 +76,14 @@ impl LocalStep {
         Ok(())
     }
 
+    /// Assigns a document's tokens at random, in proportion to α, and counts them; gives the
+    /// assignments. For a model in which nothing is learnt yet.
+    pub fn scatter(&mut self, key: StreamKey, bag: Bag<'_>, table: FactorTable<'_>) -> &[u16] {
+        self.sampler.scatter(bag, table, &mut key.stream());
+        self.count_assignments();
+        self.sampler.assignments()
+    }
+
     /// Assigns a document: one sweep after burn-in, which is counted; gives the assignments.
     pub fn assign(
         &mut self,

@@ -4,7 +4,7 @@
 //! and the parameters take a decreasing step towards it. *Refining* rounds are collapsed Gibbs
 //! sampling: the assignments of the whole sample are remembered, one sweep draws those of the
 //! minibatch again, and its new counts replace its old ones. The first refining round assigns
-//! every document against what the online phase has learnt.
+//! every document against what the online phase has learnt, or at random if there was none.
 //!
 //! A pass deals every document of the sample to one of M minibatches by a hash of (seed, pass,
 //! document): minibatches are random over the whole sample, and any worker can tell which of its
@@ -57,6 +57,8 @@ pub struct Position {
 pub enum Action {
     /// Samples them anew, and takes a step towards what came out.
     Online,
+    /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
+    Scatter,
     /// Samples them anew, all of them, and takes their counts for the model.
     Assign,
     /// Draws their assignments again, and replaces their counts.
@@ -148,6 +150,7 @@ impl Schedule {
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
             (Phase::Online, _) => Action::Online,
+            (Phase::Refine, 0) if position.passes_before == 0 => Action::Scatter,
             (Phase::Refine, 0) => Action::Assign,
             (Phase::Refine, _) => Action::Refine,
         }
@@ -167,7 +170,7 @@ impl Schedule {
     pub fn minibatches(&self, position: Position) -> u64 {
         match self.action(position) {
             Action::Online => self.minibatch_count,
-            Action::Assign => 1,
+            Action::Scatter | Action::Assign => 1,
             Action::Refine => self.refine_rounds(),
         }
     }
@@ -176,7 +179,7 @@ impl Schedule {
     pub fn minibatch(&self, position: Position) -> u64 {
         match self.action(position) {
             Action::Online => position.taken % self.minibatch_count,
-            Action::Assign => 0,
+            Action::Scatter | Action::Assign => 0,
             Action::Refine => (position.taken - 1) % self.refine_rounds(),
         }
     }

@@ -265,7 +265,9 @@ impl<'a> Trainer<'a> {
                 let purpose = Purpose::Train(self.purpose);
                 model.prepare_for(process, self.part, documents, &priors, purpose);
             }
-            Action::Assign | Action::Refine => model.prepare_all(process, self.part, &priors),
+            Action::Scatter | Action::Assign | Action::Refine => {
+                model.prepare_all(process, self.part, &priors);
+            }
         }
     }
 
@@ -308,7 +310,7 @@ impl<'a> Trainer<'a> {
                 step.step_size
             }
             action => {
-                model.replace(process, part, merged, action == Action::Assign);
+                model.replace(process, part, merged, action != Action::Refine);
                 1.0
             }
         }
@@ -368,7 +370,8 @@ fn sample_document(
             assignments.read(index, remembered).map_err(refuse)?;
             local.resample(key, bag, table, remembered)?
         }
-        _ => local.assign(key, bag, table, &job.train)?,
+        Action::Scatter => local.scatter(key, bag, table),
+        Action::Assign | Action::Online => local.assign(key, bag, table, &job.train)?,
     };
     assignments.write(index, drawn).map_err(refuse)
 }
