@@ -250,6 +250,12 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     let cases = [
         (&["train.passes=2", "train.refine=0"][..], Phase::Online, 0),
         (&["train.refine=1"], Phase::Online, 0),
+        // Between the phases, after 3 passes of 15 rounds.
+        (
+            &["train.refine=1", "train.checkpoint_every=45"],
+            Phase::Refine,
+            0,
+        ),
         (&["train.refine=6"], Phase::Refine, 2),
     ];
     for (extra, phase, averaged) in cases {

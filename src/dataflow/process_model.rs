@@ -64,7 +64,8 @@ impl ProcessModel {
             (0..threads).map(|p| RwLock::new(part(p))).collect()
         };
         let next = saved.and_then(|saved| saved.header.next);
-        let is_refining = next.is_some_and(|next| next.phase == Phase::Refine);
+        // Before documents are assigned, the model is still the online phase's.
+        let is_refining = next.is_some_and(|next| next.phase == Phase::Refine && next.taken > 0);
         let (parts, averages) = match is_refining {
             true => (locks(&empty), locks(&part)),
             false => (locks(&part), locks(&empty)),
