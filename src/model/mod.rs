@@ -29,7 +29,7 @@ impl Priors {
     /// The priors a job asks for; `token_count` are the tokens trained on.
     ///
     /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is
-    /// flat around it; half as much is a little more coherent, twice as much less so.
+    /// flat around it (docs/TRAINING.md).
     pub fn new(settings: &ModelSettings, vocabulary_size: usize, token_count: u64) -> Self {
         let cells = settings.topics as f64 * vocabulary_size.max(1) as f64;
         let rule = (0.05 * (token_count as f64 / cells).sqrt()).clamp(0.005, 0.5);
