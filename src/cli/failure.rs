@@ -26,6 +26,8 @@ pub enum Exit {
     Io = 74,
     /// Something passing: the same command later may succeed.
     Temporary = 75,
+    /// SIGTERM or SIGINT asked it to leave.
+    Signalled = 143,
 }
 
 /// What `--help` says about exit codes.
@@ -37,7 +39,8 @@ Exit codes:
    69  another process or host cannot be reached, or was lost
    70  a mistake in topicmill; please report it
    74  reading or writing failed
-   75  a passing failure; the same command may succeed later";
+   75  a passing failure; the same command may succeed later
+  143  ended by SIGTERM or SIGINT; the same command goes on";
 
 impl Exit {
     /// The exit with this code; a mistake of ours if there is none.
@@ -49,6 +52,7 @@ impl Exit {
             Self::Internal,
             Self::Io,
             Self::Temporary,
+            Self::Signalled,
         ];
         all.into_iter()
             .find(|&exit| exit as u8 == code)

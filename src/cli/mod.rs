@@ -89,6 +89,9 @@ pub fn guard() {
     cluster::guard::install(|failure| {
         report(&Failure::message(Exit::of(failure.code), &failure.message));
     });
+    if let Err(error) = cluster::interrupt::install(warn) {
+        warn(&format!("signals will end the run at once: {error}"));
+    }
     cluster::spawn::follow_parent();
 }
 

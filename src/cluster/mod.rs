@@ -11,6 +11,7 @@ pub mod guard;
 mod handshake;
 mod hello;
 pub mod hosts;
+pub mod interrupt;
 pub mod spawn;
 mod stream;
 

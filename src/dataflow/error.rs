@@ -2,6 +2,7 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
+use crate::cluster::interrupt::EXIT_SIGNALLED;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
@@ -77,6 +78,9 @@ pub enum RunError {
         /// The sections of the job that differ.
         what: &'static str,
     },
+    /// A signal asked the run to leave, and it has.
+    #[error("left as asked: {0}; what is done is kept, and the same command goes on from there")]
+    Left(String),
     /// The collection cannot be modelled, or the stages do not fit.
     #[error("{0}")]
     Data(String),
@@ -105,6 +109,7 @@ impl RunError {
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
+            Self::Left(_) => EXIT_SIGNALLED,
             Self::Table(TableError::Locked { .. }) => EXIT_TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }

@@ -6,7 +6,8 @@
 //!
 //! Worker o of W owns the terms w with w mod W = o: all counts of such a term meet there, so that
 //! each (term, topic) is changed by one addition, of one integer, whoever sampled it. One copy of
-//! what is merged goes to each process.
+//! what is merged goes to each process. A worker whose process is asked to leave says so with its
+//! entries, so that all workers hear of it in the same round.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,6 +21,19 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use super::gather::PARK;
 use crate::model::statistics::{Aggregator, Assigned};
+
+/// The tag of a block with entries.
+const ENTRIES: u64 = 0;
+/// The tag of a block that asks everyone to leave.
+const LEAVE: u64 = 1;
+
+/// What a round brings to every worker.
+pub struct Merged {
+    /// Entries of the terms that worker o owns are in the blocks with source o, ascending.
+    pub blocks: Vec<Block>,
+    /// True if some worker asked to leave: all workers hear of it in the same round.
+    pub leave: bool,
+}
 
 /// The statistics' dataflow, on one worker.
 pub struct Rounds {
@@ -53,23 +67,29 @@ impl Rounds {
         }
     }
 
-    /// Gives this worker's entries and waits for everybody's, merged. Entries of the terms that
-    /// worker o owns are in the blocks with source o, ascending; all workers get the same.
-    pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>) -> Vec<Block> {
+    /// Gives this worker's entries, for each owner, and waits for everybody's, merged; all workers
+    /// get the same. `leave` asks them to leave after this round.
+    pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>, leave: bool) -> Merged {
         for (owner, words) in entries.into_iter().enumerate() {
             for piece in words.chunks(MAX_BLOCK_WORDS) {
-                let mut block = Block::to_worker(self.index, owner, 0, piece.to_vec());
+                let mut block = Block::to_worker(self.index, owner, ENTRIES, piece.to_vec());
                 self.input.send_batch(&mut block);
             }
+        }
+        if leave {
+            let mut block = Block::to_worker(self.index, self.index, LEAVE, Vec::new());
+            self.input.send_batch(&mut block);
         }
         let next = *self.input.time() + 1;
         self.input.advance_to(next);
         while self.probe.less_than(&next) {
             worker.step_or_park(Some(PARK));
         }
-        let mut merged = self.merged.take();
-        merged.sort_by_key(Block::source);
-        merged
+        let mut blocks = self.merged.take();
+        let leave = blocks.iter().any(|block| block.tag() == LEAVE);
+        blocks.retain(|block| block.tag() == ENTRIES);
+        blocks.sort_by_key(Block::source);
+        Merged { blocks, leave }
     }
 
     /// The worker that owns a term.
@@ -100,7 +120,11 @@ fn merge_at_owners<'scope>(
                 let (time, blocks) = first.remove();
                 let mut session = output.session(&time);
                 for words in merge(&mut aggregator, &blocks) {
-                    session.give_container(&mut Block::to_everyone(index, peers, 0, words));
+                    session.give_container(&mut Block::to_everyone(index, peers, ENTRIES, words));
+                }
+                if blocks.iter().any(|block| block.tag() == LEAVE) {
+                    let words = Vec::new();
+                    session.give_container(&mut Block::to_everyone(index, peers, LEAVE, words));
                 }
             }
         }

@@ -18,7 +18,7 @@ use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
-use super::project::{ProjectPlan, Tally, project};
+use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
 use crate::checkpoint::Saved;
 use crate::cluster::{ClusterError, DEFAULT_DEADLINE, execute};
@@ -43,7 +43,7 @@ pub struct RunShared {
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
-    shards: Tickets,
+    shards: Shards,
 }
 
 impl RunShared {

@@ -273,6 +273,13 @@ impl Schedule {
         position.phase == Phase::Online || self.ends_pass(position)
     }
 
+    /// True after the rounds that training may be left and gone on from: not where sums over a pass
+    /// are half taken.
+    pub fn may_leave_after(&self, position: Position) -> bool {
+        let is_plain = self.action(position) == Action::Refine && !self.learns_alpha_in(position);
+        is_plain || self.allows_checkpoint_after(position)
+    }
+
     /// True after the rounds that end with a checkpoint, if they allow one: so many rounds apart.
     pub fn checkpoints_after(&self, position: Position) -> bool {
         let every = u64::from(self.settings.checkpoint_every);

@@ -8,13 +8,16 @@
 mod shard;
 mod tally;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use timely::worker::Worker;
 
 use super::error::RunError;
-use super::gather::all_gather;
+use super::gather::{PARK, all_gather};
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sum::sum;
+use crate::cluster::interrupt::{self, Deferral};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
 use crate::infer::settings::InferSettings;
@@ -39,12 +42,57 @@ pub struct ProjectPlan<'a> {
     pub metadata: &'a FileMetadata,
 }
 
+/// Hands out the shards of a process, and knows who is at work on one.
+#[derive(Debug, Default)]
+pub struct Shards {
+    tickets: Tickets,
+    at_work: AtomicUsize,
+}
+
+impl Shards {
+    /// Begins work; nobody looks for those at work before all workers of the process are.
+    fn begin(&self, process: &Process) -> AtWork<'_> {
+        self.at_work.fetch_add(1, Ordering::SeqCst);
+        process.meet();
+        AtWork {
+            count: &self.at_work,
+            _deferral: Deferral::begin(),
+        }
+    }
+
+    /// Ends work because of a signal, when the other workers of the process have ended theirs.
+    fn leave(&self, mine: AtWork<'_>) -> RunError {
+        let _deferral = Deferral::begin();
+        drop(mine);
+        while self.at_work.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(PARK);
+        }
+        RunError::Left("projection, between two shards".to_owned())
+    }
+}
+
+/// A worker with a shard in hand, which it finishes before a signal ends the run.
+struct AtWork<'a> {
+    count: &'a AtomicUsize,
+    _deferral: Deferral,
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Projects this worker's share of the shards; gives the tally of all documents, the same to every
 /// worker.
+///
+/// # Errors
+/// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
+/// leave, once the shards in hand are complete.
 pub fn project(
     worker: &mut Worker,
     plan: ProjectPlan<'_>,
-    tickets: &Tickets,
+    shards: &Shards,
 ) -> Result<Tally, RunError> {
     let process = plan.process;
     let (first, step) = (process.placement.process, process.placement.processes());
@@ -52,8 +100,12 @@ pub fn project(
     let topics = plan.metadata.topic_count.unwrap_or(0);
     let mut mine = Tally::new(topics, settings.documents_per_topic);
     let mut projector = ShardProjector::new(plan);
+    let at_work = shards.begin(process);
     loop {
-        let number = first + tickets.take() * step;
+        if interrupt::is_wanted() {
+            return Err(shards.leave(at_work));
+        }
+        let number = first + shards.tickets.take() * step;
         if number >= plan.collection.shards.len() {
             break;
         }
@@ -71,6 +123,7 @@ pub fn project(
         mine.merge(&tally);
         worker.step();
     }
+    drop(at_work);
     Ok(add_up(worker, &mine))
 }
 

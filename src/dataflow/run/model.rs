@@ -5,6 +5,7 @@ use timely::worker::Worker;
 
 use super::Run;
 use crate::checkpoint::{self, Saved};
+use crate::cluster::interrupt::Deferral;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
 use crate::dataflow::coherence::coherence;
@@ -104,6 +105,8 @@ impl<'a> Run<'a> {
             settings_hash: &settings_hash,
             vocabulary_hash: &collection.vocabulary_fingerprint,
         };
+        // From here on a signal waits until the model, or a checkpoint, is complete.
+        let _deferral = Deferral::begin();
         let trained = train(worker, plan, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);

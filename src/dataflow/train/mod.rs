@@ -23,11 +23,11 @@ use super::block::Block;
 use super::error::RunError;
 use super::process::Process;
 use super::process_model::{ProcessModel, Purpose};
-use super::rounds::Rounds;
+use super::rounds::{Merged, Rounds};
 use super::sample::Sample;
 use super::sum::sum;
 use crate::checkpoint::{Header, Saved};
-use crate::cluster::bytes_sent;
+use crate::cluster::{bytes_sent, interrupt};
 use crate::evaluate::completion::Completion;
 use crate::infer::Bag;
 use crate::model::Priors;
@@ -71,7 +71,8 @@ pub struct TrainPlan<'a> {
 /// Trains, from the start or from what was saved, and leaves the result in the process's model.
 ///
 /// # Errors
-/// A draw that cannot be made, or files that cannot be read or written.
+/// A draw that cannot be made, or files that cannot be read or written; that the run was asked to
+/// leave, once a checkpoint is written.
 pub fn train(
     worker: &mut Worker,
     plan: TrainPlan<'_>,
@@ -99,6 +100,7 @@ pub fn train(
         trainer.rounds_taken = position.round + 1;
         plan.process.progress.set(trainer.rounds_taken);
         if trainer.next.is_some() {
+            trainer.leave_if_asked(worker, position)?;
             trainer.checkpoint_if_due(worker, position)?;
         }
     }
@@ -139,6 +141,8 @@ struct Trainer<'a> {
     index: usize,
     part: usize,
     purpose: u64,
+    /// True once a process was asked to leave: training ends at the next place to go on from.
+    is_leaving: bool,
     /// When the last checkpoint was written.
     checkpointed: Instant,
 }
@@ -180,6 +184,7 @@ impl<'a> Trainer<'a> {
             index: worker.index(),
             part: worker.index() % plan.process.placement.threads,
             purpose: 0,
+            is_leaving: false,
             checkpointed: Instant::now(),
         }
     }
@@ -202,10 +207,12 @@ impl<'a> Trainer<'a> {
         self.spent.preparing = lap(&mut since);
         let entries = self.local_step(position, &minibatch)?;
         since = Instant::now();
-        let merged = self.rounds.exchange(worker, entries);
+        let wish = interrupt::is_wanted();
+        let Merged { blocks, leave } = self.rounds.exchange(worker, entries, wish);
+        self.is_leaving |= leave;
         self.spent.exchanging = lap(&mut since);
         let [documents, tokens] = self.lengths[batch].map(|n| n as u64);
-        let step_size = self.change_model(position, documents, &merged);
+        let step_size = self.change_model(position, documents, &blocks);
         self.end_pass(worker, position);
         self.spent.updating = lap(&mut since);
         self.seen.documents += documents;

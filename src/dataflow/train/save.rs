@@ -59,6 +59,23 @@ impl Trainer<'_> {
         self.checkpoint(worker, is_refining)
     }
 
+    /// Where the run was asked to leave, and can be gone on from: a checkpoint, then the end, for
+    /// all workers after the same round.
+    pub(super) fn leave_if_asked(
+        &mut self,
+        worker: &mut Worker,
+        position: Position,
+    ) -> Result<(), RunError> {
+        if !self.is_leaving || !self.schedule.may_leave_after(position) {
+            return Ok(());
+        }
+        let is_refining = self.next.is_some_and(|next| next.phase == Phase::Refine);
+        self.checkpoint(worker, is_refining)?;
+        barrier(worker);
+        let rounds = self.rounds_taken;
+        Err(RunError::Left(format!("training, after round {rounds}")))
+    }
+
     /// Whether worker 0 finds that it has been long since the last checkpoint. Online the workers
     /// of its process alone need to know.
     fn agree_on_clock(&self, worker: &mut Worker, is_refining: bool) -> bool {
@@ -144,8 +161,9 @@ impl Trainer<'_> {
         let mut entries = vec![Vec::new(); process.placement.workers()];
         self.local
             .finish(|entry| entries[self.rounds.owner(entry.term)].push(entry.word()));
-        let merged = self.rounds.exchange(worker, entries);
-        self.plan.model.replace(process, self.part, &merged, true);
+        let merged = self.rounds.exchange(worker, entries, false);
+        let blocks = &merged.blocks;
+        self.plan.model.replace(process, self.part, blocks, true);
         Ok(())
     }
 }
