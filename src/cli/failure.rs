@@ -26,6 +26,10 @@ pub enum Exit {
     Io = 74,
     /// Something passing: the same command later may succeed.
     Temporary = 75,
+    /// A process was killed (SIGKILL).
+    Killed = 137,
+    /// Told to stop (SIGTERM, SIGINT).
+    Interrupted = 143,
 }
 
 /// What `--help` says about exit codes.
@@ -37,7 +41,9 @@ Exit codes:
    69  another process or host cannot be reached, or was lost
    70  a mistake in topicmill; please report it
    74  reading or writing failed
-   75  a passing failure; the same command may succeed later";
+   75  a passing failure; the same command may succeed later
+  137  a process was killed; the same command continues
+  143  told to stop (SIGTERM, SIGINT); the same command continues";
 
 impl Exit {
     /// The exit with this code; a mistake of ours if there is none.
@@ -49,6 +55,8 @@ impl Exit {
             Self::Internal,
             Self::Io,
             Self::Temporary,
+            Self::Killed,
+            Self::Interrupted,
         ];
         all.into_iter()
             .find(|&exit| exit as u8 == code)

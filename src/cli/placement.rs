@@ -1,11 +1,15 @@
-//! Where a job runs: the flags checked once into a value that cannot be wrong.
+//! Where a job runs: the flags, and what the environment says where there are none, checked once
+//! into a value that cannot be wrong.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::Failure;
 use super::args::PlacementArgs;
+use crate::cluster::environment::{self, Found, Wanted};
+use crate::cluster::hosts::Peers;
+use crate::cluster::spawn::RUN_VARIABLE;
 
 /// Worker threads of one process, ≥ 1.
 pub type Threads = usize;
@@ -30,8 +34,12 @@ pub enum Placement {
         count: usize,
         /// Threads of each; every process must be given the same number.
         threads: Threads,
-        /// The file with every process's `host:port`, in order.
-        hosts: PathBuf,
+        /// Every process's `host:port`, in order.
+        peers: Peers,
+        /// Who started this process and numbered it, if flags did not.
+        by: Option<&'static str>,
+        /// What only the processes of this attempt share, if who started them said so.
+        token: Option<String>,
     },
 }
 
@@ -77,7 +85,8 @@ impl PlacementError {
                     .into(),
             ),
             Self::Incomplete { .. } => Some(
-                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE"
+                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE, \
+                 or by the environment (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
                     .into(),
             ),
         }
@@ -89,18 +98,52 @@ const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
 
+/// What the environment says that the flags do not.
+#[derive(Debug, Default)]
+struct Surroundings {
+    /// This process's place, if its number or that of all is asked for.
+    found: Option<Found>,
+    /// Where all are, if only that is asked for.
+    listed: Option<Peers>,
+}
+
+impl Surroundings {
+    /// Looks for what `args` lacks.
+    fn look(args: &PlacementArgs) -> Result<Self, Failure> {
+        let mut surroundings = Self::default();
+        let variables = environment::variables();
+        if args.process_count.is_some() && args.process.is_some() {
+            if args.hosts.is_none() {
+                surroundings.listed = environment::listed(&variables)?;
+            }
+        } else if args.processes.is_none() {
+            let wanted = Wanted {
+                port: args.port,
+                peers: args.hosts.is_none(),
+            };
+            surroundings.found = environment::find(&variables, wanted)?;
+        }
+        Ok(surroundings)
+    }
+}
+
 impl Placement {
-    /// Checks the flags.
+    /// Checks the flags, and looks into the environment for what they leave open.
     ///
     /// # Errors
-    /// Numbers out of range; flags that exclude or need each other.
-    pub fn check(args: &PlacementArgs) -> Result<Self, PlacementError> {
+    /// Numbers out of range; flags that exclude or need each other; an environment that makes no
+    /// sense.
+    pub fn check(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self::check_on(args, cores)
+        Ok(Self::check_on(args, cores, Surroundings::look(args)?)?)
     }
 
     /// Checks the flags for a machine of so many cores.
-    fn check_on(args: &PlacementArgs, cores: usize) -> Result<Self, PlacementError> {
+    fn check_on(
+        args: &PlacementArgs,
+        cores: usize,
+        surroundings: Surroundings,
+    ) -> Result<Self, PlacementError> {
         in_range("--threads", args.threads, 1, MOST_THREADS)?;
         in_range("--processes", args.processes, 1, MOST_PROCESSES)?;
         in_range("--process-count", args.process_count, 1, MOST_PROCESSES)?;
@@ -113,31 +156,68 @@ impl Placement {
         let given = member.iter().find(|(_, is)| *is).map(|(flag, _)| *flag);
         match (args.processes, given) {
             (Some(_), Some(flag)) => Err(PlacementError::BothWays { flag }),
-            (Some(1) | None, None) => Ok(Self::Threads(threads(1))),
+            (Some(1), None) => Ok(Self::Threads(threads(1))),
             (Some(processes), None) => Ok(Self::Spawn {
                 processes,
                 threads: threads(processes),
             }),
-            (None, Some(given)) => {
-                let missing = |flag| PlacementError::Incomplete {
-                    given,
-                    missing: flag,
-                };
-                let count = args.process_count.ok_or(missing("--process-count"))?;
-                let index = args.process.ok_or(missing("--process"))?;
-                in_range("--process", Some(index), 0, count - 1)?;
-                if count == 1 {
-                    return Ok(Self::Threads(threads(1)));
-                }
-                let hosts = args.hosts.clone().ok_or(missing("--hosts"))?;
-                Ok(Self::Member {
-                    index,
-                    count,
-                    threads: threads(1),
-                    hosts,
-                })
-            }
+            (None, None) if surroundings.found.is_none() => Ok(Self::Threads(threads(1))),
+            (None, given) => Self::member(args, cores, surroundings, given.unwrap_or_default()),
         }
+    }
+
+    /// One process of several, each part of its place by its flag or else by the environment.
+    fn member(
+        args: &PlacementArgs,
+        cores: usize,
+        surroundings: Surroundings,
+        given: &'static str,
+    ) -> Result<Self, PlacementError> {
+        let missing = |flag| PlacementError::Incomplete {
+            given,
+            missing: flag,
+        };
+        let found = surroundings.found;
+        let of = |part: fn(&Found) -> usize| found.as_ref().map(part);
+        let count = args.process_count.or(of(|found| found.processes));
+        let count = count.ok_or(missing("--process-count"))?;
+        let index = args.process.or(of(|found| found.process));
+        let index = index.ok_or(missing("--process"))?;
+        in_range("--process-count", Some(count), 1, MOST_PROCESSES)?;
+        in_range("--process", Some(index), 0, count - 1)?;
+        let here = found.as_ref().map_or(1, |found| found.local);
+        let told = found.as_ref().and_then(|found| found.threads);
+        let threads = args.threads.or(told).unwrap_or((cores / here).max(1));
+        if count == 1 {
+            return Ok(Self::Threads(threads));
+        }
+        let (by, token) = (
+            found.as_ref().map(|found| found.by),
+            found.as_ref().and_then(|found| found.token.clone()),
+        );
+        let file = args.hosts.clone().map(Peers::File);
+        let peers = file
+            .or(surroundings.listed)
+            .or(found.and_then(|found| found.peers));
+        Ok(Self::Member {
+            index,
+            count,
+            threads,
+            peers: peers.ok_or(missing("--hosts"))?,
+            by,
+            token,
+        })
+    }
+
+    /// What the processes of this attempt share and a process of another attempt does not: the
+    /// variable `TOPICMILL_RUN`, or what a scheduler says; empty if neither.
+    pub fn token(&self) -> String {
+        let own = std::env::var(RUN_VARIABLE).ok();
+        let found = match self {
+            Self::Member { token, .. } => token.clone(),
+            Self::Threads(_) | Self::Spawn { .. } => None,
+        };
+        own.or(found).unwrap_or_default()
     }
 
     /// Processes in all.
@@ -189,9 +269,14 @@ mod tests {
         PlacementArgs::default()
     }
 
+    /// Checked for eight cores, with an environment that says nothing.
+    fn on_eight(args: &PlacementArgs) -> Result<Placement, PlacementError> {
+        Placement::check_on(args, 8, Surroundings::default())
+    }
+
     #[test]
     fn cores_are_shared_among_the_processes_of_this_machine() {
-        let check = |args: &PlacementArgs| Placement::check_on(args, 8);
+        let check = on_eight;
         assert_eq!(check(&args()), Ok(Placement::Threads(8)));
         let three = PlacementArgs {
             processes: Some(3),
@@ -230,15 +315,17 @@ mod tests {
             index: 2,
             count: 3,
             threads: 2,
-            hosts: "hosts.txt".into(),
+            peers: Peers::File("hosts.txt".into()),
+            by: None,
+            token: None,
         };
-        assert_eq!(Placement::check_on(&whole, 8), Ok(member));
+        assert_eq!(on_eight(&whole), Ok(member));
         let no_hosts = PlacementArgs {
             hosts: None,
             ..whole.clone()
         };
         assert_eq!(
-            Placement::check_on(&no_hosts, 8),
+            on_eight(&no_hosts),
             Err(PlacementError::Incomplete {
                 given: "--process-count",
                 missing: "--hosts"
@@ -250,7 +337,7 @@ mod tests {
             ..whole.clone()
         };
         assert_eq!(
-            Placement::check_on(&only_hosts, 8),
+            on_eight(&only_hosts),
             Err(PlacementError::Incomplete {
                 given: "--hosts",
                 missing: "--process-count"
@@ -261,7 +348,7 @@ mod tests {
             ..whole.clone()
         };
         assert_eq!(
-            Placement::check_on(&outside, 8),
+            on_eight(&outside),
             Err(PlacementError::Range {
                 flag: "--process",
                 found: 3,
@@ -274,7 +361,7 @@ mod tests {
             ..whole
         };
         assert_eq!(
-            Placement::check_on(&both, 8),
+            on_eight(&both),
             Err(PlacementError::BothWays {
                 flag: "--process-count"
             })
@@ -293,6 +380,55 @@ mod tests {
             least: 1,
             most: 4096,
         };
-        assert_eq!(Placement::check_on(&none, 8), Err(refused));
+        assert_eq!(on_eight(&none), Err(refused));
+    }
+
+    /// The second of four processes, two a host, as SLURM starts them.
+    fn by_slurm(threads: Option<usize>) -> Surroundings {
+        let found = Found {
+            by: "SLURM",
+            process: 1,
+            processes: 4,
+            local: 2,
+            threads,
+            peers: Some(Peers::Listed {
+                by: "SLURM",
+                addresses: Vec::new(),
+            }),
+            token: Some("17.0.0".to_owned()),
+        };
+        Surroundings {
+            found: Some(found),
+            listed: None,
+        }
+    }
+
+    #[test]
+    fn what_flags_leave_open_the_environment_says() {
+        let check = |args: PlacementArgs, threads| {
+            let placement = Placement::check_on(&args, 8, by_slurm(threads)).unwrap();
+            let Placement::Member { index, peers, .. } = &placement else {
+                panic!("{placement:?}");
+            };
+            let shown = (*index, peers.to_string());
+            (placement.process_count(), shown, placement.threads())
+        };
+        let plain = (4, (1, "SLURM".to_owned()), 4);
+        assert_eq!(check(args(), None), plain);
+        assert_eq!(check(args(), Some(3)).2, 3);
+        let flags = PlacementArgs {
+            threads: Some(7),
+            process: Some(0),
+            hosts: Some("hosts.txt".into()),
+            ..args()
+        };
+        let expected = (4, (0, "hosts.txt".to_owned()), 7);
+        assert_eq!(check(flags, Some(3)), expected);
+        let alone = PlacementArgs {
+            process_count: Some(1),
+            process: Some(0),
+            ..args()
+        };
+        assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
     }
 }
