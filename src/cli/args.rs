@@ -1,5 +1,8 @@
 //! The flags as they are typed; `placement` and `job` check what they mean.
 
+mod launch;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -7,6 +10,8 @@ use clap_complete::Shell;
 
 use super::failure::EXIT_CODES;
 use crate::job::defaults;
+
+pub use launch::LaunchArgs;
 
 /// Topic models over collections too large for the tools people have.
 ///
@@ -36,6 +41,11 @@ pub enum Command {
     /// Only project every document, on a model that is trained
     #[command(after_help = STAGE_EXAMPLES)]
     Project(RunArgs),
+    /// Run a job on the hosts of a host file, and again when one is lost
+    #[command(after_help = launch::EXAMPLES)]
+    #[command(mut_arg("hosts", |arg| arg.required(true)))]
+    #[command(mut_args(launch::hide_place))]
+    Launch(LaunchArgs),
     /// Say what a job would do, without doing it
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
@@ -63,6 +73,10 @@ Examples:
   topicmill run jobs/library.toml --processes 2 -w 8
   topicmill run jobs/library.toml -n 2 -p 0 --hosts hosts.txt     on the first host
   topicmill run jobs/library.toml -n 2 -p 1 --hosts hosts.txt     on the second
+  srun topicmill run jobs/library.toml                            SLURM says the rest
+
+Without flags about it, the place in a run is found in the environment: that of SLURM, Open MPI,
+PMI, RANK and WORLD_SIZE, Kubernetes, or TOPICMILL_HOSTS and TOPICMILL_PROCESS.
 
 A stage whose result is complete is not run again; a run that was killed continues.";
 
@@ -133,6 +147,9 @@ pub struct RunArgs {
     )]
     #[command(flatten)]
     pub placement: PlacementArgs,
+    /// What was typed of all this, without the place, for other processes; `forward` fills it in.
+    #[arg(skip)]
+    pub given: Vec<OsString>,
 }
 
 /// Where a job runs, as typed.
@@ -154,6 +171,9 @@ pub struct PlacementArgs {
     /// A file with `host:port` of each process, one a line; `#` starts a comment
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
+    /// First port on each host, where a scheduler says the hosts [default: TOPICMILL_PORT, or 7101]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
 }
 
 /// Flags of plan.

@@ -3,6 +3,7 @@
 
 use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;
+use crate::cluster::environment::EnvironmentError;
 use crate::cluster::hosts::HostsError;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
@@ -55,6 +56,8 @@ exits!(HostsError {
     HostsError::Read { .. } => Io,
     _ => Usage,
 });
+
+exits!(EnvironmentError { _ => Usage, });
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {

@@ -26,8 +26,10 @@ pub enum Exit {
     Io = 74,
     /// Something passing: the same command later may succeed.
     Temporary = 75,
-    /// SIGTERM or SIGINT asked it to leave.
-    Signalled = 143,
+    /// A process was killed (SIGKILL).
+    Killed = 137,
+    /// Told to stop (SIGTERM, SIGINT).
+    Interrupted = 143,
 }
 
 /// What `--help` says about exit codes.
@@ -40,7 +42,8 @@ Exit codes:
    70  a mistake in topicmill; please report it
    74  reading or writing failed
    75  a passing failure; the same command may succeed later
-  143  ended by SIGTERM or SIGINT; the same command goes on";
+  137  a process was killed; the same command continues
+  143  told to stop (SIGTERM, SIGINT); the same command continues";
 
 impl Exit {
     /// The exit with this code; a mistake of ours if there is none.
@@ -52,7 +55,8 @@ impl Exit {
             Self::Internal,
             Self::Io,
             Self::Temporary,
-            Self::Signalled,
+            Self::Killed,
+            Self::Interrupted,
         ];
         all.into_iter()
             .find(|&exit| exit as u8 == code)

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::placement::Placement;
 use super::{Exit, Failure, figures, machine};
-use crate::cluster::hosts;
 use crate::job::estimate::{Estimate, estimate, fitting_sample};
 use crate::job::state::{OutputState, output_state};
 use crate::job::survey::{Survey, survey, survey_of_synth};
@@ -47,10 +46,10 @@ impl Forecast {
             Placement::Member {
                 index,
                 count,
-                hosts,
+                peers,
                 ..
             } => {
-                let addresses = hosts::read(hosts, *count)?;
+                let addresses = peers.addresses(*count)?;
                 let here = sharing_host(&addresses, *index);
                 (addresses, here)
             }

@@ -10,7 +10,9 @@ mod exits;
 mod failure;
 mod figures;
 mod forecast;
+mod forward;
 mod inspect;
+mod launch;
 mod machine;
 mod pace;
 mod placement;
@@ -22,13 +24,14 @@ mod status;
 mod summary;
 mod synth;
 mod verify;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 pub use args::{Cli, Command};
 pub use failure::{Exit, Failure};
@@ -45,7 +48,13 @@ use crate::job::Stages;
 /// What was asked for is not a run: help or the version (already printed; exit 0), or a usage
 /// error (already printed; exit 64).
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
-    Cli::try_parse_from(arguments).map_err(|error| {
+    let parse = || {
+        let matches = Cli::command().try_get_matches_from(arguments)?;
+        let mut cli = Cli::from_arg_matches(&matches)?;
+        forward::note(&mut cli, &matches);
+        Ok(cli)
+    };
+    parse().map_err(|error: clap::Error| {
         // Nothing is left to be done if even this cannot be printed.
         let _ = error.print();
         if error.use_stderr() {
@@ -66,6 +75,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Ingest(args) => run::run(&args, Stages::Ingest),
         Command::Train(args) => run::run(&args, Stages::Train),
         Command::Project(args) => run::run(&args, Stages::Project),
+        Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),

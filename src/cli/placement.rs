@@ -1,11 +1,15 @@
-//! Where a job runs: the flags checked once into a value that cannot be wrong.
+//! Where a job runs: the flags, and what the environment says where there are none, checked once
+//! into a value that cannot be wrong.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::Failure;
 use super::args::PlacementArgs;
+use crate::cluster::environment::{self, Found, Wanted};
+use crate::cluster::hosts::Peers;
+use crate::cluster::spawn::RUN_VARIABLE;
 
 /// Worker threads of one process, ≥ 1.
 pub type Threads = usize;
@@ -30,8 +34,12 @@ pub enum Placement {
         count: usize,
         /// Threads of each; every process must be given the same number.
         threads: Threads,
-        /// The file with every process's `host:port`, in order.
-        hosts: PathBuf,
+        /// Every process's `host:port`, in order.
+        peers: Peers,
+        /// Who started this process and numbered it, if flags did not.
+        by: Option<&'static str>,
+        /// What only the processes of this attempt share, if who started them said so.
+        token: Option<String>,
     },
 }
 
@@ -77,7 +85,8 @@ impl PlacementError {
                     .into(),
             ),
             Self::Incomplete { .. } => Some(
-                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE"
+                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE, \
+                 or by the environment (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
                     .into(),
             ),
         }
@@ -89,18 +98,52 @@ const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
 
+/// What the environment says that the flags do not.
+#[derive(Debug, Default)]
+struct Surroundings {
+    /// This process's place, if its number or that of all is asked for.
+    found: Option<Found>,
+    /// Where all are, if only that is asked for.
+    listed: Option<Peers>,
+}
+
+impl Surroundings {
+    /// Looks for what `args` lacks.
+    fn look(args: &PlacementArgs) -> Result<Self, Failure> {
+        let mut surroundings = Self::default();
+        let variables = environment::variables();
+        if args.process_count.is_some() && args.process.is_some() {
+            if args.hosts.is_none() {
+                surroundings.listed = environment::listed(&variables)?;
+            }
+        } else if args.processes.is_none() {
+            let wanted = Wanted {
+                port: args.port,
+                peers: args.hosts.is_none(),
+            };
+            surroundings.found = environment::find(&variables, wanted)?;
+        }
+        Ok(surroundings)
+    }
+}
+
 impl Placement {
-    /// Checks the flags.
+    /// Checks the flags, and looks into the environment for what they leave open.
     ///
     /// # Errors
-    /// Numbers out of range; flags that exclude or need each other.
-    pub fn check(args: &PlacementArgs) -> Result<Self, PlacementError> {
+    /// Numbers out of range; flags that exclude or need each other; an environment that makes no
+    /// sense.
+    pub fn check(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self::check_on(args, cores)
+        Ok(Self::check_on(args, cores, Surroundings::look(args)?)?)
     }
 
     /// Checks the flags for a machine of so many cores.
-    fn check_on(args: &PlacementArgs, cores: usize) -> Result<Self, PlacementError> {
+    fn check_on(
+        args: &PlacementArgs,
+        cores: usize,
+        surroundings: Surroundings,
+    ) -> Result<Self, PlacementError> {
         in_range("--threads", args.threads, 1, MOST_THREADS)?;
         in_range("--processes", args.processes, 1, MOST_PROCESSES)?;
         in_range("--process-count", args.process_count, 1, MOST_PROCESSES)?;
@@ -113,31 +156,68 @@ impl Placement {
         let given = member.iter().find(|(_, is)| *is).map(|(flag, _)| *flag);
         match (args.processes, given) {
             (Some(_), Some(flag)) => Err(PlacementError::BothWays { flag }),
-            (Some(1) | None, None) => Ok(Self::Threads(threads(1))),
+            (Some(1), None) => Ok(Self::Threads(threads(1))),
             (Some(processes), None) => Ok(Self::Spawn {
                 processes,
                 threads: threads(processes),
             }),
-            (None, Some(given)) => {
-                let missing = |flag| PlacementError::Incomplete {
-                    given,
-                    missing: flag,
-                };
-                let count = args.process_count.ok_or(missing("--process-count"))?;
-                let index = args.process.ok_or(missing("--process"))?;
-                in_range("--process", Some(index), 0, count - 1)?;
-                if count == 1 {
-                    return Ok(Self::Threads(threads(1)));
-                }
-                let hosts = args.hosts.clone().ok_or(missing("--hosts"))?;
-                Ok(Self::Member {
-                    index,
-                    count,
-                    threads: threads(1),
-                    hosts,
-                })
-            }
+            (None, None) if surroundings.found.is_none() => Ok(Self::Threads(threads(1))),
+            (None, given) => Self::member(args, cores, surroundings, given.unwrap_or_default()),
         }
+    }
+
+    /// One process of several, each part of its place by its flag or else by the environment.
+    fn member(
+        args: &PlacementArgs,
+        cores: usize,
+        surroundings: Surroundings,
+        given: &'static str,
+    ) -> Result<Self, PlacementError> {
+        let missing = |flag| PlacementError::Incomplete {
+            given,
+            missing: flag,
+        };
+        let found = surroundings.found;
+        let of = |part: fn(&Found) -> usize| found.as_ref().map(part);
+        let count = args.process_count.or(of(|found| found.processes));
+        let count = count.ok_or(missing("--process-count"))?;
+        let index = args.process.or(of(|found| found.process));
+        let index = index.ok_or(missing("--process"))?;
+        in_range("--process-count", Some(count), 1, MOST_PROCESSES)?;
+        in_range("--process", Some(index), 0, count - 1)?;
+        let here = found.as_ref().map_or(1, |found| found.local);
+        let told = found.as_ref().and_then(|found| found.threads);
+        let threads = args.threads.or(told).unwrap_or((cores / here).max(1));
+        if count == 1 {
+            return Ok(Self::Threads(threads));
+        }
+        let (by, token) = (
+            found.as_ref().map(|found| found.by),
+            found.as_ref().and_then(|found| found.token.clone()),
+        );
+        let file = args.hosts.clone().map(Peers::File);
+        let peers = file
+            .or(surroundings.listed)
+            .or(found.and_then(|found| found.peers));
+        Ok(Self::Member {
+            index,
+            count,
+            threads,
+            peers: peers.ok_or(missing("--hosts"))?,
+            by,
+            token,
+        })
+    }
+
+    /// What the processes of this attempt share and a process of another attempt does not: the
+    /// variable `TOPICMILL_RUN`, or what a scheduler says; empty if neither.
+    pub fn token(&self) -> String {
+        let own = std::env::var(RUN_VARIABLE).ok();
+        let found = match self {
+            Self::Member { token, .. } => token.clone(),
+            Self::Threads(_) | Self::Spawn { .. } => None,
+        };
+        own.or(found).unwrap_or_default()
     }
 
     /// Processes in all.
@@ -182,117 +262,4 @@ fn in_range(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn args() -> PlacementArgs {
-        PlacementArgs::default()
-    }
-
-    #[test]
-    fn cores_are_shared_among_the_processes_of_this_machine() {
-        let check = |args: &PlacementArgs| Placement::check_on(args, 8);
-        assert_eq!(check(&args()), Ok(Placement::Threads(8)));
-        let three = PlacementArgs {
-            processes: Some(3),
-            ..args()
-        };
-        assert_eq!(
-            check(&three),
-            Ok(Placement::Spawn {
-                processes: 3,
-                threads: 2
-            })
-        );
-        let many = PlacementArgs {
-            processes: Some(20),
-            ..args()
-        };
-        assert_eq!(check(&many).map(|p| p.workers()), Ok(20));
-        let one = PlacementArgs {
-            processes: Some(1),
-            threads: Some(5),
-            ..args()
-        };
-        assert_eq!(check(&one), Ok(Placement::Threads(5)));
-    }
-
-    #[test]
-    fn a_member_is_described_in_full_or_not_at_all() {
-        let whole = PlacementArgs {
-            threads: Some(2),
-            process_count: Some(3),
-            process: Some(2),
-            hosts: Some("hosts.txt".into()),
-            ..args()
-        };
-        let member = Placement::Member {
-            index: 2,
-            count: 3,
-            threads: 2,
-            hosts: "hosts.txt".into(),
-        };
-        assert_eq!(Placement::check_on(&whole, 8), Ok(member));
-        let no_hosts = PlacementArgs {
-            hosts: None,
-            ..whole.clone()
-        };
-        assert_eq!(
-            Placement::check_on(&no_hosts, 8),
-            Err(PlacementError::Incomplete {
-                given: "--process-count",
-                missing: "--hosts"
-            })
-        );
-        let only_hosts = PlacementArgs {
-            process_count: None,
-            process: None,
-            ..whole.clone()
-        };
-        assert_eq!(
-            Placement::check_on(&only_hosts, 8),
-            Err(PlacementError::Incomplete {
-                given: "--hosts",
-                missing: "--process-count"
-            })
-        );
-        let outside = PlacementArgs {
-            process: Some(3),
-            ..whole.clone()
-        };
-        assert_eq!(
-            Placement::check_on(&outside, 8),
-            Err(PlacementError::Range {
-                flag: "--process",
-                found: 3,
-                least: 0,
-                most: 2
-            })
-        );
-        let both = PlacementArgs {
-            processes: Some(2),
-            ..whole
-        };
-        assert_eq!(
-            Placement::check_on(&both, 8),
-            Err(PlacementError::BothWays {
-                flag: "--process-count"
-            })
-        );
-    }
-
-    #[test]
-    fn nothing_runs_on_no_threads() {
-        let none = PlacementArgs {
-            threads: Some(0),
-            ..args()
-        };
-        let refused = PlacementError::Range {
-            flag: "--threads",
-            found: 0,
-            least: 1,
-            most: 4096,
-        };
-        assert_eq!(Placement::check_on(&none, 8), Err(refused));
-    }
-}
+mod tests;

@@ -220,11 +220,12 @@ fn runs_on(placement: &Placement) -> String {
         Placement::Member {
             index,
             count,
-            hosts,
+            peers,
+            by,
             ..
-        } => format!(
-            "{count} processes of {}, {threads} each; this is number {index}",
-            hosts.display(),
-        ),
+        } => {
+            let by = by.map_or(String::new(), |by| format!(", found by {by}"));
+            format!("{count} processes of {peers}, {threads} each; this is number {index}{by}")
+        }
     }
 }

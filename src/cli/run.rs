@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::progress::{Display, Renderer};
-use super::{Exit, Failure, plan, print_summary};
-use crate::cluster::{self, ClusterError, hosts, spawn};
+use super::{Exit, Failure, plan, print_summary, watch};
+use crate::cluster::interrupt::Interrupts;
+use crate::cluster::{self, ClusterError, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
@@ -37,9 +38,10 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
             index,
             count,
             threads,
-            hosts,
+            peers,
+            ..
         } => {
-            let addresses = hosts::read(hosts, *count)?;
+            let addresses = peers.addresses(*count)?;
             let placement = cluster::Placement {
                 threads: *threads,
                 process: *index,
@@ -143,32 +145,21 @@ fn run_in_children(
     threads: usize,
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
-    let command = || {
+    let place = |process: usize| [processes, process, threads].map(|number| number.to_string());
+    let command = |process: usize| {
+        let [processes, process, threads] = place(process);
         let mut command = Command::new(&program);
         command
             .arg(stages.command())
-            .arg(&args.job)
-            .args(["-w", &threads.to_string()]);
-        for set in &args.set {
-            command.args(["--set", set]);
-        }
-        let flags = [
-            (args.overwrite, "--overwrite"),
-            (args.quiet, "--quiet"),
-            (args.json, "--json"),
-        ];
-        command.args(
-            flags
-                .iter()
-                .filter(|(is_given, _)| *is_given)
-                .map(|(_, flag)| flag),
-        );
+            .args(["-n", &processes, "-p", &process, "-w", &threads])
+            .args(&args.given);
         command
     };
-    match spawn::run(processes, &std::env::temp_dir(), &command)? {
-        0 => Ok(()),
-        code => Err(Failure::said(Exit::of(code))),
-    }
+    let mut interrupts = Interrupts::take_over();
+    let names = (0..processes).map(|process| process.to_string()).collect();
+    let watch = watch::on_stderr(names);
+    let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;
+    watch::result(&ending, |process| format!("process {process}"))
 }
 
 impl From<ClusterError> for Failure {

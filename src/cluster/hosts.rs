@@ -1,11 +1,15 @@
 //! Host files: where the processes of a run listen, one `host:port` a line.
 //!
-//! The first line is process 0. A `#` starts a comment, blank lines are skipped, and a name may be
-//! an IPv4 address, a bracketed IPv6 address or a host name. Nothing is resolved here: a host may
-//! get its address only after the file was written.
+//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may stand
+//! for the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a bracketed
+//! IPv6 address or a host name. The variable `TOPICMILL_HOSTS` holds the same with commas between.
+//! Nothing is resolved here: a host may get its address only after the file was written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+/// The variable with the addresses of all processes, in order, commas between.
+pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
 
 /// What can be wrong with a host file.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +46,12 @@ pub enum HostsError {
         /// The address.
         address: String,
     },
+    /// No line gives an address.
+    #[error("{}: no address stands in it; write one a line, such as node1:7101", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file has not one address for each process.
     #[error("{}: {found} addresses for {wanted} processes; give one line a process, or another -n", path.display())]
     Count {
@@ -54,25 +64,88 @@ pub enum HostsError {
     },
 }
 
+/// Where the addresses of all processes stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peers {
+    /// In a host file.
+    File(PathBuf),
+    /// Here, in order; with the name of what gave them, for messages.
+    Listed {
+        /// Who said so: a variable, a scheduler.
+        by: &'static str,
+        /// `host:port` of each process.
+        addresses: Vec<String>,
+    },
+}
+
+impl Peers {
+    /// The addresses of `processes` processes, in order.
+    ///
+    /// # Errors
+    /// Those of [`read`].
+    pub fn addresses(&self, processes: usize) -> Result<Vec<String>, HostsError> {
+        match self {
+            Peers::File(path) => read(path, processes),
+            Peers::Listed { by, addresses } => count(Path::new(by), addresses.clone(), processes),
+        }
+    }
+}
+
+/// What is shown of them: the file, or who listed them.
+impl std::fmt::Display for Peers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Peers::File(path) => write!(f, "{}", path.display()),
+            Peers::Listed { by, .. } => f.write_str(by),
+        }
+    }
+}
+
 /// Reads the addresses of `processes` processes from the host file at `path`, in order.
 ///
 /// # Errors
 /// The file cannot be read, a line is not `host:port`, an address stands there twice, or the file
 /// has more or fewer addresses than `processes`.
 pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
+    count(path, read_all(path)?, processes)
+}
+
+/// Reads all addresses of the host file at `path`, in order: at least one.
+///
+/// # Errors
+/// The file cannot be read, a line is not `host:port`, an address stands there twice, or there is
+/// none.
+pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
     let text = std::fs::read_to_string(path).map_err(|source| HostsError::Read {
         path: path.to_owned(),
         source,
     })?;
     let addresses = parse(path, &text)?;
-    if addresses.len() == processes {
-        Ok(addresses)
-    } else {
-        Err(HostsError::Count {
+    match addresses.is_empty() {
+        true => Err(HostsError::Empty {
+            path: path.to_owned(),
+        }),
+        false => Ok(addresses),
+    }
+}
+
+/// The addresses of [`HOSTS_VARIABLE`]'s value, in order; errors count its entries as lines.
+///
+/// # Errors
+/// An entry is not `host:port`, or an address stands there twice.
+pub fn parse_list(list: &str) -> Result<Vec<String>, HostsError> {
+    parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
+}
+
+/// `addresses`, which came from `path`, if there is one for each process.
+fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<String>, HostsError> {
+    match addresses.len() == wanted {
+        true => Ok(addresses),
+        false => Err(HostsError::Count {
             path: path.to_owned(),
             found: addresses.len(),
-            wanted: processes,
-        })
+            wanted,
+        }),
     }
 }
 
@@ -89,6 +162,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
             continue;
         }
         let line = number + 1;
+        let address = &with_colon(address);
         check(address).map_err(|reason| HostsError::Line {
             path: path.to_owned(),
             line,
@@ -108,11 +182,30 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     Ok(addresses)
 }
 
+/// `host:port` for `host port`, anything else as it is.
+fn with_colon(address: &str) -> String {
+    let words: Vec<&str> = address.split_whitespace().collect();
+    match words[..] {
+        [host, port] if port.bytes().all(|byte| byte.is_ascii_digit()) => format!("{host}:{port}"),
+        _ => address.to_owned(),
+    }
+}
+
+/// The host of `host:port`, an IPv6 address without its brackets.
+pub fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+    bare.unwrap_or(host)
+}
+
 /// Says what keeps `address` from being `host:port`.
 fn check(address: &str) -> Result<(), &'static str> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
     if host.is_empty() {
         return Err("the host is missing");
+    }
+    if host.starts_with('-') {
+        return Err("a host does not begin with a hyphen");
     }
     if host.contains(char::is_whitespace) {
         return Err("there is a space in it");
@@ -142,12 +235,31 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_may_stand_for_the_colon_and_commas_for_lines() {
+        let addresses = parse(Path::new("machines"), "10.0.0.1 12400\n::1\t12401\n");
+        assert!(addresses.unwrap_err().to_string().contains("brackets"));
+        let addresses = parse(Path::new("machines"), "10.0.0.1 12400\n[::1]\t12401\n").unwrap();
+        assert_eq!(addresses, ["10.0.0.1:12400", "[::1]:12401"]);
+        assert_eq!(parse_list("a:1,b:2,").unwrap(), ["a:1", "b:2"]);
+        let error = parse_list("a:1,b").unwrap_err().to_string();
+        assert!(error.starts_with("TOPICMILL_HOSTS:2: \"b\""), "{error}");
+    }
+
+    #[test]
+    fn the_host_is_what_stands_before_the_port() {
+        assert_eq!(host_of("node1:7101"), "node1");
+        assert_eq!(host_of("[fe80::1]:7101"), "fe80::1");
+    }
+
+    #[test]
     fn errors_name_file_and_line() {
         assert!(message("a:1\nb\n").starts_with("hosts.txt:2: \"b\" is not host:port (the port"));
         assert!(message("a:x").contains("not a number"));
         assert!(message("a:0").contains("not a number"));
         assert!(message(":80").contains("the host is missing"));
         assert!(message("a b:80").contains("space"));
+        assert!(message("a b 80").contains("the port is missing"));
+        assert!(message("-oProxyCommand=x:80").contains("hyphen"));
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
         assert!(
@@ -169,6 +281,16 @@ mod tests {
                 "{error}"
             );
         }
+        std::fs::write(&path, "# nobody\n\n").unwrap();
+        let error = read_all(&path).unwrap_err().to_string();
+        assert!(error.contains("no address"), "{error}");
+        let listed = Peers::Listed {
+            by: "SLURM",
+            addresses: vec!["a:1".to_owned()],
+        };
+        assert_eq!(listed.addresses(1).unwrap(), ["a:1"]);
+        let error = listed.addresses(2).unwrap_err().to_string();
+        assert!(error.starts_with("SLURM: 1 addresses for 2"), "{error}");
         let absent = read(&folder.path().join("absent"), 1)
             .unwrap_err()
             .to_string();

@@ -2,7 +2,8 @@
 //!
 //! The first signal is a wish: while a [`Deferral`] lives its owner grants it, at the next place
 //! from which the run can go on; otherwise the process ends at once. A second signal ends it
-//! wherever it is. The exit code is [`EXIT_SIGNALLED`] for both signals.
+//! wherever it is. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
+//! others has to pass signals on instead ([`Interrupts`]).
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,54 +13,71 @@ use signal_hook::iterator::Signals;
 
 use super::guard::{self, Failure};
 
-/// Exit code of a process that a signal has asked to leave: 128 + 15, as a shell has it for SIGTERM.
-pub const EXIT_SIGNALLED: u8 = 143;
+/// Exit code of a process that was told to stop: 128 + 15, as a shell has it for SIGTERM.
+pub const EXIT_INTERRUPTED: u8 = 143;
 
 /// How often it is looked whether a wish is still deferred.
 const TICK: Duration = Duration::from_millis(20);
 
-/// True once a signal has come.
-static WANTED: AtomicBool = AtomicBool::new(false);
+/// Signals that have come.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Deferrals that live.
 static DEFERRED: AtomicUsize = AtomicUsize::new(0);
+/// True when signals are passed on to other processes, and do nothing to this one.
+static PASSED_ON: AtomicBool = AtomicBool::new(false);
 
 /// Handles both signals from now on. `notice` is told, once, of a signal that has to wait.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.
 pub fn install(notice: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGINT])?;
-    let watch = move || {
-        let Some(first) = signals.forever().next() else {
-            return;
-        };
-        let name = name(first);
-        WANTED.store(true, Ordering::SeqCst);
-        if DEFERRED.load(Ordering::SeqCst) > 0 {
-            notice(&format!(
-                "{name}: ending at the next place to go on from; once more to end at once"
-            ));
-        }
-        while DEFERRED.load(Ordering::SeqCst) > 0 {
-            if signals.pending().next().is_some() {
-                std::process::exit(EXIT_SIGNALLED.into());
-            }
-            std::thread::sleep(TICK);
-        }
-        guard::fail(Failure {
-            code: EXIT_SIGNALLED,
-            message: format!("ended by {name}; the same command goes on from what is complete"),
-        })
-    };
+    let signals = Signals::new([SIGTERM, SIGINT])?;
     std::thread::Builder::new()
         .name("signals".to_owned())
-        .spawn(watch)
+        .spawn(move || watch(signals, &notice))
         .map(drop)
+}
+
+/// Counts signals, and ends the process where that is nobody else's duty.
+fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
+    let mut first = None;
+    loop {
+        let arrived: Vec<i32> = match first {
+            None => signals.wait().collect(),
+            Some(_) => signals.pending().collect(),
+        };
+        for signal in arrived {
+            let before = COUNT.fetch_add(1, Ordering::SeqCst);
+            let is_ours = !PASSED_ON.load(Ordering::SeqCst);
+            if is_ours && before > 0 {
+                std::process::exit(EXIT_INTERRUPTED.into());
+            }
+            if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
+                let name = name(signal);
+                notice(&format!(
+                    "{name}: ending at the next place to go on from; once more to end at once"
+                ));
+            }
+            first.get_or_insert(signal);
+        }
+        let is_free = DEFERRED.load(Ordering::SeqCst) == 0 && !PASSED_ON.load(Ordering::SeqCst);
+        match first {
+            Some(signal) if is_free => guard::fail(Failure {
+                code: EXIT_INTERRUPTED,
+                message: format!(
+                    "ended by {}; the same command goes on from what is complete",
+                    name(signal)
+                ),
+            }),
+            Some(_) => std::thread::sleep(TICK),
+            None => {}
+        }
+    }
 }
 
 /// True once a signal has asked this process to leave.
 pub fn is_wanted() -> bool {
-    WANTED.load(Ordering::SeqCst)
+    COUNT.load(Ordering::SeqCst) > 0
 }
 
 /// While it lives, its owner looks at [`is_wanted`] and ends the run itself.
@@ -84,5 +102,33 @@ fn name(signal: i32) -> &'static str {
     match signal {
         SIGINT => "SIGINT",
         _ => "SIGTERM",
+    }
+}
+
+/// The signals of a process that waits for others and passes them on.
+#[derive(Debug, Default)]
+pub struct Interrupts {
+    seen: usize,
+    is_listening: bool,
+}
+
+impl Interrupts {
+    /// From now on signals do nothing to this process but to be counted here. Never to be undone, so
+    /// only for a process that does nothing but wait; [`install`] must have been called.
+    pub fn take_over() -> Interrupts {
+        PASSED_ON.store(true, Ordering::SeqCst);
+        Interrupts {
+            seen: 0,
+            is_listening: true,
+        }
+    }
+
+    /// How many signals came since the last call.
+    pub(super) fn count(&mut self) -> usize {
+        if !self.is_listening {
+            return 0;
+        }
+        let count = COUNT.load(Ordering::SeqCst);
+        count - std::mem::replace(&mut self.seen, count)
     }
 }

@@ -2,16 +2,20 @@
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
 //! together over sockets of our own (`connect`, `handshake`, `hello`), starts timely on them and
-//! waits. [`hosts`] reads the host file, [`spawn`] starts all processes on this machine, and
-//! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
+//! waits. [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`]
+//! starts all processes on this machine, [`launch`] on many, and [`family`] watches them; [`guard`]
+//! sees to it that nobody waits for ever when something breaks. Connections are neither
 //! authenticated nor encrypted: a cluster belongs on a network of its own.
 
 mod connect;
+pub mod environment;
+pub mod family;
 pub mod guard;
 mod handshake;
 mod hello;
 pub mod hosts;
 pub mod interrupt;
+pub mod launch;
 pub mod spawn;
 mod stream;
 

@@ -1,88 +1,90 @@
-//! All processes of a run on this machine: started together, ended together.
+//! All processes of a run on this machine: started together, ended together (`family`).
 //!
-//! The parent chooses free ports, writes a host file, starts the children and waits. When one
-//! fails the others get a moment to notice and are then killed. A child's standard input is a pipe
-//! from its parent, and it ends when the pipe closes, so that nothing survives a parent that was
-//! killed. Ports are taken below the range from which the system draws those of outgoing
-//! connections.
+//! The parent chooses free ports and tells the children, which follow it to its end. Ports are
+//! taken below the range from which the system draws those of outgoing connections.
 
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::SystemTime;
 
 use super::ClusterError;
-use super::guard::{self, EXIT_INTERNAL, EXIT_UNAVAILABLE, Failure};
+use super::family::{Ending, Family, Member, TERM, Watch};
+use super::guard::{self, EXIT_UNAVAILABLE, Failure};
+use super::hosts::HOSTS_VARIABLE;
+use super::interrupt::Interrupts;
 
 /// Exit code of a process that found its port taken: starting again may help (EX_TEMPFAIL).
 pub const EXIT_TRY_AGAIN: u8 = 75;
+/// The variable with what the processes of one attempt share, and no other process knows.
+pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
+/// The variable with the secret of a run.
+pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
+/// The variable with the name of a file that holds the secret.
+pub const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
 /// Set for children that must end with their parent.
-const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
-/// How long the others may live on when one process has failed.
-const GRACE: Duration = Duration::from_secs(2);
-/// How often the children are looked at.
-const TICK: Duration = Duration::from_millis(20);
+pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
 /// How often the run is started, when ports turn out to be taken.
 const ATTEMPTS: usize = 3;
 /// Ports to choose from: below what systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
-/// Starts `processes` processes on this machine, waits for them, and returns the exit code of the
-/// run: 0 when all succeeded, else that of the process that failed first, where the loss of a peer
-/// (69) counts only if nobody says anything better.
+/// Starts `processes` processes on this machine, waits for them, and says how they ended.
 ///
-/// `command` makes the command of one process, without its place in the run: `-n N -p I --hosts
-/// FILE` is appended here. The host file lives in `folder` while the run lasts. Process 0 keeps
-/// the standard output, all keep the standard error.
+/// `command` makes the command of the process with a number; where all are is added to its
+/// environment. Process 0 keeps the standard output and error; what the others write as errors goes
+/// to `watch`, line by line. `interrupts` are passed on to all.
 ///
 /// # Errors
-/// No free port is found, or the host file or a process cannot be made.
+/// No free port is found, or a process cannot be started.
 pub fn run(
     processes: usize,
-    folder: &Path,
-    command: &dyn Fn() -> Command,
-) -> Result<u8, ClusterError> {
-    let mut code = EXIT_TRY_AGAIN;
-    for _ in 0..ATTEMPTS {
-        let hosts = HostFile::write(folder, &free_ports(processes)?)?;
-        let mut family = Family {
-            children: Vec::new(),
-        };
-        for process in 0..processes {
-            let place = [processes.to_string(), process.to_string()];
-            let mut command = command();
+    command: &dyn Fn(usize) -> Command,
+    watch: &Watch,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, ClusterError> {
+    let mut attempt = 1;
+    loop {
+        let ports = free_ports(processes)?;
+        let hosts: Vec<String> = ports.iter().map(|p| format!("127.0.0.1:{p}")).collect();
+        let token = random_hex::<8>()?;
+        let member = |process: usize| {
+            let mut command = command(process);
             command
-                .args(["-n", &place[0], "-p", &place[1], "--hosts"])
-                .arg(&hosts.path)
-                .env(FOLLOW, "1")
-                .stdin(Stdio::piped());
-            if process > 0 {
-                command.stdout(Stdio::null());
+                .env(HOSTS_VARIABLE, hosts.join(","))
+                .env(RUN_VARIABLE, &token)
+                .env(FOLLOW, "1");
+            Member {
+                command,
+                greeting: None,
+                is_read: process > 0,
+                is_remote: false,
             }
-            let child = command
-                .spawn()
-                .map_err(failed(format!("start process {process}")))?;
-            family.children.push(child);
+        };
+        let mut family = Family::start((0..processes).map(member).collect(), watch)?;
+        let ending = family.wait(interrupts);
+        let ending = ending.map_err(failed("wait for a process"))?;
+        if ending.code != EXIT_TRY_AGAIN || ending.interrupted || attempt == ATTEMPTS {
+            return Ok(ending);
         }
-        code = family.wait().map_err(failed("wait for a process"))?;
-        if code != EXIT_TRY_AGAIN {
-            break;
-        }
+        attempt += 1;
     }
-    Ok(code)
 }
 
-/// Ends this process when the parent that started it with [`run`] is gone; call it early in `main`. Does
-/// nothing in a process that was started otherwise.
+/// Ends this process when the parent that started it with [`run`] or `launch` is gone, and stops it as
+/// SIGTERM does when the parent says so; call it early in `main`. Does nothing in a process that
+/// was started otherwise.
 pub fn follow_parent() {
     if std::env::var_os(FOLLOW).is_none() {
         return;
     }
     let watch = || {
-        let mut input = std::io::stdin();
-        let mut buffer = [0; 64];
-        while !matches!(input.read(&mut buffer), Ok(0) | Err(_)) {}
+        for line in std::io::stdin().lines() {
+            match line {
+                Ok(line) if line == TERM => stop(),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
         guard::fail(Failure {
             code: EXIT_UNAVAILABLE,
             message: "the process that started this one is gone".to_owned(),
@@ -94,8 +96,25 @@ pub fn follow_parent() {
         .spawn(watch);
 }
 
+/// Does what SIGTERM does to this process.
+fn stop() {
+    // It is a signal that can be raised; a process that cannot is ended by its parent in time.
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
+}
+
+/// `N` random bytes in hexadecimal, fit for a secret.
+///
+/// # Errors
+/// The system has no randomness to give.
+pub(super) fn random_hex<const N: usize>() -> Result<String, ClusterError> {
+    let mut bytes = [0; N];
+    let filled = getrandom::fill(&mut bytes).map_err(std::io::Error::other);
+    filled.map_err(failed("draw a random secret"))?;
+    Ok(crate::math::hex::hex(&bytes))
+}
+
 /// Names what was tried when the system said no.
-fn failed(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> ClusterError {
+pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> ClusterError {
     let action = action.into();
     move |source| ClusterError::Spawn { action, source }
 }
@@ -130,131 +149,42 @@ fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     Ok(ports)
 }
 
-/// A host file that goes when the run is over.
-struct HostFile {
-    path: PathBuf,
-}
-
-impl HostFile {
-    fn write(folder: &Path, ports: &[u16]) -> Result<HostFile, ClusterError> {
-        let path = folder.join(format!("hosts-{}", std::process::id()));
-        let write = || {
-            std::fs::create_dir_all(folder)?;
-            let mut file = std::fs::File::create(&path)?;
-            for port in ports {
-                writeln!(file, "127.0.0.1:{port}")?;
-            }
-            file.flush()
-        };
-        write().map_err(failed(format!("write {}", path.display())))?;
-        Ok(HostFile { path })
-    }
-}
-
-impl Drop for HostFile {
-    fn drop(&mut self) {
-        // A host file that stays behind harms nobody.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// The children; none outlives this value.
-struct Family {
-    children: Vec<Child>,
-}
-
-impl Family {
-    /// Waits for all children; the exit code of the run.
-    fn wait(&mut self) -> std::io::Result<u8> {
-        let mut failures = Vec::new();
-        let mut ends: Option<Instant> = None;
-        let mut running = vec![true; self.children.len()];
-        while running.contains(&true) {
-            let killed = ends.is_some_and(|ends| Instant::now() >= ends);
-            if killed {
-                self.kill();
-            }
-            for (child, running) in self.children.iter_mut().zip(&mut running) {
-                let Some(status) = child.try_wait()?.filter(|_| *running) else {
-                    continue;
-                };
-                *running = false;
-                // Those that had to be killed are not the cause.
-                let code = exit_code(status);
-                failures.extend((code != 0 && !killed).then_some(code));
-            }
-            if !failures.is_empty() {
-                ends.get_or_insert_with(|| Instant::now() + GRACE);
-            }
-            std::thread::sleep(TICK);
-        }
-        let cause = failures.iter().find(|&&code| code != EXIT_UNAVAILABLE);
-        Ok(*cause.or(failures.first()).unwrap_or(&0))
-    }
-
-    fn kill(&mut self) {
-        for child in &mut self.children {
-            // It may have ended meanwhile.
-            let _ = child.kill();
-        }
-    }
-}
-
-impl Drop for Family {
-    fn drop(&mut self) {
-        self.kill();
-        for child in &mut self.children {
-            let _ = child.wait();
-        }
-    }
-}
-
-/// The exit code of a process, 128 and the signal's number for one that a signal ended.
-fn exit_code(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    #[cfg(not(unix))]
-    let signal = None::<i32>;
-    let code = status.code().or(signal.map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok())
-        .unwrap_or(EXIT_INTERNAL)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
 
     fn run_script(script: &str, processes: usize) -> (u8, Duration) {
-        let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        // The arguments are: sh -c SCRIPT sh -n N -p I --hosts FILE.
-        let code = run(processes, folder.path(), &|| {
+        let command = |process: usize| {
             let mut command = Command::new("sh");
-            command.args(["-c", script, "sh"]);
+            command.args(["-c", script, "sh", &process.to_string()]);
             command
-        })
-        .unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        (code, started.elapsed())
+        };
+        let watch: Watch = Arc::new(|_| {});
+        let ending = run(processes, &command, &watch, &mut Interrupts::default()).unwrap();
+        (ending.code, started.elapsed())
     }
 
     #[test]
-    fn children_get_their_place_and_a_host_file() {
-        let script = r#"[ "$1 $2 $3 $5" = "-n 3 -p --hosts" ] && [ "$(wc -l < "$6")" = 3 ] &&
-            [ "$TOPICMILL_FOLLOW_PARENT" = 1 ] && grep -q '^127.0.0.1:' "$6""#;
+    fn children_are_told_where_all_are() {
+        let script = r#"[ "$TOPICMILL_FOLLOW_PARENT" = 1 ] &&
+            [ "${#TOPICMILL_RUN}" = 16 ] &&
+            echo "$TOPICMILL_HOSTS" | grep -Eq '^(127.0.0.1:[0-9]+,){2}127.0.0.1:[0-9]+$'"#;
         assert_eq!(run_script(script, 3).0, 0);
     }
 
     #[test]
     fn the_first_failure_ends_the_others_and_is_the_answer() {
-        let (code, time) = run_script(r#"[ "$4" = 1 ] && exit 65; exec sleep 30"#, 3);
+        let (code, time) = run_script(r#"[ "$1" = 1 ] && exit 65; exec sleep 30"#, 3);
         assert_eq!(code, 65);
         assert!(time < Duration::from_secs(15), "{time:?}");
     }
 
     #[test]
     fn a_lost_peer_is_not_the_cause() {
-        let (code, _) = run_script(r#"[ "$4" = 0 ] && exit 69; sleep 0.3; kill -9 $$"#, 2);
+        let (code, _) = run_script(r#"[ "$1" = 0 ] && exit 69; sleep 0.3; kill -9 $$"#, 2);
         assert_eq!(code, 137);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
-use crate::cluster::interrupt::EXIT_SIGNALLED;
+use crate::cluster::interrupt::EXIT_INTERRUPTED;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
@@ -109,7 +109,7 @@ impl RunError {
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
-            Self::Left(_) => EXIT_SIGNALLED,
+            Self::Left(_) => EXIT_INTERRUPTED,
             Self::Table(TableError::Locked { .. }) => EXIT_TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }

@@ -2,24 +2,30 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use topicmill::cluster::family::Watch;
+use topicmill::cluster::interrupt::Interrupts;
 use topicmill::cluster::spawn;
 
 use crate::child::base_command;
 
-/// Takes the place in the run from the arguments `-n N -p I --hosts FILE` into the environment, and
-/// leaves the number of the process behind.
-const AS_CHILD: &str = r#"export CLUSTER_PROCESSES=$2 CLUSTER_PROCESS=$4 CLUSTER_HOSTS=$6
-    echo $$ > "$CLUSTER_OUTPUT/pid-$4"
+/// Takes the place in the run from the arguments `N I` and `TOPICMILL_HOSTS` to where `child` looks,
+/// and leaves the number of the process behind.
+const AS_CHILD: &str = r#"export CLUSTER_PROCESSES=$1 CLUSTER_PROCESS=$2
+    export CLUSTER_HOSTS="$CLUSTER_OUTPUT/hosts-$2"
+    echo "$TOPICMILL_HOSTS" | tr , '\n' > "$CLUSTER_HOSTS"
+    echo $$ > "$CLUSTER_OUTPUT/pid-$2"
     exec "$CLUSTER_BINARY" --exact child::child --nocapture --quiet"#;
 
 /// The command of one process of a run, for `spawn`.
-fn command(scenario: &str, output: &Path) -> Command {
+fn command(scenario: &str, output: &Path, [processes, process]: [usize; 2]) -> Command {
     let own = base_command(scenario, 2, output);
     let mut command = Command::new("sh");
     command
         .args(["-c", AS_CHILD, "sh"])
+        .args([processes.to_string(), process.to_string()])
         .env("CLUSTER_BINARY", own.get_program())
         .env("CLUSTER_HASH", "1")
         .env("CLUSTER_DEADLINE_MS", "30000")
@@ -31,12 +37,22 @@ fn command(scenario: &str, output: &Path) -> Command {
     command
 }
 
+/// Runs the scenario in so many processes; the exit code.
+fn run(processes: usize, scenario: &str, output: &Path, variables: &[(&str, &str)]) -> u8 {
+    let command = |process| {
+        let mut command = command(scenario, output, [processes, process]);
+        command.envs(variables.iter().copied());
+        command
+    };
+    let watch: Watch = Arc::new(|_| {});
+    let ending = spawn::run(processes, &command, &watch, &mut Interrupts::default());
+    ending.unwrap().code
+}
+
 #[test]
 fn a_run_of_three_processes_succeeds() {
     let folder = tempfile::tempdir().unwrap();
-    let temporary = folder.path().join("temporary");
-    let code = spawn::run(3, &temporary, &|| command("reduce", folder.path())).unwrap();
-    assert_eq!(code, 0);
+    assert_eq!(run(3, "reduce", folder.path(), &[]), 0);
     let results: Vec<String> = (0..3)
         .map(|p| std::fs::read_to_string(folder.path().join(format!("result-{p}"))).unwrap())
         .collect();
@@ -48,7 +64,7 @@ fn the_code_of_the_process_that_broke_is_that_of_the_run() {
     for (scenario, expected) in [("panic", 70), ("error", 65)] {
         let folder = tempfile::tempdir().unwrap();
         let started = Instant::now();
-        let code = spawn::run(2, folder.path(), &|| command(scenario, folder.path())).unwrap();
+        let code = run(2, scenario, folder.path(), &[]);
         assert_eq!(code, expected, "{scenario}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }
@@ -60,11 +76,7 @@ fn launcher() {
     let Some(output) = std::env::var_os("LAUNCH_OUTPUT").map(PathBuf::from) else {
         return;
     };
-    let code = spawn::run(2, &output, &|| {
-        let mut command = command("wait", &output);
-        command.env("CLUSTER_THREADS", "1");
-        command
-    });
+    let code = run(2, "wait", &output, &[("CLUSTER_THREADS", "1")]);
     panic!("the run should have outlasted its launcher: {code:?}");
 }
 

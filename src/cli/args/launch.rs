@@ -1,0 +1,71 @@
+//! The flags of launch.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::RunArgs;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill launch --hosts hosts.txt jobs/library.toml -w 8
+  topicmill launch --hosts hosts.txt jobs/library.toml --ssh 'ssh -p 2222' --max-restarts 10
+  topicmill launch --hosts hosts.txt jobs/library.toml --dry-run
+
+One process for each line of the host file, in order: on this machine directly, elsewhere by ssh.
+When one is lost all are started again, and go on from the newest checkpoint.";
+
+/// Flags of run that say the place of one process, which launch chooses.
+pub(super) const PLACE: [&str; 4] = ["processes", "process_count", "process", "port"];
+
+/// Leaves the flags of [`PLACE`] out of the help of launch.
+pub(super) fn hide_place(arg: clap::Arg) -> clap::Arg {
+    let is_place = PLACE.contains(&arg.get_id().as_str());
+    arg.hide(is_place)
+}
+
+/// Flags of launch: those of run, and how processes are started.
+#[derive(Clone, Debug, Args)]
+pub struct LaunchArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// How often all processes are started again when one is lost
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = HEADING)]
+    pub max_restarts: u32,
+    /// The command that runs a command on another host
+    #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", help_heading = HEADING)]
+    pub ssh: String,
+    /// Start the processes of this machine by that command too
+    #[arg(long, help_heading = HEADING)]
+    pub ssh_all: bool,
+    /// The program on every host [default: this one's path]
+    #[arg(long, value_name = "PATH", help_heading = HEADING)]
+    pub program: Option<PathBuf>,
+    /// The folder to run in on every host [default: the current one]
+    #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
+    pub directory: Option<PathBuf>,
+    /// Print the commands instead
+    #[arg(long, help_heading = HEADING)]
+    pub dry_run: bool,
+}
+
+const HEADING: &str = "How it is started";
+
+impl LaunchArgs {
+    /// A flag that was given and that says the place of one process.
+    pub fn place(&self) -> Option<&'static str> {
+        let placement = &self.run.placement;
+        let given = [
+            ("--processes", placement.processes.is_some()),
+            ("--process-count", placement.process_count.is_some()),
+            ("--process", placement.process.is_some()),
+            ("--port", placement.port.is_some()),
+        ];
+        let given = given.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(flag, _)| flag)
+    }
+}

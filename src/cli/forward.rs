@@ -1,0 +1,156 @@
+//! What another process of the run is told: every flag that was typed, but for those that say where
+//! it runs. Read off clap's own list, so that no flag can be forgotten.
+
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command as Clap};
+
+use super::args::{Cli, Command, RunArgs};
+
+/// Flags that differ from process to process, or that the starter works out.
+const PLACE: [&str; 6] = [
+    "threads",
+    "processes",
+    "process_count",
+    "process",
+    "hosts",
+    "port",
+];
+
+/// Notes in the arguments of a run what was typed.
+pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
+    let Some((_, matches)) = matches.subcommand() else {
+        return;
+    };
+    let args = match &mut cli.command {
+        Command::Run(args)
+        | Command::Ingest(args)
+        | Command::Train(args)
+        | Command::Project(args) => args,
+        Command::Launch(args) => &mut args.run,
+        _ => return,
+    };
+    args.given = given(matches);
+}
+
+/// The flags of run in `matches`, then what is no flag.
+fn given(matches: &ArgMatches) -> Vec<OsString> {
+    let (mut flags, mut others) = (Vec::new(), vec![OsString::from("--")]);
+    for arg in forwarded() {
+        let id = arg.get_id().as_str();
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let values = matches.get_raw(id).into_iter().flatten();
+        match arg.get_long() {
+            None => others.extend(values.map(ToOwned::to_owned)),
+            Some(name) if arg.get_action().takes_values() => flags.extend(values.map(|value| {
+                let mut flag = OsString::from(format!("--{name}="));
+                flag.push(value);
+                flag
+            })),
+            Some(name) => flags.push(format!("--{name}").into()),
+        }
+    }
+    flags.extend(others);
+    flags
+}
+
+/// All arguments of run that go to other processes.
+fn forwarded() -> Vec<Arg> {
+    let run = RunArgs::augment_args(Clap::new("run"));
+    let is_place = |arg: &&Arg| PLACE.contains(&arg.get_id().as_str());
+    run.get_arguments()
+        .filter(|arg| !is_place(arg))
+        .cloned()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+    use clap::{CommandFactory, FromArgMatches};
+
+    use super::*;
+
+    /// Values of which each argument takes one.
+    const SAMPLES: [&str; 3] = ["7", "section.key=a b", "127.0.0.1:7"];
+
+    /// What `topicmill COMMAND WORDS` holds for `run`.
+    fn parse(command: &[&str], words: &[OsString]) -> Result<RunArgs, ErrorKind> {
+        let start = command.iter().map(OsString::from);
+        let words: Vec<OsString> = start.chain(words.iter().cloned()).collect();
+        let matches = Cli::command().try_get_matches_from(words);
+        let matches = matches.map_err(|error| error.kind())?;
+        let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.kind())?;
+        note(&mut cli, &matches);
+        match cli.command {
+            Command::Run(args) => Ok(args),
+            Command::Launch(args) => Ok(args.run),
+            _ => panic!("neither run nor launch"),
+        }
+    }
+
+    /// The ways in which `arg` may be typed.
+    fn typed(arg: &Arg) -> Vec<OsString> {
+        let samples = SAMPLES.iter();
+        match arg.get_long() {
+            None => samples.map(OsString::from).collect(),
+            Some(name) if arg.get_action().takes_values() => samples
+                .map(|sample| format!("--{name}={sample}").into())
+                .collect(),
+            Some(name) => vec![format!("--{name}").into()],
+        }
+    }
+
+    /// Command lines that together have every argument, each as many as get along.
+    fn lines() -> Vec<Vec<OsString>> {
+        let mut lines: Vec<Vec<OsString>> = vec![Vec::new()];
+        for arg in forwarded() {
+            let fits = |line: &Vec<OsString>| {
+                let with = |word| [line.clone(), vec![word]].concat();
+                let is_fine = |line: &Vec<OsString>| {
+                    let kind = parse(&["topicmill", "run"], line).err();
+                    // Others that are needed come later.
+                    kind.is_none_or(|kind| kind == ErrorKind::MissingRequiredArgument)
+                };
+                typed(&arg).into_iter().map(with).find(is_fine)
+            };
+            let place = (0..lines.len()).find_map(|at| Some((at, fits(&lines[at])?)));
+            match place {
+                Some((at, longer)) => lines[at] = longer,
+                None => {
+                    let own = fits(&vec!["job.toml".into()]);
+                    lines.push(own.expect("a sample that the argument takes"));
+                }
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn every_argument_of_run_reaches_the_other_processes() {
+        let lines = lines();
+        let words: usize = lines.iter().map(Vec::len).sum();
+        // Each line has the job, which is counted once.
+        assert_eq!(words, forwarded().len() + lines.len() - 1, "{lines:?}");
+        for line in lines {
+            let launch = ["topicmill", "launch", "--hosts", "hosts.txt"];
+            for command in [&["topicmill", "run"][..], &launch] {
+                let mut args = parse(command, &line).expect("a whole line");
+                let again = parse(&["topicmill", "run"], &args.given);
+                let again = again.expect("what is passed on can be read");
+                args.placement.hosts = None;
+                assert_eq!(format!("{again:?}"), format!("{args:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_passed_on_that_was_not_typed() {
+        let words = ["-w", "3", "--set", "a.b=-1", "--", "-odd.toml"].map(OsString::from);
+        let args = parse(&["topicmill", "run"], &words).expect("it is whole");
+        assert_eq!(args.given, ["--set=a.b=-1", "--", "-odd.toml"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! `topicmill launch --hosts FILE JOB`: all processes of a run, started from here.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use super::args::LaunchArgs;
+use super::{Exit, Failure, watch};
+use crate::cluster::hosts::{self, host_of};
+use crate::cluster::interrupt::Interrupts;
+use crate::cluster::launch::{Launch, are_here};
+use crate::cluster::spawn::{SECRET_FILE_VARIABLE, SECRET_VARIABLE};
+use crate::job::Stages;
+
+/// Starts the processes, or with `--dry-run` shows how.
+///
+/// # Errors
+/// The flags or the host file are wrong; a process cannot be started; whatever ends the run.
+pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
+    let launch = plan(args)?;
+    if args.dry_run {
+        let lines = launch.commands().into_iter();
+        let lines: String = lines
+            .map(|line| line.display().to_string() + "\n")
+            .collect();
+        return super::print(&lines);
+    }
+    let names: Vec<String> = launch
+        .addresses
+        .iter()
+        .enumerate()
+        .map(|(process, address)| format!("{process} {}", host_of(address)))
+        .collect();
+    let mut interrupts = Interrupts::take_over();
+    let watch = watch::on_stderr(names);
+    let ending = launch.run(&watch, &mut interrupts)?;
+    watch::result(&ending, |process| {
+        format!("process {process} ({})", launch.addresses[process])
+    })
+}
+
+/// What is started, from the flags, the host file and the environment.
+fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
+    if let Some(flag) = args.place() {
+        let message = format!("launch and {flag} exclude each other");
+        let help = "launch starts one process for each line of the host file";
+        return Err(Failure::message(Exit::Usage, message).help(help));
+    }
+    let io = |error| Failure::new(Exit::Io, error);
+    let file = args.run.placement.hosts.as_deref();
+    let addresses = hosts::read_all(file.unwrap_or(Path::new("")))?;
+    let threads = threads(args, &addresses);
+    let mut arguments: Vec<OsString> = Vec::new();
+    if let Some(threads) = threads {
+        arguments.extend(["-w".to_owned(), threads.to_string()].map(OsString::from));
+    }
+    arguments.extend(args.run.given.iter().cloned());
+    Ok(Launch {
+        addresses,
+        program: match &args.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(io)?,
+        },
+        directory: match &args.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().map_err(io)?,
+        },
+        command: Stages::All.command(),
+        arguments,
+        ssh: args.ssh.clone(),
+        ssh_all: args.ssh_all,
+        secret: secret()?,
+        max_restarts: args.max_restarts,
+    })
+}
+
+/// Threads of each process, if they are known here: on other hosts each process counts its cores.
+fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
+    let share = || {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        are_here(addresses).then_some((cores / addresses.len()).max(1))
+    };
+    args.run.placement.threads.or_else(share)
+}
+
+/// The secret that the user gave for the run, if any: in the environment, or in a file it names.
+fn secret() -> Result<Option<String>, Failure> {
+    let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let (origin, secret) = match (get(SECRET_VARIABLE), get(SECRET_FILE_VARIABLE)) {
+        (Some(secret), _) => (SECRET_VARIABLE.to_owned(), secret.into_string().ok()),
+        (None, Some(path)) => {
+            let shown = path.display().to_string();
+            let failed = |error| Failure::new(Exit::Io, error).context(format!("secret {shown}"));
+            let bytes = std::fs::read(&path).map_err(failed)?;
+            (shown, String::from_utf8(bytes).ok())
+        }
+        (None, None) => return Ok(None),
+    };
+    let secret = secret.map(|text| text.trim().to_owned());
+    match secret.filter(|text| !text.is_empty() && !text.contains('\n')) {
+        Some(secret) => Ok(Some(secret)),
+        None => Err(
+            Failure::message(Exit::Usage, format!("{origin}: not one line of text"))
+                .help("`openssl rand -hex 32` makes a good secret"),
+        ),
+    }
+}

@@ -1,0 +1,170 @@
+//! Flags and environments, and where they say a job runs.
+
+use super::*;
+
+fn args() -> PlacementArgs {
+    PlacementArgs::default()
+}
+
+/// Checked for eight cores, with an environment that says nothing.
+fn on_eight(args: &PlacementArgs) -> Result<Placement, PlacementError> {
+    Placement::check_on(args, 8, Surroundings::default())
+}
+
+#[test]
+fn cores_are_shared_among_the_processes_of_this_machine() {
+    let check = on_eight;
+    assert_eq!(check(&args()), Ok(Placement::Threads(8)));
+    let three = PlacementArgs {
+        processes: Some(3),
+        ..args()
+    };
+    assert_eq!(
+        check(&three),
+        Ok(Placement::Spawn {
+            processes: 3,
+            threads: 2
+        })
+    );
+    let many = PlacementArgs {
+        processes: Some(20),
+        ..args()
+    };
+    assert_eq!(check(&many).map(|p| p.workers()), Ok(20));
+    let one = PlacementArgs {
+        processes: Some(1),
+        threads: Some(5),
+        ..args()
+    };
+    assert_eq!(check(&one), Ok(Placement::Threads(5)));
+}
+
+#[test]
+fn a_member_is_described_in_full_or_not_at_all() {
+    let whole = PlacementArgs {
+        threads: Some(2),
+        process_count: Some(3),
+        process: Some(2),
+        hosts: Some("hosts.txt".into()),
+        ..args()
+    };
+    let member = Placement::Member {
+        index: 2,
+        count: 3,
+        threads: 2,
+        peers: Peers::File("hosts.txt".into()),
+        by: None,
+        token: None,
+    };
+    assert_eq!(on_eight(&whole), Ok(member));
+    let no_hosts = PlacementArgs {
+        hosts: None,
+        ..whole.clone()
+    };
+    assert_eq!(
+        on_eight(&no_hosts),
+        Err(PlacementError::Incomplete {
+            given: "--process-count",
+            missing: "--hosts"
+        })
+    );
+    let only_hosts = PlacementArgs {
+        process_count: None,
+        process: None,
+        ..whole.clone()
+    };
+    assert_eq!(
+        on_eight(&only_hosts),
+        Err(PlacementError::Incomplete {
+            given: "--hosts",
+            missing: "--process-count"
+        })
+    );
+    let outside = PlacementArgs {
+        process: Some(3),
+        ..whole.clone()
+    };
+    assert_eq!(
+        on_eight(&outside),
+        Err(PlacementError::Range {
+            flag: "--process",
+            found: 3,
+            least: 0,
+            most: 2
+        })
+    );
+    let both = PlacementArgs {
+        processes: Some(2),
+        ..whole
+    };
+    assert_eq!(
+        on_eight(&both),
+        Err(PlacementError::BothWays {
+            flag: "--process-count"
+        })
+    );
+}
+
+#[test]
+fn nothing_runs_on_no_threads() {
+    let none = PlacementArgs {
+        threads: Some(0),
+        ..args()
+    };
+    let refused = PlacementError::Range {
+        flag: "--threads",
+        found: 0,
+        least: 1,
+        most: 4096,
+    };
+    assert_eq!(on_eight(&none), Err(refused));
+}
+
+/// The second of four processes, two a host, as SLURM starts them.
+fn by_slurm(threads: Option<usize>) -> Surroundings {
+    let found = Found {
+        by: "SLURM",
+        process: 1,
+        processes: 4,
+        local: 2,
+        threads,
+        peers: Some(Peers::Listed {
+            by: "SLURM",
+            addresses: Vec::new(),
+        }),
+        token: Some("17.0.0".to_owned()),
+    };
+    Surroundings {
+        found: Some(found),
+        listed: None,
+    }
+}
+
+#[test]
+fn what_flags_leave_open_the_environment_says() {
+    let check = |args: PlacementArgs, threads| {
+        let placement = Placement::check_on(&args, 8, by_slurm(threads)).unwrap();
+        let Placement::Member { index, peers, .. } = &placement else {
+            panic!("{placement:?}");
+        };
+        let shown = (*index, peers.to_string());
+        (placement.process_count(), shown, placement.threads())
+    };
+    let plain = (4, (1, "SLURM".to_owned()), 4);
+    assert_eq!(check(args(), None), plain);
+    assert_eq!(check(args(), Some(3)).2, 3);
+    let flags = PlacementArgs {
+        threads: Some(7),
+        process: Some(0),
+        hosts: Some("hosts.txt".into()),
+        ..args()
+    };
+    let expected = (4, (0, "hosts.txt".to_owned()), 7);
+    assert_eq!(check(flags, Some(3)), expected);
+    let alone = PlacementArgs {
+        process_count: Some(1),
+        process: Some(0),
+        ..args()
+    };
+    assert_eq!(on_eight(&alone), Ok(Placement::Threads(8)));
+}

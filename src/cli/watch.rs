@@ -1,0 +1,93 @@
+//! What a person sees of processes that this one started: their lines, each with the process's
+//! name before it, and what becomes of them.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::{Exit, Failure};
+use crate::cluster::family::{Ending, Event, Watch};
+
+/// Writes what happens to the processes of these names on stderr, line by line.
+pub(super) fn on_stderr(names: Vec<String>) -> Watch {
+    Arc::new(move |event| {
+        let line = match event {
+            Event::Line { process, line } => {
+                let name = names.get(*process).map_or("?", String::as_str);
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
+                [format!("[{name}] ").as_bytes(), line, b"\n"].concat()
+            }
+            Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
+            Event::Killing => b"killing the processes that are left\n".to_vec(),
+            Event::Restart {
+                ending,
+                restart,
+                most,
+                wait,
+            } => {
+                let who = ending.culprit.and_then(|process| names.get(process));
+                let who = who.map_or("?", String::as_str);
+                format!(
+                    "process [{who}] {}; starting all again in {} s, restart {restart} of {most}\n",
+                    end(ending.code),
+                    wait.as_secs(),
+                )
+                .into_bytes()
+            }
+        };
+        // A line goes out whole, under one lock. Nothing is left to be done if it cannot.
+        let _ = io::stderr().lock().write_all(&line);
+    })
+}
+
+/// What becomes of this process when those it started have ended. Their own messages have said why,
+/// but for one that could not speak any more; `name` says which it was.
+pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<(), Failure> {
+    let exit = match ending.code {
+        0 => return Ok(()),
+        code => Exit::of(code),
+    };
+    Err(match ending.culprit.filter(|_| ending.code > 128) {
+        Some(process) if !ending.interrupted => {
+            Failure::message(exit, format!("{} {}", name(process), end(ending.code)))
+        }
+        _ => Failure::said(exit),
+    })
+}
+
+/// How a process ended, in words.
+fn end(code: u8) -> String {
+    match code {
+        69 => "lost its peers or its host".to_owned(),
+        137 => "was killed (signal 9)".to_owned(),
+        143 => "was told to stop (signal 15)".to_owned(),
+        code if code > 128 => format!("was ended by signal {}", code - 128),
+        code => format!("ended with code {code}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_could_not_speak_is_spoken_for() {
+        let told = |code, interrupted| {
+            let ending = Ending {
+                code,
+                culprit: Some(1),
+                interrupted,
+            };
+            let failure = result(&ending, |process| format!("process {process}"));
+            failure.map_err(|failure| (failure.exit, failure.to_string()))
+        };
+        assert!(told(0, true).is_ok());
+        let killed = "error: process 1 was killed (signal 9)\n".to_owned();
+        assert_eq!(told(137, false).unwrap_err(), (Exit::Killed, killed));
+        let (exit, text) = told(139, false).unwrap_err();
+        assert_eq!(exit, Exit::Internal);
+        assert!(text.contains("signal 11"), "{text}");
+        assert_eq!(told(65, false).unwrap_err(), (Exit::Data, String::new()));
+        let stopped = told(143, true).unwrap_err();
+        assert_eq!(stopped, (Exit::Interrupted, String::new()));
+    }
+}

@@ -1,0 +1,366 @@
+//! What the environment says of this process's place in a run, when no flag does.
+//!
+//! SLURM, Open MPI, other MPIs' PMI, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs number
+//! the processes they start; some say where the others are. All of it is a pure function of the
+//! variables. An environment that is only half there, such as a batch script outside of `srun`, is
+//! no run of several processes.
+
+mod error;
+mod slurm;
+
+use std::collections::BTreeMap;
+
+use super::hosts::{HOSTS_VARIABLE, HostsError, Peers, parse_list};
+
+pub use error::EnvironmentError;
+
+/// Number of this process, from 0.
+pub const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
+/// Processes in all.
+pub const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
+/// The first port on each host.
+pub const PORT_VARIABLE: &str = "TOPICMILL_PORT";
+/// The headless service through which the pods of a Kubernetes Job find each other.
+pub const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
+/// The first port on each host when nobody says another.
+pub const DEFAULT_PORT: u16 = 7101;
+
+/// The variables of an environment that are text.
+pub type Variables = BTreeMap<String, String>;
+
+/// What was found: one process of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Who said so.
+    pub by: &'static str,
+    /// Number of this process, from 0, below `processes`.
+    pub process: usize,
+    /// Processes in all, ≥ 2.
+    pub processes: usize,
+    /// The most processes on one host, 1 if that is not known.
+    pub local: usize,
+    /// Threads that each process was given, if that was said.
+    pub threads: Option<usize>,
+    /// Where all are; nothing when the caller has it from elsewhere.
+    pub peers: Option<Peers>,
+    /// What only the processes of this attempt share, if there is such a thing.
+    pub token: Option<String>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The first port on each host, if a flag says it.
+    pub port: Option<u16>,
+    /// Whether it matters where the others are.
+    pub peers: bool,
+}
+
+/// One process of several, as its starter numbers it, before it is known where the others are.
+struct Candidate {
+    by: &'static str,
+    process: usize,
+    processes: usize,
+    local: Option<usize>,
+    threads: Option<usize>,
+    token: Option<String>,
+}
+
+/// The variables of this process.
+pub fn variables() -> Variables {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// This process's place in a run by `variables`; nothing if it is alone.
+///
+/// Our own variables go first, then who is nearest to the process: an `mpirun` within a SLURM job
+/// knows better than SLURM.
+///
+/// # Errors
+/// A variable makes no sense, ours are half set, or nobody says where the others are.
+pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, EnvironmentError> {
+    let Some(candidate) = candidate(variables)?.filter(|candidate| candidate.processes > 1) else {
+        return Ok(None);
+    };
+    let peers = match wanted.peers {
+        true => Some(peers(variables, &candidate, wanted.port)?),
+        false => None,
+    };
+    Ok(Some(Found {
+        by: candidate.by,
+        process: candidate.process,
+        processes: candidate.processes,
+        local: candidate.local.unwrap_or(1).max(1),
+        threads: candidate.threads,
+        peers,
+        token: candidate.token,
+    }))
+}
+
+/// The addresses in [`HOSTS_VARIABLE`], if it is set.
+///
+/// # Errors
+/// It is not a list of `host:port`.
+pub fn listed(variables: &Variables) -> Result<Option<Peers>, HostsError> {
+    let by = HOSTS_VARIABLE;
+    let list = variables.get(by).filter(|list| !list.is_empty());
+    let addresses = list.map(|list| parse_list(list)).transpose()?;
+    Ok(addresses.map(|addresses| Peers::Listed { by, addresses }))
+}
+
+/// The process as the first one numbers it that says anything.
+fn candidate(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+    let slurm = slurm::find(variables)?;
+    let pmi = plain(
+        variables,
+        "PMI",
+        ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"],
+    )?;
+    // srun numbers the tasks for PMI as well, mpiexec within a step numbers its own.
+    let is_same = |task: &Candidate| {
+        let other = pmi.as_ref();
+        other.is_none_or(|o| (o.process, o.processes) == (task.process, task.processes))
+    };
+    let slurm = slurm.filter(is_same);
+    let nearest = match own(variables)? {
+        Some(own) => Some(own),
+        None => open_mpi(variables)?.or(slurm).or(pmi),
+    };
+    let found = match nearest {
+        Some(found) => Some(found),
+        None => {
+            let names = ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"];
+            let torch = plain(variables, "RANK and WORLD_SIZE", names)?;
+            torch.or(kubernetes(variables)?)
+        }
+    };
+    match found {
+        Some(found) => Ok(Some(found)),
+        None => refuse_half(variables).map(|()| None),
+    }
+}
+
+/// Where the others are: by our own variable, by who started them, or here if all are.
+fn peers(
+    variables: &Variables,
+    found: &Candidate,
+    port: Option<u16>,
+) -> Result<Peers, EnvironmentError> {
+    if let Some(listed) = listed(variables)? {
+        return Ok(listed);
+    }
+    let port = match port {
+        Some(port) => port,
+        None => base_port(variables)?,
+    };
+    let by = found.by;
+    let on = |host: &dyn Fn(usize) -> String, step: usize| {
+        let address = |process| at(&host(process), port, step * process);
+        let addresses = (0..found.processes).map(address).collect::<Result<_, _>>();
+        addresses.map(|addresses| Peers::Listed { by, addresses })
+    };
+    let master = variables.get("MASTER_ADDR").map(String::as_str);
+    let here = by == TORCH && matches!(master, Some("127.0.0.1" | "localhost" | "::1"));
+    match by {
+        SLURM => slurm::peers(variables, found, port),
+        KUBERNETES => {
+            let (job, service) = job_and_service(variables)?;
+            on(&|process| format!("{job}-{process}.{service}"), 0)
+        }
+        _ if here || found.local == Some(found.processes) => on(&|_| "127.0.0.1".to_owned(), 1),
+        _ => Err(EnvironmentError::NoPeers {
+            by,
+            process: found.process,
+            processes: found.processes,
+            more: match variables.contains_key("SLURM_JOB_ID") {
+                true => "; or start it with srun, which says it",
+                false => "",
+            },
+        }),
+    }
+}
+
+const SLURM: &str = "SLURM";
+const KUBERNETES: &str = "Kubernetes";
+const TORCH: &str = "RANK and WORLD_SIZE";
+
+/// Our own variables; a list of hosts is also a number of processes.
+fn own(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+    let Some(process) = number(variables, PROCESS_VARIABLE)? else {
+        return Ok(None);
+    };
+    let listed = listed(variables)?.map(|peers| match peers {
+        Peers::Listed { addresses, .. } => addresses.len(),
+        Peers::File(_) => 0,
+    });
+    let processes = number(variables, PROCESSES_VARIABLE)?.or(listed);
+    let processes = processes.ok_or(EnvironmentError::Half {
+        given: PROCESS_VARIABLE,
+        missing: PROCESSES_VARIABLE,
+    })?;
+    below(variables, PROCESS_VARIABLE, process, processes)?;
+    Ok(Some(Candidate {
+        by: PROCESS_VARIABLE,
+        process,
+        processes,
+        local: None,
+        threads: None,
+        token: None,
+    }))
+}
+
+/// Open MPI's variables.
+fn open_mpi(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+    let names = [
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_LOCAL_SIZE",
+    ];
+    let found = plain(variables, "Open MPI", names)?;
+    Ok(found.map(|candidate| Candidate {
+        token: variables.get("PMIX_NAMESPACE").cloned(),
+        ..candidate
+    }))
+}
+
+/// Rank, size, and size on this host, under these names.
+fn plain(
+    variables: &Variables,
+    by: &'static str,
+    [rank, size, local]: [&'static str; 3],
+) -> Result<Option<Candidate>, EnvironmentError> {
+    let Some((process, processes)) = pair(variables, rank, size)? else {
+        return Ok(None);
+    };
+    Ok(Some(Candidate {
+        by,
+        process,
+        processes,
+        local: number(variables, local)?,
+        threads: None,
+        token: None,
+    }))
+}
+
+/// A pod of an Indexed Job that was told how many there are.
+fn kubernetes(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+    let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
+    Ok(numbers.map(|(process, processes)| Candidate {
+        by: KUBERNETES,
+        process,
+        processes,
+        local: None,
+        threads: None,
+        token: None,
+    }))
+}
+
+/// The name of the Job, which is the pod's without its index, and of the service.
+fn job_and_service(variables: &Variables) -> Result<(String, String), EnvironmentError> {
+    let get = |variable: &'static str| {
+        let value = variables.get(variable).filter(|value| !value.is_empty());
+        value.ok_or(EnvironmentError::Missing {
+            by: KUBERNETES,
+            variable,
+        })
+    };
+    let index = get("JOB_COMPLETION_INDEX")?;
+    let service = get(SERVICE_VARIABLE)?;
+    let pod = get("HOSTNAME")?;
+    let job = pod.strip_suffix(&format!("-{index}")).ok_or_else(|| {
+        let expected = "the pod's name: that of the job, a hyphen and the index";
+        wrong(variables, "HOSTNAME", expected)
+    })?;
+    Ok((job.to_owned(), service.clone()))
+}
+
+/// Refuses our own variables when they lead nowhere: whoever sets them wants several processes.
+fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
+    let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
+    let given = match (is_alone, listed(variables)?) {
+        (false, _) => PROCESSES_VARIABLE,
+        (true, Some(_)) => HOSTS_VARIABLE,
+        (true, None) => return Ok(()),
+    };
+    Err(EnvironmentError::Half {
+        given,
+        missing: PROCESS_VARIABLE,
+    })
+}
+
+/// The number of a process and of all, if both are given.
+fn pair(
+    variables: &Variables,
+    index: &'static str,
+    count: &'static str,
+) -> Result<Option<(usize, usize)>, EnvironmentError> {
+    let (Some(process), Some(processes)) = (number(variables, index)?, number(variables, count)?)
+    else {
+        return Ok(None);
+    };
+    below(variables, index, process, processes)?;
+    Ok(Some((process, processes)))
+}
+
+fn below(
+    variables: &Variables,
+    variable: &'static str,
+    process: usize,
+    processes: usize,
+) -> Result<(), EnvironmentError> {
+    match process < processes {
+        true => Ok(()),
+        false => Err(wrong(variables, variable, "below the number of processes")),
+    }
+}
+
+/// The whole number in a variable; none if it is not set, or empty.
+fn number(
+    variables: &Variables,
+    variable: &'static str,
+) -> Result<Option<usize>, EnvironmentError> {
+    let value = variables.get(variable).filter(|value| !value.is_empty());
+    let parse = |value: &String| value.trim().parse();
+    value
+        .map(parse)
+        .transpose()
+        .map_err(|_| wrong(variables, variable, "a whole number"))
+}
+
+/// The first port by the variable, or the default.
+fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
+    let port = number(variables, PORT_VARIABLE)?.unwrap_or(DEFAULT_PORT.into());
+    match u16::try_from(port) {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(wrong(variables, PORT_VARIABLE, "a port, from 1 to 65535")),
+    }
+}
+
+/// The address at so many ports above the first.
+fn at(host: &str, port: u16, step: usize) -> Result<String, EnvironmentError> {
+    let step = u16::try_from(step).ok();
+    match step.and_then(|step| port.checked_add(step)) {
+        Some(port) => Ok(format!("{host}:{port}")),
+        None => Err(EnvironmentError::Ports {
+            host: host.to_owned(),
+        }),
+    }
+}
+
+fn wrong(
+    variables: &Variables,
+    variable: &'static str,
+    expected: &'static str,
+) -> EnvironmentError {
+    EnvironmentError::Value {
+        variable,
+        value: variables.get(variable).cloned().unwrap_or_default(),
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! SLURM's variables: host lists in brackets, tasks of each node, the order of the tasks.
+//!
+//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job and
+//! no step, and is one process.
+
+use super::{Candidate, EnvironmentError, Variables, number, pair, wrong};
+use crate::cluster::hosts::Peers;
+
+const BY: &str = "SLURM";
+/// Step numbers from here on are the batch script, the interactive shell and the like.
+const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
+/// More nodes than a cluster has; what a broken list may unfold to at most.
+const MOST_NODES: usize = 1 << 16;
+
+/// This task of a step; none outside of one.
+pub(super) fn find(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+    let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
+    if step as u64 >= FIRST_SPECIAL_STEP {
+        return Ok(None);
+    }
+    let count = match variables.contains_key("SLURM_STEP_NUM_TASKS") {
+        true => "SLURM_STEP_NUM_TASKS",
+        false => "SLURM_NTASKS",
+    };
+    let Some((process, processes)) = pair(variables, "SLURM_PROCID", count)? else {
+        return Ok(None);
+    };
+    let tasks = match variables.get("SLURM_STEP_TASKS_PER_NODE") {
+        Some(text) => Some(
+            tasks(text)
+                .ok_or_else(|| wrong(variables, "SLURM_STEP_TASKS_PER_NODE", "a list of tasks"))?,
+        ),
+        None => None,
+    };
+    let part = |name: &str| variables.get(name).map_or("0", String::as_str);
+    Ok(Some(Candidate {
+        by: BY,
+        process,
+        processes,
+        local: tasks.iter().flatten().copied().max(),
+        threads: number(variables, "SLURM_CPUS_PER_TASK")?,
+        token: variables
+            .get("SLURM_JOB_ID")
+            .map(|job| format!("{job}.{step}.{}", part("SLURM_RESTART_COUNT"))),
+    }))
+}
+
+/// Where the tasks of the step are: a task's port is `port` and its place among those of its node.
+pub(super) fn peers(
+    variables: &Variables,
+    task: &Candidate,
+    port: u16,
+) -> Result<Peers, EnvironmentError> {
+    let list = variables
+        .get("SLURM_STEP_NODELIST")
+        .ok_or(EnvironmentError::Missing {
+            by: BY,
+            variable: "SLURM_STEP_NODELIST",
+        })?;
+    let nodes =
+        expand(list).ok_or_else(|| wrong(variables, "SLURM_STEP_NODELIST", "node names"))?;
+    let per_node = variables.get("SLURM_STEP_TASKS_PER_NODE");
+    let per_node = match per_node.map(|text| tasks(text)) {
+        Some(tasks) => tasks.unwrap_or_default(),
+        None => vec![1; nodes.len()],
+    };
+    if per_node.len() != nodes.len() || per_node.iter().sum::<usize>() != task.processes {
+        return Err(wrong(
+            variables,
+            "SLURM_STEP_TASKS_PER_NODE",
+            "as many tasks, on as many nodes, as the step has",
+        ));
+    }
+    let places = places(&per_node, is_cyclic(variables));
+    let mine = places.get(task.process).map(|&(node, _)| &nodes[node]);
+    if let Some(own) = variables
+        .get("SLURMD_NODENAME")
+        .filter(|own| Some(*own) != mine)
+    {
+        return Err(EnvironmentError::Order { node: own.clone() });
+    }
+    let address = |&(node, local): &(usize, usize)| super::at(&nodes[node], port, local);
+    let addresses = places.iter().map(address).collect::<Result<_, _>>()?;
+    Ok(Peers::Listed { by: BY, addresses })
+}
+
+/// Whether tasks are dealt to the nodes one by one, instead of node by node.
+fn is_cyclic(variables: &Variables) -> bool {
+    variables
+        .get("SLURM_DISTRIBUTION")
+        .is_some_and(|distribution| distribution.starts_with("cyclic"))
+}
+
+/// The node and the place on it of each task, in order.
+fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
+    let most = per_node.iter().copied().max().unwrap_or(0);
+    let nodes = per_node.iter().enumerate();
+    match cyclic {
+        false => nodes
+            .flat_map(|(node, &tasks)| (0..tasks).map(move |local| (node, local)))
+            .collect(),
+        true => (0..most)
+            .flat_map(|local| {
+                let has = nodes.clone().filter(move |(_, tasks)| local < **tasks);
+                has.map(move |(node, _)| (node, local))
+            })
+            .collect(),
+    }
+}
+
+/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form.
+fn tasks(text: &str) -> Option<Vec<usize>> {
+    let mut tasks = Vec::new();
+    for part in text.split(',') {
+        let (each, times) = match part.split_once("(x") {
+            Some((each, times)) => (each, times.strip_suffix(')')?.parse().ok()?),
+            None => (part, 1_usize),
+        };
+        if tasks.len() + times > MOST_NODES {
+            return None;
+        }
+        tasks.extend(std::iter::repeat_n(each.parse::<usize>().ok()?, times));
+    }
+    Some(tasks)
+}
+
+/// `node[01-03,7],gpu2` as node01, node02, node03, node7, gpu2; nothing if it is not of that form.
+fn expand(list: &str) -> Option<Vec<String>> {
+    let mut nodes = Vec::new();
+    let mut depth = 0;
+    let separates = |c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ',' && depth == 0
+    };
+    for name in list.split(separates) {
+        expand_name("", name, &mut nodes)?;
+    }
+    Some(nodes)
+}
+
+/// Unfolds the first bracket of `rest` after `before`, and then the others.
+fn expand_name(before: &str, rest: &str, nodes: &mut Vec<String>) -> Option<()> {
+    let Some((start, tail)) = rest.split_once('[') else {
+        let name = format!("{before}{rest}");
+        let is_name = !name.is_empty() && !name.contains([']', ' ']);
+        nodes.push(name);
+        return (is_name && nodes.len() <= MOST_NODES).then_some(());
+    };
+    let (ranges, tail) = tail.split_once(']')?;
+    for range in ranges.split(',') {
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        let width = low.len();
+        let (low, high) = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
+        if low > high || high - low > MOST_NODES as u64 {
+            return None;
+        }
+        for number in low..=high {
+            expand_name(&format!("{before}{start}{number:0width$}"), tail, nodes)?;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn node_lists_unfold() {
+        let cases = [
+            ("node1", Some("node1")),
+            (
+                "node[01-03,7],gpu2",
+                Some("node01 node02 node03 node7 gpu2"),
+            ),
+            ("a[8-10]", Some("a8 a9 a10")),
+            ("r[1-2]n[1-2]-ib", Some("r1n1-ib r1n2-ib r2n1-ib r2n2-ib")),
+            ("a,b-c,d[5]", Some("a b-c d5")),
+            ("", None),
+            ("a[1-2", None),
+            ("a[2-1]", None),
+            ("a[x-y]", None),
+            ("a]", None),
+            ("a,,b", None),
+            ("a[0-99999999]", None),
+            ("a[0-9999]b[0-9999]", None),
+        ];
+        for (list, expected) in cases {
+            let expected = expected.map(|text: &str| text.split(' ').map(str::to_owned).collect());
+            assert_eq!(expand(list), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn tasks_unfold() {
+        assert_eq!(tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
+        assert_eq!(tasks("4"), Some(vec![4]));
+        for wrong in ["", "2(x", "2(x3", "x", "1,", "1(x99999999)"] {
+            assert_eq!(tasks(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn tasks_go_node_by_node_or_round_by_round() {
+        let block = [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1)];
+        assert_eq!(places(&[2, 1, 2], false), block);
+        let cyclic = [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1)];
+        assert_eq!(places(&[2, 1, 2], true), cyclic);
+    }
+}

@@ -1,0 +1,343 @@
+//! The processes that this one started: watched together, ended together.
+//!
+//! A child's standard input is its life line: it ends when the line closes, and stops in order when
+//! the line says [`TERM`]; so nothing survives a parent that was killed, not even on other hosts,
+//! as long as what carries the line (a pipe, ssh) closes with it. When one child fails the others
+//! get a moment to notice by themselves, then their lines are closed, then they are killed.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::ClusterError;
+use super::guard::{EXIT_INTERNAL, EXIT_UNAVAILABLE};
+use super::interrupt::Interrupts;
+
+/// Exit code of a wrong command line (EX_USAGE).
+const EXIT_USAGE: u8 = 64;
+/// What a life line says to stop its process as SIGTERM does.
+pub(super) const TERM: &str = "TERM";
+
+/// How long the others may live on when one process has failed.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long they may take to end when their life lines are closed.
+const CLOSED: Duration = Duration::from_secs(5);
+/// How long all may take to write a checkpoint when they are told to stop.
+const STOPPING: Duration = Duration::from_secs(60);
+/// How long the last lines of a process may take to come.
+const LAST_LINES: Duration = Duration::from_secs(1);
+/// How often the children are looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// Longest line that is passed on in one piece, in bytes.
+const LONGEST_LINE: u64 = 1 << 16;
+
+/// A process to be started.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// How it is started, without its streams.
+    pub(super) command: Command,
+    /// The first line on its life line, or nothing.
+    pub(super) greeting: Option<String>,
+    /// Whether its errors are read line by line, for [`Event::Line`], instead of going where ours go.
+    pub(super) is_read: bool,
+    /// Whether it is a shell elsewhere, which has exit codes of its own.
+    pub(super) is_remote: bool,
+}
+
+/// What a watcher of the children is told.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A process wrote a line of errors, without its line break.
+    Line {
+        /// Its number.
+        process: usize,
+        /// The line.
+        line: &'a [u8],
+    },
+    /// All processes are told to stop, since this one was.
+    Stopping,
+    /// All processes are killed: a second signal came, or they took too long.
+    Killing,
+    /// All processes are started again.
+    Restart {
+        /// How they ended.
+        ending: Ending,
+        /// Which restart this is, from 1.
+        restart: u32,
+        /// The most there may be.
+        most: u32,
+        /// How long is waited before.
+        wait: Duration,
+    },
+}
+
+/// Who is told of [`Event`]s, from several threads.
+pub type Watch = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
+
+/// How the processes of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// 0 when all succeeded, else the code of the first that failed, where the loss of a peer (69)
+    /// counts only if nobody says anything better; 128 and the signal's number after a signal.
+    pub code: u8,
+    /// The process with that code, if any failed.
+    pub culprit: Option<usize>,
+    /// Whether this process was told to stop.
+    pub interrupted: bool,
+}
+
+/// What is done about children that should have ended, from mild to hard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Measure {
+    /// They run.
+    None,
+    /// They notice by themselves.
+    Wait,
+    /// They are told to write a checkpoint and stop.
+    Stop,
+    /// Their life lines are closed.
+    Close,
+    /// They are killed.
+    Kill,
+}
+
+/// The children; none outlives this value.
+pub(super) struct Family {
+    children: Vec<Running>,
+    watch: Watch,
+    measure: Measure,
+    /// When the next measure is due.
+    due: Option<Instant>,
+}
+
+/// One child.
+struct Running {
+    child: Child,
+    life_line: Option<ChildStdin>,
+    reader: Option<JoinHandle<()>>,
+    is_remote: bool,
+    has_ended: bool,
+}
+
+impl Family {
+    /// Starts the members; only process 0 keeps the standard output.
+    ///
+    /// # Errors
+    /// A process cannot be started; those before it are ended.
+    pub(super) fn start(members: Vec<Member>, watch: &Watch) -> Result<Family, ClusterError> {
+        let mut family = Family {
+            children: Vec::with_capacity(members.len()),
+            watch: Arc::clone(watch),
+            measure: Measure::None,
+            due: None,
+        };
+        for (process, member) in members.into_iter().enumerate() {
+            let started = Running::start(process, member, watch);
+            let failed = |source| ClusterError::Spawn {
+                action: format!("start process {process}"),
+                source,
+            };
+            family.children.push(started.map_err(failed)?);
+        }
+        Ok(family)
+    }
+
+    /// Waits for all children, and sees to it that they end when one fails or `interrupts` says so.
+    ///
+    /// # Errors
+    /// The system does not say how a child is.
+    pub(super) fn wait(&mut self, interrupts: &mut Interrupts) -> io::Result<Ending> {
+        let mut failures = Vec::new();
+        let mut interrupted = false;
+        while self.children.iter().any(|child| !child.has_ended) {
+            for _ in 0..interrupts.count() {
+                match interrupted {
+                    false => self.take(Measure::Stop),
+                    true => self.take(Measure::Kill),
+                }
+                interrupted = true;
+            }
+            if self.due.is_some_and(|due| Instant::now() >= due) {
+                self.take(match self.measure {
+                    Measure::Wait => Measure::Close,
+                    _ => Measure::Kill,
+                });
+            }
+            self.collect(&mut failures)?;
+            if !failures.is_empty() {
+                self.take(Measure::Wait);
+            }
+            std::thread::sleep(TICK);
+        }
+        for child in &mut self.children {
+            child.hear_the_last();
+        }
+        let cause = failures.iter().find(|(_, code)| *code != EXIT_UNAVAILABLE);
+        let cause = cause.or(failures.first());
+        Ok(Ending {
+            code: cause.map_or(0, |&(_, code)| code),
+            culprit: cause.map(|&(process, _)| process),
+            interrupted,
+        })
+    }
+
+    /// Notes who has ended, and with which code if it was their own doing.
+    fn collect(&mut self, failures: &mut Vec<(usize, u8)>) -> io::Result<()> {
+        for (process, running) in self.children.iter_mut().enumerate() {
+            if running.has_ended {
+                continue;
+            }
+            let Some(status) = running.child.try_wait()? else {
+                continue;
+            };
+            running.has_ended = true;
+            running.life_line = None;
+            let code = exit_code(status, running.is_remote);
+            // Those that had to be ended are not the cause.
+            if code != 0 && self.measure < Measure::Close {
+                failures.push((process, code));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a measure, if it is harder than those that were taken.
+    fn take(&mut self, measure: Measure) {
+        if measure <= self.measure {
+            return;
+        }
+        self.measure = measure;
+        let patience = match measure {
+            Measure::None | Measure::Wait => GRACE,
+            Measure::Stop => {
+                (self.watch)(&Event::Stopping);
+                for child in &mut self.children {
+                    child.say(TERM);
+                }
+                STOPPING
+            }
+            Measure::Close => {
+                for child in &mut self.children {
+                    child.life_line = None;
+                }
+                CLOSED
+            }
+            Measure::Kill => {
+                (self.watch)(&Event::Killing);
+                self.kill();
+                CLOSED
+            }
+        };
+        self.due = Some(Instant::now() + patience);
+    }
+
+    fn kill(&mut self) {
+        for child in &mut self.children {
+            child.life_line = None;
+            // It may have ended meanwhile.
+            let _ = child.child.kill();
+        }
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        self.kill();
+        for child in &mut self.children {
+            let _ = child.child.wait();
+        }
+    }
+}
+
+impl Running {
+    fn start(process: usize, member: Member, watch: &Watch) -> io::Result<Running> {
+        let mut command = member.command;
+        command.stdin(Stdio::piped());
+        if process > 0 {
+            command.stdout(Stdio::null());
+        }
+        if member.is_read {
+            command.stderr(Stdio::piped());
+        }
+        // Control-C at a terminal reaches the parent alone, which tells the children.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
+        let stderr = child.stderr.take();
+        let mut running = Running {
+            life_line: child.stdin.take(),
+            child,
+            reader: None,
+            is_remote: member.is_remote,
+            has_ended: false,
+        };
+        if let Some(stderr) = stderr {
+            running.reader = Some(read_lines(process, stderr, Arc::clone(watch))?);
+        }
+        if let Some(greeting) = member.greeting {
+            running.say(&greeting);
+        }
+        Ok(running)
+    }
+
+    /// Writes a line on the life line. A process that has ended meanwhile does not hear it.
+    fn say(&mut self, line: &str) {
+        if let Some(life_line) = &mut self.life_line {
+            let _ = life_line.write_all(format!("{line}\n").as_bytes());
+            let _ = life_line.flush();
+        }
+    }
+
+    /// Waits a moment for what the process wrote last. Whoever inherited its stream may hold it open.
+    fn hear_the_last(&mut self) {
+        let limit = Instant::now() + LAST_LINES;
+        let Some(reader) = self.reader.take() else {
+            return;
+        };
+        while !reader.is_finished() && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Passes on what a process writes, line by line, until it closes the stream.
+fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<JoinHandle<()>> {
+    let pass_on = move || {
+        let mut stderr = BufReader::new(stderr);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut bounded = io::Read::take(&mut stderr, LONGEST_LINE);
+            match bounded.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            watch(&Event::Line { process, line });
+        }
+    };
+    std::thread::Builder::new()
+        .name(format!("lines-{process}"))
+        .spawn(pass_on)
+}
+
+/// The exit code of a process, 128 and the signal's number for one that a signal ended.
+///
+/// ssh says 255 when it lost the host or a signal ended the process there, and a shell 126 or 127
+/// when there is no such program.
+fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None::<i32>;
+    let code = status.code().or(signal.map(|signal| 128 + signal));
+    match code {
+        Some(255) if is_remote => EXIT_UNAVAILABLE,
+        Some(126 | 127) if is_remote => EXIT_USAGE,
+        code => code
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(EXIT_INTERNAL),
+    }
+}

@@ -1,0 +1,379 @@
+//! All processes of a run, started from one place on the hosts of a host file, and started again
+//! when one is lost.
+//!
+//! A process on this machine is started directly, one elsewhere through ssh or what takes its
+//! place. What all must know goes by the environment: where they are, the token of this attempt, and
+//! the secret, which is written to the process's standard input so that no list of processes on any host
+//! shows it. That input stays open: it is the process's life line (`family`).
+//!
+//! There is no recovery inside a run: when a process is lost, all are ended and started again, and
+//! the run goes on from its newest checkpoint. That counts towards [`Launch::max_restarts`] over the whole
+//! launch, as Kubernetes and YARN count their attempts: a run that is lost again and again is to
+//! end, however far it got in between.
+
+use std::ffi::{OsStr, OsString};
+use std::net::{ToSocketAddrs, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::ClusterError;
+use super::family::{Ending, Event, Family, Member, Watch};
+use super::guard::EXIT_UNAVAILABLE;
+use super::hosts::{HOSTS_VARIABLE, host_of};
+use super::interrupt::{EXIT_INTERRUPTED, Interrupts};
+use super::spawn::{
+    EXIT_TRY_AGAIN, FOLLOW, RUN_VARIABLE, SECRET_FILE_VARIABLE, SECRET_VARIABLE, failed, random_hex,
+};
+
+/// Exit code of failed reading and writing (EX_IOERR).
+const EXIT_IO: u8 = 74;
+/// The longest wait before a restart.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// How often signals are looked for in that wait.
+const TICK: Duration = Duration::from_millis(20);
+/// Stands for the process's own host in the arguments.
+const HOST: &str = "{host}";
+
+/// What is started, and where.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// `host:port` of each process, in order; at least one.
+    pub addresses: Vec<String>,
+    /// The program, on every host.
+    pub program: PathBuf,
+    /// The folder it runs in, on every host.
+    pub directory: PathBuf,
+    /// Its subcommand.
+    pub command: &'static str,
+    /// Its arguments, without its place in the run; `{host}` stands for the process's own host.
+    pub arguments: Vec<OsString>,
+    /// The command that runs a command on another host, for a shell: `COMMAND HOST 'REMOTE COMMAND'`.
+    pub ssh: String,
+    /// Whether processes on this machine are started by that command too.
+    pub ssh_all: bool,
+    /// The secret of the run, one line; a fresh one for each launch if nothing.
+    pub secret: Option<String>,
+    /// How often all processes are started again when one is lost.
+    pub max_restarts: u32,
+}
+
+impl Launch {
+    /// Starts all processes, and again when one is lost; says how they ended the last time, with the
+    /// code 143 when `interrupts` ended them. `watch` hears of what happens.
+    ///
+    /// # Errors
+    /// A process cannot be started, or there is no randomness for the secret.
+    pub fn run(&self, watch: &Watch, interrupts: &mut Interrupts) -> Result<Ending, ClusterError> {
+        let secret = match &self.secret {
+            Some(secret) => secret.clone(),
+            None => random_hex::<32>()?,
+        };
+        let mut restart = 0;
+        loop {
+            let token = random_hex::<8>()?;
+            let mut family = Family::start(self.members(&secret, &token), watch)?;
+            let ending = family.wait(interrupts);
+            let ending = ending.map_err(failed("wait for a process"))?;
+            if ending.interrupted && ending.code != 0 {
+                return Ok(interrupted(ending));
+            }
+            if !is_worth_another_try(ending.code) || restart == self.max_restarts {
+                return Ok(ending);
+            }
+            let wait = Duration::from_secs(1 << restart.min(10)).min(LONGEST_WAIT);
+            restart += 1;
+            watch(&Event::Restart {
+                ending,
+                restart,
+                most: self.max_restarts,
+                wait,
+            });
+            let ends = Instant::now() + wait;
+            while Instant::now() < ends {
+                if interrupts.count() > 0 {
+                    return Ok(interrupted(ending));
+                }
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+
+    /// The commands in the words of a shell, in order, with a placeholder for the attempt's token.
+    /// The secret is in none of them: the first line on standard input holds it, or for a process on
+    /// this machine its environment.
+    pub fn commands(&self) -> Vec<OsString> {
+        let token = "ATTEMPT";
+        let command = |process| match self.is_remote(process) {
+            true => {
+                let mut words = OsString::from(format!("{} {} ", self.ssh, self.host(process)));
+                words.push(quote(&self.script(process, token)));
+                words
+            }
+            false => {
+                let mut words = OsString::from("cd ");
+                words.push(quote(self.directory.as_os_str()));
+                words.push(" &&");
+                self.push_variables(&mut words, token);
+                words.push(" ");
+                self.push_program(&mut words, process);
+                words
+            }
+        };
+        (0..self.addresses.len()).map(command).collect()
+    }
+
+    /// What is started in one attempt.
+    fn members(&self, secret: &str, token: &str) -> Vec<Member> {
+        let member = |process| match self.is_remote(process) {
+            false => self.local(process, secret, token),
+            true => self.remote(process, secret, token),
+        };
+        (0..self.addresses.len()).map(member).collect()
+    }
+
+    fn local(&self, process: usize, secret: &str, token: &str) -> Member {
+        let mut command = Command::new(&self.program);
+        command
+            .current_dir(&self.directory)
+            .args(self.arguments_of(process))
+            .envs(self.variables(token))
+            .env(SECRET_VARIABLE, secret)
+            .env_remove(SECRET_FILE_VARIABLE);
+        Member {
+            command,
+            greeting: None,
+            is_read: true,
+            is_remote: false,
+        }
+    }
+
+    /// The command in the words of a shell, which splits what the user gave for ssh.
+    fn remote(&self, process: usize, secret: &str, token: &str) -> Member {
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(format!("exec {} \"$@\"", self.ssh))
+            .arg("ssh")
+            .arg(self.host(process))
+            .arg(self.script(process, token))
+            .env_remove(SECRET_VARIABLE)
+            .env_remove(SECRET_FILE_VARIABLE);
+        Member {
+            command,
+            greeting: Some(secret.to_owned()),
+            is_read: true,
+            is_remote: true,
+        }
+    }
+
+    /// What a login shell of whatever kind is to run: reads the secret and becomes the process.
+    fn script(&self, process: usize, token: &str) -> OsString {
+        let directory = quote(self.directory.as_os_str());
+        let mut script = OsString::from("cd ");
+        script.push(&directory);
+        script.push(format!(
+            " || exit 64; IFS= read -r {SECRET_VARIABLE}; export {SECRET_VARIABLE}"
+        ));
+        self.push_variables(&mut script, token);
+        script.push("; exec ");
+        self.push_program(&mut script, process);
+        let mut whole = OsString::from("exec sh -c ");
+        whole.push(quote(&script));
+        whole
+    }
+
+    /// ` NAME=value` for each variable.
+    fn push_variables(&self, words: &mut OsString, token: &str) {
+        for (name, value) in self.variables(token) {
+            words.push(format!(" {name}="));
+            words.push(quote(value.as_ref()));
+        }
+    }
+
+    /// The program with its arguments.
+    fn push_program(&self, words: &mut OsString, process: usize) {
+        words.push(quote(self.program.as_os_str()));
+        for argument in self.arguments_of(process) {
+            words.push(" ");
+            words.push(quote(&argument));
+        }
+    }
+
+    fn variables(&self, token: &str) -> [(&'static str, String); 3] {
+        [
+            (HOSTS_VARIABLE, self.addresses.join(",")),
+            (RUN_VARIABLE, token.to_owned()),
+            (FOLLOW, "1".to_owned()),
+        ]
+    }
+
+    fn arguments_of(&self, process: usize) -> Vec<OsString> {
+        let host = self.host(process);
+        let own = |argument: &OsString| match argument.to_str() {
+            Some(text) => OsString::from(text.replace(HOST, host)),
+            None => argument.clone(),
+        };
+        let (processes, process) = (self.addresses.len().to_string(), process.to_string());
+        let place = [self.command, "-n", &processes, "-p", &process].map(OsString::from);
+        let arguments = self.arguments.iter().map(own);
+        place.into_iter().chain(arguments).collect()
+    }
+
+    fn host(&self, process: usize) -> &str {
+        host_of(&self.addresses[process])
+    }
+
+    fn is_remote(&self, process: usize) -> bool {
+        self.ssh_all || !is_here(self.host(process))
+    }
+}
+
+/// The end of a run that was told to stop.
+fn interrupted(ending: Ending) -> Ending {
+    Ending {
+        code: EXIT_INTERRUPTED,
+        interrupted: true,
+        ..ending
+    }
+}
+
+/// Whether all of `addresses` are of this machine.
+pub fn are_here(addresses: &[String]) -> bool {
+    addresses.iter().all(|address| is_here(host_of(address)))
+}
+
+/// Whether a name is one of this machine: only the own addresses can be bound. A name that cannot
+/// be resolved is left to ssh, which may know it.
+fn is_here(host: &str) -> bool {
+    let addresses = (host, 0).to_socket_addrs().into_iter().flatten();
+    addresses
+        .into_iter()
+        .any(|address| UdpSocket::bind(address).is_ok())
+}
+
+/// Whether starting all processes again may help: a process was lost, killed, or met something
+/// passing. A wrong command line or job (64), wrong data (65), a mistake of ours (70) and what
+/// somebody stopped (143) stay as they are.
+fn is_worth_another_try(code: u8) -> bool {
+    match code {
+        EXIT_UNAVAILABLE | EXIT_IO | EXIT_TRY_AGAIN => true,
+        EXIT_INTERRUPTED => false,
+        code => code > 128,
+    }
+}
+
+/// `word` for a POSIX shell: in single quotes, unless it needs none.
+fn quote(word: &OsStr) -> OsString {
+    let is_plain = |text: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+        !text.is_empty() && text.chars().all(plain)
+    };
+    match word.to_str() {
+        Some(text) if is_plain(text) => word.to_owned(),
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")).into(),
+        None => quote_bytes(word),
+    }
+}
+
+/// The same for a word that is not UTF-8.
+#[cfg(unix)]
+fn quote_bytes(word: &OsStr) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let mut quoted = vec![b'\''];
+    for &byte in word.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend(br"'\''"),
+            byte => quoted.push(byte),
+        }
+    }
+    quoted.push(b'\'');
+    OsString::from_vec(quoted)
+}
+
+#[cfg(not(unix))]
+fn quote_bytes(word: &OsStr) -> OsString {
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    fn launch(addresses: &[&str]) -> Launch {
+        Launch {
+            addresses: addresses.iter().map(|a| (*a).to_owned()).collect(),
+            program: "/opt/it's here/topicmill".into(),
+            directory: "/data/a b".into(),
+            command: "run",
+            arguments: ["--tls-cert={host}.pem", "job $x.toml"]
+                .map(OsString::from)
+                .into(),
+            ssh: "ssh -o BatchMode=yes".to_owned(),
+            ssh_all: false,
+            secret: Some("the secret of this test".to_owned()),
+            max_restarts: 0,
+        }
+    }
+
+    #[test]
+    fn quoted_words_survive_a_shell() {
+        let odd = OsString::from_vec(b"\xff'\n".to_vec());
+        let words = [
+            "plain",
+            "",
+            "two words",
+            "it's",
+            "$HOME `x` \\ \"",
+            "{a,b}*?",
+        ];
+        let words = words.map(OsString::from).into_iter().chain([odd]);
+        for word in words {
+            let mut script = OsString::from("printf %s ");
+            script.push(quote(&word));
+            let output = Command::new("sh").arg("-c").arg(&script).output().unwrap();
+            assert_eq!(OsString::from_vec(output.stdout), word);
+        }
+    }
+
+    #[test]
+    fn own_addresses_are_here_and_others_are_not() {
+        for host in ["127.0.0.1", "127.0.0.2", "localhost"] {
+            assert!(is_here(host), "{host}");
+        }
+        // An address of documentation (RFC 5737), and a name that does not exist (RFC 6761).
+        for host in ["192.0.2.1", "nowhere.invalid"] {
+            assert!(!is_here(host), "{host}");
+        }
+        assert!(are_here(&["localhost:1".to_owned()]));
+    }
+
+    #[test]
+    fn commands_name_their_place_and_host_and_no_secret() {
+        let launch = launch(&["127.0.0.1:7101", "192.0.2.1:7101"]);
+        let commands = launch.commands();
+        assert_eq!(
+            commands[0],
+            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,192.0.2.1:7101 \
+             TOPICMILL_RUN=ATTEMPT TOPICMILL_FOLLOW_PARENT=1 '/opt/it'\\''s here/topicmill' run \
+             -n 2 -p 0 --tls-cert=127.0.0.1.pem 'job $x.toml'"
+        );
+        let remote = commands[1].to_str().unwrap();
+        assert!(
+            remote.starts_with("ssh -o BatchMode=yes 192.0.2.1 'exec sh -c "),
+            "{remote}"
+        );
+        assert!(!remote.contains("the secret of this test"));
+    }
+
+    #[test]
+    fn losses_are_tried_again_and_mistakes_are_not() {
+        for code in [69, 74, 75, 134, 137, 139] {
+            assert!(is_worth_another_try(code), "{code}");
+        }
+        for code in [0, 1, 64, 65, 70, 127, 143] {
+            assert!(!is_worth_another_try(code), "{code}");
+        }
+    }
+}
