@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::failure::EXIT_CODES;
+use super::peers::PeerArgs;
 use crate::job::defaults;
 
 /// Topic models over collections too large for the tools people have.
@@ -133,6 +134,12 @@ pub struct RunArgs {
     )]
     #[command(flatten)]
     pub placement: PlacementArgs,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub peers: PeerArgs,
 }
 
 /// Where a job runs, as typed.

@@ -4,6 +4,8 @@
 use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;
 use crate::cluster::hosts::HostsError;
+use crate::cluster::secret::SecretError;
+use crate::cluster::tls::TlsError;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::synth::SynthError;
@@ -55,6 +57,16 @@ exits!(HostsError {
     HostsError::Read { .. } => Io,
     _ => Usage,
 });
+
+exits!(TlsError {
+    _ => Usage,
+});
+
+impl From<SecretError> for Failure {
+    fn from(error: SecretError) -> Self {
+        Self::new(Exit::of(error.exit_code()), error)
+    }
+}
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {

@@ -13,6 +13,7 @@ mod forecast;
 mod inspect;
 mod machine;
 mod pace;
+mod peers;
 mod placement;
 mod plan;
 mod progress;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::progress::{Display, Renderer};
-use super::{Exit, Failure, plan, print_summary};
-use crate::cluster::{self, ClusterError, hosts, spawn};
+use super::{Exit, Failure, peers, plan, print_summary};
+use crate::cluster::secret::SECRET_VARIABLE;
+use crate::cluster::{self, ClusterError, ClusterSettings, hosts, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
@@ -48,7 +49,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
             run_here(job, stages, args, placement)
         }
         Placement::Spawn { processes, threads } => {
-            run_in_children(args, stages, *processes, *threads)
+            run_in_children(&job, args, stages, *processes, *threads)
         }
     }
 }
@@ -82,11 +83,15 @@ fn run_here(
     if leads && args.overwrite {
         clear(&output, stages)?;
     }
+    let settings = match placement.processes() {
+        1 => ClusterSettings::default(),
+        _ => args.peers.settings(&job, &placement)?,
+    };
     let process = Arc::new(Process::new(job, output, placement));
     let shared = Arc::new(RunShared::default());
     let polled = Arc::clone(&process);
     let renderer = Renderer::start(display, move || polled.progress.snapshot());
-    let summary = run_stages(&process, &shared, stages);
+    let summary = run_stages(&process, &shared, stages, settings);
     renderer.finish();
     let summary = summary?;
     if display != Display::Quiet {
@@ -137,12 +142,14 @@ fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
 
 /// Starts all processes on this machine and waits for them.
 fn run_in_children(
+    job: &Job,
     args: &RunArgs,
     stages: Stages,
     processes: usize,
     threads: usize,
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
+    let secret = peers::secret_for_children(job)?;
     let command = || {
         let mut command = Command::new(&program);
         command
@@ -163,6 +170,10 @@ fn run_in_children(
                 .filter(|(is_given, _)| *is_given)
                 .map(|(_, flag)| flag),
         );
+        args.peers.pass_on(&mut command);
+        if let Some(secret) = &secret {
+            command.env(SECRET_VARIABLE, secret);
+        }
         command
     };
     match spawn::run(processes, &std::env::temp_dir(), &command)? {

@@ -108,6 +108,12 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     Ok(addresses)
 }
 
+/// The host in a `host:port`, an IPv6 address without its brackets.
+pub fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
 /// Says what keeps `address` from being `host:port`.
 fn check(address: &str) -> Result<(), &'static str> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
@@ -139,6 +145,12 @@ mod tests {
         let text = "# two hosts\nnode1:7101  # the first\n\n  [fe80::1]:7102\r\n";
         let addresses = parse(Path::new("hosts"), text).unwrap();
         assert_eq!(addresses, ["node1:7101", "[fe80::1]:7102"]);
+    }
+
+    #[test]
+    fn the_host_of_an_address_has_no_port_and_no_brackets() {
+        assert_eq!(host_of("node1:7101"), "node1");
+        assert_eq!(host_of("[fe80::1]:7101"), "fe80::1");
     }
 
     #[test]

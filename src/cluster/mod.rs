@@ -6,13 +6,17 @@
 //! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
 //! authenticated nor encrypted: a cluster belongs on a network of its own.
 
+pub mod certificates;
 mod connect;
 pub mod guard;
 mod handshake;
 mod hello;
 pub mod hosts;
+pub mod secret;
+pub mod settings;
 pub mod spawn;
 mod stream;
+pub mod tls;
 
 use std::time::Duration;
 
@@ -23,10 +27,8 @@ use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
 pub use guard::Failure;
+pub use settings::ClusterSettings;
 pub use stream::bytes_sent;
-
-/// How long the processes of a run wait for each other by default.
-pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a worker without work sleeps before it looks again.
 const PARK: Duration = Duration::from_millis(100);
@@ -157,9 +159,8 @@ impl ClusterError {
 /// Runs `func` on every worker of `placement` that belongs to this process, together with the
 /// processes that run the same, and gives back what they return, in the order of the workers.
 ///
-/// `settings_hash` stands for everything that must be equal in all processes; processes with other
-/// hashes refuse each other. `deadline` bounds the time in which all processes must have appeared;
-/// when it is over the error names those that have not.
+/// `settings` says what must be equal in all processes, who may join, and how long to wait; a run
+/// of one process needs nothing of it.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
 /// other workers would wait for it for ever; only a run of a single worker hands its error back.
@@ -169,8 +170,7 @@ impl ClusterError {
 /// The processes could not come together, or the single worker's error.
 pub fn execute<T, E, F>(
     placement: &Placement,
-    settings_hash: [u8; 32],
-    deadline: Duration,
+    settings: &ClusterSettings,
     func: F,
 ) -> Result<Vec<T>, ClusterError>
 where
@@ -200,7 +200,7 @@ where
         }
     };
     let guards = if placement.processes() > 1 {
-        start_cluster(placement, settings_hash, deadline, logic)?
+        start_cluster(placement, settings, logic)?
     } else {
         let config = match placement.threads {
             1 => timely::Config::thread(),
@@ -222,8 +222,7 @@ where
 /// Connects the processes and starts timely's workers on the connections.
 fn start_cluster<T, F>(
     placement: &Placement,
-    settings_hash: [u8; 32],
-    deadline: Duration,
+    settings: &ClusterSettings,
     logic: F,
 ) -> Result<WorkerGuards<T>, ClusterError>
 where
@@ -231,7 +230,7 @@ where
     F: Fn(&mut Worker) -> T + Send + Sync + 'static,
 {
     guard::remember_peers(&placement.addresses);
-    let sockets = connect::connect(placement, settings_hash, deadline)?;
+    let sockets = connect::connect(placement, settings.hash, settings.deadline)?;
     let sockets = sockets
         .into_iter()
         .map(|socket| socket.map(stream::Counted))
@@ -264,8 +263,7 @@ mod tests {
         let expected = failure.clone();
         let error = execute(
             &Placement::single(1),
-            [0; 32],
-            DEFAULT_DEADLINE,
+            &ClusterSettings::default(),
             move |_| Err::<(), _>(failure.clone()),
         )
         .unwrap_err();
@@ -275,9 +273,11 @@ mod tests {
 
     #[test]
     fn values_come_in_the_order_of_the_workers() {
-        let values = execute(&Placement::single(3), [0; 32], DEFAULT_DEADLINE, |worker| {
-            Ok::<_, Failure>(worker.index())
-        })
+        let values = execute(
+            &Placement::single(3),
+            &ClusterSettings::default(),
+            |worker| Ok::<_, Failure>(worker.index()),
+        )
         .unwrap();
         assert_eq!(values, [0, 1, 2]);
     }
@@ -287,7 +287,7 @@ mod tests {
         let mut placement = Placement::single(0);
         for process in [0, 5] {
             placement.process = process;
-            let error = execute(&placement, [0; 32], DEFAULT_DEADLINE, |_| {
+            let error = execute(&placement, &ClusterSettings::default(), |_| {
                 Ok::<_, Failure>(())
             });
             assert_eq!(error.unwrap_err().exit_code(), 64);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::{self, Placement, guard, hosts, spawn};
+use topicmill::cluster::{self, ClusterSettings, Placement, guard, hosts, spawn};
 
 use crate::results;
 
@@ -36,7 +36,12 @@ fn child() {
     let deadline = Duration::from_millis(number("CLUSTER_DEADLINE_MS") as u64);
     let output = PathBuf::from(std::env::var("CLUSTER_OUTPUT").unwrap());
     let job = results::scenario(&scenario, placement.process, output.clone());
-    match cluster::execute(&placement, hash, deadline, job) {
+    let settings = ClusterSettings {
+        hash,
+        deadline,
+        ..ClusterSettings::default()
+    };
+    match cluster::execute(&placement, &settings, job) {
         Ok(lines) => {
             let name = format!("result-{}", placement.process);
             std::fs::write(output.join(name), lines.join("\n")).unwrap();
