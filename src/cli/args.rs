@@ -52,6 +52,9 @@ pub enum Command {
     /// Make a corpus with planted topics
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
+    /// Make certificates for the hosts of a run, so that its connections can be encrypted
+    #[command(after_help = CERTIFICATES_EXAMPLES)]
+    Certificates(CertificatesArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -105,6 +108,13 @@ Examples:
 
 Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
 planted topics, so that a model can be checked against them. Nothing is made twice.";
+
+const CERTIFICATES_EXAMPLES: &str = "\
+Example:
+  topicmill certificates --hosts hosts.txt --out certificates
+
+Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: when a host
+comes in, make all of them anew. Connections need a secret beside the certificates.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
@@ -270,6 +280,20 @@ pub struct SynthArgs {
     /// Print one JSON object a line on stdout: progress, then what was made
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of certificates.
+#[derive(Clone, Debug, Args)]
+pub struct CertificatesArgs {
+    /// A file with `host:port` of each process, one a line; `#` starts a comment
+    #[arg(long, value_name = "FILE")]
+    pub hosts: PathBuf,
+    /// The folder to write to; nothing in it is overwritten
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Days until they expire
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub days: u32,
 }
 
 /// Flags of completions.

@@ -1,23 +1,37 @@
 //! Where the workers of a run live, and how they come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together over sockets of our own (`connect`, `handshake`, `hello`), starts timely on them and
-//! waits. [`hosts`] reads the host file, [`spawn`] starts all processes on this machine, and
-//! [`guard`] sees to it that nobody waits for ever when something breaks. Connections are neither
-//! authenticated nor encrypted: a cluster belongs on a network of its own.
+//! together (`connect`, `handshake`, `hello`), lets nobody else in (`proof`, [`secret`], [`tls`]),
+//! starts timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits.
+//! [`hosts`] reads the host file, [`spawn`] starts all processes on this machine. [`guard`],
+//! `heartbeat` and `farewell` see to it that nobody waits for ever when something breaks, and that
+//! everybody knows what it was.
 
+mod callers;
 pub mod certificates;
+mod channel;
 mod connect;
+mod farewell;
+#[doc(hidden)]
+pub mod frame;
 pub mod guard;
 mod handshake;
-mod hello;
+mod heartbeat;
+#[doc(hidden)]
+pub mod hello;
 pub mod hosts;
+mod link;
+#[doc(hidden)]
+pub mod proof;
+mod receiver;
 pub mod secret;
+mod sender;
 pub mod settings;
 pub mod spawn;
-mod stream;
 pub mod tls;
+mod traffic;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use timely::WorkerConfig;
@@ -28,7 +42,10 @@ use timely::worker::Worker;
 
 pub use guard::Failure;
 pub use settings::ClusterSettings;
-pub use stream::bytes_sent;
+pub use traffic::{PeerTraffic, bytes_sent, traffic};
+
+use channel::Channel;
+use link::{Link, LinkSettings, Peer};
 
 /// How long a worker without work sleeps before it looks again.
 const PARK: Duration = Duration::from_millis(100);
@@ -94,12 +111,32 @@ pub enum ClusterError {
         source: std::io::Error,
     },
     /// Not all processes came together in time.
-    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall", missing.join("; "))]
+    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall{remark}", missing.join("; "))]
     Missing {
         /// How long was waited.
         seconds: u64,
         /// Each missing process: number, address, and what was seen of it.
         missing: Vec<String>,
+        /// What may be wrong with this process itself; empty when nothing is known.
+        remark: String,
+    },
+    /// There is no secret, and other machines could reach a process.
+    #[error(
+        "{address} is not an address of this machine alone, so that a secret must keep strangers out: give every process the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
+    )]
+    NoSecret {
+        /// The address from the host file.
+        address: String,
+    },
+    /// A process does not take this one's proof of the secret.
+    #[error(
+        "process {process} ({address}) has another secret; give all processes the same TOPICMILL_SECRET"
+    )]
+    OtherSecret {
+        /// Number of the process.
+        process: usize,
+        /// Where it is.
+        address: String,
     },
     /// Another process does not fit to this one.
     #[error(
@@ -146,6 +183,8 @@ impl ClusterError {
         match self {
             ClusterError::Placement { .. }
             | ClusterError::Hosts(_)
+            | ClusterError::NoSecret { .. }
+            | ClusterError::OtherSecret { .. }
             | ClusterError::Mismatch { .. } => 64,
             ClusterError::Missing { .. } | ClusterError::Left { .. } => guard::EXIT_UNAVAILABLE,
             ClusterError::Start(_) => guard::EXIT_INTERNAL,
@@ -229,12 +268,10 @@ where
     T: Send + 'static,
     F: Fn(&mut Worker) -> T + Send + Sync + 'static,
 {
-    guard::remember_peers(&placement.addresses);
-    let sockets = connect::connect(placement, settings.hash, settings.deadline)?;
-    let sockets = sockets
-        .into_iter()
-        .map(|socket| socket.map(stream::Counted))
-        .collect();
+    let channels = connect::connect(placement, settings)?;
+    guard::introduce(placement);
+    let sockets = link_all(placement, settings, channels)
+        .map_err(|error| ClusterError::Start(error.to_string()))?;
     let hooks = Hooks::default();
     let inner = ProcessBuilder::new_typed_vector(placement.threads, hooks.refill.clone(), None);
     let (builders, others) = initialize_networking_from_sockets(
@@ -248,6 +285,30 @@ where
     let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
     timely::execute::execute_from(builders, Box::new(others), WorkerConfig::default(), logic)
         .map_err(ClusterError::Start)
+}
+
+/// Makes links of the connections, and gives signs of life on them from now on.
+fn link_all(
+    placement: &Placement,
+    settings: &ClusterSettings,
+    channels: Vec<Option<Channel>>,
+) -> std::io::Result<Vec<Option<Link>>> {
+    let how = LinkSettings {
+        peer_timeout: settings.peer_timeout,
+        deadline: settings.deadline,
+        compress: settings.compress,
+    };
+    let mut links = Vec::with_capacity(channels.len());
+    for (process, channel) in channels.into_iter().enumerate() {
+        let address = &placement.addresses[process];
+        let make = |channel| Peer::new(process, address, channel, how).map(Arc::new);
+        links.push(channel.map(make).transpose()?);
+    }
+    traffic::begin(links.iter().flatten().cloned().collect());
+    for peer in links.iter().flatten() {
+        heartbeat::start(peer)?;
+    }
+    Ok(links.into_iter().map(|peer| peer.map(Link)).collect())
 }
 
 #[cfg(test)]
