@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use topicmill::checkpoint;
-use topicmill::cluster::{DEFAULT_DEADLINE, Placement, execute};
+use topicmill::cluster::{ClusterSettings, Placement, execute};
 use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
@@ -113,7 +113,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         saved,
         assignments,
     ));
-    let trained = execute(&placement, [0; 32], DEFAULT_DEADLINE, {
+    let trained = execute(&placement, &ClusterSettings::default(), {
         let shared = Arc::clone(&shared);
         move |worker| {
             let (process, model, training, held_out, priors, saved, assignments) = &*shared;

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::failure::EXIT_CODES;
+use super::peers::PeerArgs;
 use crate::job::defaults;
 
 pub use launch::LaunchArgs;
@@ -61,6 +62,9 @@ pub enum Command {
     /// Make a corpus with planted topics
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
+    /// Make certificates for the hosts of a run, so that its connections can be encrypted
+    #[command(after_help = CERTIFICATES_EXAMPLES)]
+    Certificates(CertificatesArgs),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -119,6 +123,13 @@ Examples:
 Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
 planted topics, so that a model can be checked against them. Nothing is made twice.";
 
+const CERTIFICATES_EXAMPLES: &str = "\
+Example:
+  topicmill certificates --hosts hosts.txt --out certificates
+
+Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: when a host
+comes in, make all of them anew. Connections need a secret beside the certificates.";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
   topicmill completions bash > ~/.local/share/bash-completion/completions/topicmill";
@@ -150,6 +161,12 @@ pub struct RunArgs {
     /// What was typed of all this, without the place, for other processes; `forward` fills it in.
     #[arg(skip)]
     pub given: Vec<OsString>,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub peers: PeerArgs,
 }
 
 /// Where a job runs, as typed.
@@ -283,6 +300,20 @@ pub struct SynthArgs {
     /// Print one JSON object a line on stdout: progress, then what was made
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of certificates.
+#[derive(Clone, Debug, Args)]
+pub struct CertificatesArgs {
+    /// A file with `host:port` of each process, one a line; `#` starts a comment
+    #[arg(long, value_name = "FILE")]
+    pub hosts: PathBuf,
+    /// The folder to write to; nothing in it is overwritten
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Days until they expire
+    #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub days: u32,
 }
 
 /// Flags of completions.

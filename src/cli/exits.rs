@@ -5,6 +5,8 @@ use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;
 use crate::cluster::environment::EnvironmentError;
 use crate::cluster::hosts::HostsError;
+use crate::cluster::secret::SecretError;
+use crate::cluster::tls::TlsError;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::synth::SynthError;
@@ -58,6 +60,16 @@ exits!(HostsError {
 });
 
 exits!(EnvironmentError { _ => Usage, });
+
+exits!(TlsError {
+    _ => Usage,
+});
+
+impl From<SecretError> for Failure {
+    fn from(error: SecretError) -> Self {
+        Self::new(Exit::of(error.exit_code()), error)
+    }
+}
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {

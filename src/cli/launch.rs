@@ -9,7 +9,7 @@ use super::{Exit, Failure, watch};
 use crate::cluster::hosts::{self, host_of};
 use crate::cluster::interrupt::Interrupts;
 use crate::cluster::launch::{Launch, are_here};
-use crate::cluster::spawn::{SECRET_FILE_VARIABLE, SECRET_VARIABLE};
+use crate::cluster::secret::Secret;
 use crate::job::Stages;
 
 /// Starts the processes, or with `--dry-run` shows how.
@@ -69,7 +69,7 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
         arguments,
         ssh: args.ssh.clone(),
         ssh_all: args.ssh_all,
-        secret: secret()?,
+        secret: Secret::find(None)?.map(|found| found.secret),
         max_restarts: args.max_restarts,
     })
 }
@@ -81,27 +81,4 @@ fn threads(args: &LaunchArgs, addresses: &[String]) -> Option<usize> {
         are_here(addresses).then_some((cores / addresses.len()).max(1))
     };
     args.run.placement.threads.or_else(share)
-}
-
-/// The secret that the user gave for the run, if any: in the environment, or in a file it names.
-fn secret() -> Result<Option<String>, Failure> {
-    let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let (origin, secret) = match (get(SECRET_VARIABLE), get(SECRET_FILE_VARIABLE)) {
-        (Some(secret), _) => (SECRET_VARIABLE.to_owned(), secret.into_string().ok()),
-        (None, Some(path)) => {
-            let shown = path.display().to_string();
-            let failed = |error| Failure::new(Exit::Io, error).context(format!("secret {shown}"));
-            let bytes = std::fs::read(&path).map_err(failed)?;
-            (shown, String::from_utf8(bytes).ok())
-        }
-        (None, None) => return Ok(None),
-    };
-    let secret = secret.map(|text| text.trim().to_owned());
-    match secret.filter(|text| !text.is_empty() && !text.contains('\n')) {
-        Some(secret) => Ok(Some(secret)),
-        None => Err(
-            Failure::message(Exit::Usage, format!("{origin}: not one line of text"))
-                .help("`openssl rand -hex 32` makes a good secret"),
-        ),
-    }
 }

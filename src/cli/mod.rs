@@ -5,6 +5,7 @@
 //! are what a person sees of a run.
 
 mod args;
+mod certificates;
 mod completions;
 mod exits;
 mod failure;
@@ -15,6 +16,7 @@ mod inspect;
 mod launch;
 mod machine;
 mod pace;
+mod peers;
 mod placement;
 mod plan;
 mod progress;
@@ -81,6 +83,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),
+        Command::Certificates(args) => certificates::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

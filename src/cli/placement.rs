@@ -9,7 +9,7 @@ use super::Failure;
 use super::args::PlacementArgs;
 use crate::cluster::environment::{self, Found, Wanted};
 use crate::cluster::hosts::Peers;
-use crate::cluster::spawn::RUN_VARIABLE;
+use crate::cluster::settings::RUN_VARIABLE;
 
 /// Worker threads of one process, ≥ 1.
 pub type Threads = usize;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::progress::{Display, Renderer};
-use super::{Exit, Failure, plan, print_summary, watch};
+use super::{Exit, Failure, peers, plan, print_summary, watch};
 use crate::cluster::interrupt::Interrupts;
-use crate::cluster::{self, ClusterError, spawn};
+use crate::cluster::secret::SECRET_VARIABLE;
+use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
@@ -32,7 +33,8 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     }
     match &placement {
         Placement::Threads(threads) => {
-            run_here(job, stages, args, cluster::Placement::single(*threads))
+            let alone = cluster::Placement::single(*threads);
+            run_here(job, stages, args, alone, String::new())
         }
         Placement::Member {
             index,
@@ -42,15 +44,15 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
             ..
         } => {
             let addresses = peers.addresses(*count)?;
-            let placement = cluster::Placement {
+            let here = cluster::Placement {
                 threads: *threads,
                 process: *index,
                 addresses,
             };
-            run_here(job, stages, args, placement)
+            run_here(job, stages, args, here, placement.token())
         }
         Placement::Spawn { processes, threads } => {
-            run_in_children(args, stages, *processes, *threads)
+            run_in_children(&job, args, stages, *processes, *threads)
         }
     }
 }
@@ -70,11 +72,16 @@ fn run_here(
     stages: Stages,
     args: &RunArgs,
     placement: cluster::Placement,
+    token: String,
 ) -> Result<(), Failure> {
     let leads = placement.process == 0;
     let display = match leads {
         true => Display::choose(args.quiet, args.json),
         false => Display::Quiet,
+    };
+    let settings = match placement.processes() {
+        1 => ClusterSettings::default(),
+        _ => args.peers.settings(&job, &placement, token)?,
     };
     let root = &job.output.path;
     let output = match leads {
@@ -88,7 +95,7 @@ fn run_here(
     let shared = Arc::new(RunShared::default());
     let polled = Arc::clone(&process);
     let renderer = Renderer::start(display, move || polled.progress.snapshot());
-    let summary = run_stages(&process, &shared, stages);
+    let summary = run_stages(&process, &shared, stages, settings);
     renderer.finish();
     let summary = summary?;
     if display != Display::Quiet {
@@ -139,12 +146,14 @@ fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
 
 /// Starts all processes on this machine and waits for them.
 fn run_in_children(
+    job: &Job,
     args: &RunArgs,
     stages: Stages,
     processes: usize,
     threads: usize,
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|e| Failure::new(Exit::Io, e))?;
+    let secret = peers::secret_for_children(job)?;
     let place = |process: usize| [processes, process, threads].map(|number| number.to_string());
     let command = |process: usize| {
         let [processes, process, threads] = place(process);
@@ -153,6 +162,9 @@ fn run_in_children(
             .arg(stages.command())
             .args(["-n", &processes, "-p", &process, "-w", &threads])
             .args(&args.given);
+        if let Some(secret) = &secret {
+            command.env(SECRET_VARIABLE, secret);
+        }
         command
     };
     let mut interrupts = Interrupts::take_over();

@@ -3,48 +3,53 @@
 //! Every process listens at its own address and dials those of lower number, so that each pair has
 //! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port
 //! scan, a health check, a browser, a silent client) is dropped, each in a thread of its own, and
-//! keeps nobody waiting.
+//! keeps nobody waiting. When all have come the port is closed: nobody joins later.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{TcpListener, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::callers::Callers;
+use super::channel::Channel;
 use super::handshake::{dial, greet};
 use super::hello::Hello;
-use super::{ClusterError, Placement};
+use super::secret::Secret;
+use super::tls::Tls;
+use super::{ClusterError, ClusterSettings, Placement};
 
 /// How long a port may stay taken, by a run that is just ending.
 const BIND_LIMIT: Duration = Duration::from_secs(5);
-/// Callers that are listened to at the same time; more are dropped.
-const MOST_CALLERS: usize = 64;
 /// How often the connections so far are looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// How often new callers are looked for.
 const ACCEPT_TICK: Duration = Duration::from_millis(10);
 
-/// Connects this process with all others: one socket for each process, none for itself, blocking
-/// and without time limits.
+/// Connects this process with all others: one connection for each process, none for itself.
 ///
 /// # Errors
-/// The own address is taken, a process did not appear within `deadline`, left again, or differs in
-/// what must be equal.
+/// There is no secret and a process is not on this machine; the own address is taken; a process
+/// did not appear in time, left again, or differs in what must be equal.
 pub(super) fn connect(
     placement: &Placement,
-    settings_hash: [u8; 32],
-    deadline: Duration,
-) -> Result<Vec<Option<TcpStream>>, ClusterError> {
-    let started = Instant::now();
+    settings: &ClusterSettings,
+) -> Result<Vec<Option<Channel>>, ClusterError> {
+    if settings.secret.is_none() {
+        stay_on_this_machine(&placement.addresses)?;
+    }
     let setup = Arc::new(Setup {
-        mine: Hello::new(placement, settings_hash),
+        mine: Hello::new(placement, settings),
         process: placement.process,
         addresses: placement.addresses.clone(),
-        ends: started + deadline,
-        callers: AtomicUsize::new(0),
+        secret: settings.secret.clone(),
+        tls: settings.tls.clone(),
+        ends: Instant::now() + settings.deadline,
+        callers: Callers::default(),
+        listens_everywhere: AtomicBool::new(false),
         state: Mutex::new(State {
-            sockets: placement.addresses.iter().map(|_| None).collect(),
-            trouble: vec![String::new(); placement.addresses.len()],
+            channels: placement.addresses.iter().map(|_| None).collect(),
+            trouble: vec![Trouble::default(); placement.addresses.len()],
             failure: None,
             over: false,
         }),
@@ -57,23 +62,40 @@ pub(super) fn connect(
         let dialling = Arc::clone(&setup);
         start("cluster:dial", move || dial(&dialling, process))?;
     }
-    let sockets = setup.wait(deadline)?;
-    for socket in sockets.iter().flatten() {
-        settle(socket).map_err(|error| ClusterError::Start(error.to_string()))?;
-    }
-    Ok(sockets)
+    setup.wait(settings.deadline)
+}
+
+/// Refuses addresses that other machines can reach: without a secret anyone could join.
+fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
+    let is_local = |address: &String| {
+        let mut targets = address.to_socket_addrs().ok()?;
+        Some(targets.all(|target| target.ip().is_loopback()))
+    };
+    let open = addresses.iter().find(|a| is_local(a) != Some(true));
+    open.map_or(Ok(()), |address| {
+        Err(ClusterError::NoSecret {
+            address: address.clone(),
+        })
+    })
 }
 
 /// What the threads of one set-up share.
 pub(super) struct Setup {
-    /// Our greeting.
+    /// Our greeting, but for the nonce.
     pub(super) mine: Hello,
     /// Our number.
     pub(super) process: usize,
     /// Where each process listens.
     pub(super) addresses: Vec<String>,
+    /// What a process must prove.
+    pub(super) secret: Option<Secret>,
+    /// Our certificates.
+    pub(super) tls: Option<Tls>,
+    /// Who has called and proved nothing yet.
+    pub(super) callers: Callers,
     ends: Instant,
-    callers: AtomicUsize,
+    /// True when the own address is none of this machine's.
+    listens_everywhere: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -81,13 +103,22 @@ pub(super) struct Setup {
 /// How far the set-up has come.
 struct State {
     /// The connection with each process.
-    sockets: Vec<Option<TcpStream>>,
-    /// The last thing that went wrong with each process.
-    trouble: Vec<String>,
+    channels: Vec<Option<Channel>>,
+    /// What went wrong with each process.
+    trouble: Vec<Trouble>,
     /// Why the set-up must end.
     failure: Option<ClusterError>,
     /// True when nobody waits any more.
     over: bool,
+}
+
+/// What went wrong with a process that is not connected yet.
+#[derive(Clone, Default)]
+struct Trouble {
+    /// What somebody who speaks for it cannot do: the likely cause.
+    accusation: Option<String>,
+    /// What happened last.
+    last: String,
 }
 
 impl Setup {
@@ -106,9 +137,39 @@ impl Setup {
         self.changed.notify_all();
     }
 
-    /// Notes why a process is not connected yet.
+    /// Notes what happened last to a process that is not connected yet.
     pub(super) fn trouble(&self, process: usize, reason: String) {
-        self.lock().trouble[process] = reason;
+        if let Some(trouble) = self.lock().trouble.get_mut(process) {
+            trouble.last = reason;
+        }
+    }
+
+    /// Notes why a process is probably not connected, whatever happens after that.
+    pub(super) fn accuse(&self, process: usize, reason: String) {
+        if let Some(trouble) = self.lock().trouble.get_mut(process) {
+            trouble.accusation = Some(reason);
+        }
+    }
+
+    /// What to do when only one of two sides has a secret: the one without it believes the other,
+    /// and gives up; the one with it waits for somebody who can prove it.
+    pub(super) fn one_sided_secret(&self, process: usize) {
+        match self.secret {
+            Some(_) => self.accuse(process, "was started without a secret".to_owned()),
+            None => {
+                let difference =
+                    "was started with a secret (TOPICMILL_SECRET), this one without".to_owned();
+                self.fail(self.mismatch(process, difference));
+            }
+        }
+    }
+
+    /// The error for a process that does not take our proof.
+    pub(super) fn other_secret(&self, process: usize) -> ClusterError {
+        ClusterError::OtherSecret {
+            process,
+            address: self.addresses[process].clone(),
+        }
     }
 
     /// The error for a process that does not fit.
@@ -129,17 +190,17 @@ impl Setup {
     }
 
     /// Keeps a connection, unless the process has a living one.
-    pub(super) fn keep(&self, process: usize, stream: TcpStream) {
+    pub(super) fn keep(&self, process: usize, channel: Channel) {
         let mut state = self.lock();
-        if !state.has(process) && stream.set_nonblocking(true).is_ok() {
-            state.sockets[process] = Some(stream);
+        if !state.has(process) && channel.socket.set_nonblocking(true).is_ok() {
+            state.channels[process] = Some(channel);
         }
         drop(state);
         self.changed.notify_all();
     }
 
     /// Waits until all connections stand, and ends the set-up.
-    fn wait(&self, deadline: Duration) -> Result<Vec<Option<TcpStream>>, ClusterError> {
+    fn wait(&self, deadline: Duration) -> Result<Vec<Option<Channel>>, ClusterError> {
         let mut state = self.lock();
         let outcome = loop {
             if let Some(error) = state.failure.take().or_else(|| self.left(&mut state)) {
@@ -147,12 +208,13 @@ impl Setup {
             }
             let missing = self.missing(&state);
             if missing.is_empty() {
-                break Ok(std::mem::take(&mut state.sockets));
+                break Ok(std::mem::take(&mut state.channels));
             }
             if Instant::now() >= self.ends {
                 break Err(ClusterError::Missing {
                     seconds: deadline.as_secs(),
                     missing,
+                    remark: self.remark(),
                 });
             }
             let waited = self.changed.wait_timeout(state, TICK);
@@ -165,7 +227,7 @@ impl Setup {
     /// Forgets the callers that hung up, and reports a host that did.
     fn left(&self, state: &mut State) -> Option<ClusterError> {
         for process in 0..self.addresses.len() {
-            if state.sockets[process].is_none() || state.has(process) {
+            if state.channels[process].is_none() || state.has(process) {
                 continue;
             }
             if process < self.process {
@@ -174,19 +236,33 @@ impl Setup {
                     address: self.addresses[process].clone(),
                 });
             }
-            state.sockets[process] = None;
-            state.trouble[process] = "it was here and left".to_owned();
+            state.channels[process] = None;
+            state.trouble[process].last = "it was here and left".to_owned();
         }
         None
     }
 
+    /// What a person should know of this process when others are missing.
+    fn remark(&self) -> String {
+        let address = &self.addresses[self.process];
+        match self.listens_everywhere.load(Ordering::SeqCst) {
+            true => format!(
+                " (this process, {}, listens on all addresses of this machine, as {address} is none of them: is that right?)",
+                self.process
+            ),
+            false => String::new(),
+        }
+    }
+
     /// The processes without a connection, in words.
     fn missing(&self, state: &State) -> Vec<String> {
-        let absent = |&process: &usize| process != self.process && state.sockets[process].is_none();
+        let absent =
+            |&process: &usize| process != self.process && state.channels[process].is_none();
         let describe = |process: usize| {
             let address = &self.addresses[process];
-            match state.trouble[process].as_str() {
-                "" => format!("process {process} ({address})"),
+            let trouble = &state.trouble[process];
+            match trouble.accusation.as_ref().unwrap_or(&trouble.last) {
+                none if none.is_empty() => format!("process {process} ({address})"),
                 reason => format!("process {process} ({address}: {reason})"),
             }
         };
@@ -200,9 +276,9 @@ impl Setup {
 impl State {
     /// True when the connection with `process` stands and the other side has not closed it.
     fn has(&self, process: usize) -> bool {
-        self.sockets[process]
+        self.channels[process]
             .as_ref()
-            .is_some_and(|stream| match stream.peek(&mut [0]) {
+            .is_some_and(|channel| match channel.socket.peek(&mut [0]) {
                 Ok(bytes) => bytes > 0,
                 Err(error) => error.kind() == io::ErrorKind::WouldBlock,
             })
@@ -218,28 +294,22 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Cluster
         .map_err(|error| ClusterError::Start(error.to_string()))
 }
 
-/// Makes a socket of the set-up one for timely.
-fn settle(socket: &TcpStream) -> io::Result<()> {
-    socket.set_nonblocking(false)?;
-    socket.set_read_timeout(None)?;
-    socket.set_write_timeout(None)?;
-    socket.set_nodelay(true)
-}
-
 /// Listens at the own address, or at its port everywhere when the address is another machine's
-/// view of this one.
+/// view of this one; the latter only with a secret.
 fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
     let address = &setup.addresses[setup.process];
     let ends = setup.ends.min(Instant::now() + BIND_LIMIT);
+    let bind = || match TcpListener::bind(address) {
+        Err(error) if error.kind() != io::ErrorKind::AddrInUse && setup.secret.is_some() => {
+            let port = address.rsplit_once(':').map_or("", |(_, port)| port);
+            let everywhere = TcpListener::bind(format!("0.0.0.0:{port}"))?;
+            setup.listens_everywhere.store(true, Ordering::SeqCst);
+            Ok(everywhere)
+        }
+        bound => bound,
+    };
     loop {
-        let bound = match TcpListener::bind(address) {
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
-                let port = address.rsplit_once(':').map_or("", |(_, port)| port);
-                TcpListener::bind(format!("0.0.0.0:{port}"))
-            }
-            bound => bound,
-        };
-        let result = bound.and_then(|listener| {
+        let result = bind().and_then(|listener| {
             listener.set_nonblocking(true)?;
             Ok(listener)
         });
@@ -264,18 +334,17 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
             std::thread::sleep(ACCEPT_TICK);
             continue;
         };
-        if setup.callers.fetch_add(1, Ordering::SeqCst) >= MOST_CALLERS {
-            setup.callers.fetch_sub(1, Ordering::SeqCst);
+        let Ok(place) = setup.callers.admit(&stream) else {
             continue;
-        }
+        };
         let greeting = Arc::clone(setup);
         let started = start("cluster:greet", move || {
             // A caller that breaks off or talks nonsense is no concern of ours.
-            let _ = greet(&greeting, stream);
-            greeting.callers.fetch_sub(1, Ordering::SeqCst);
+            let _ = greet(&greeting, stream, place);
+            greeting.callers.leave(place);
         });
         if started.is_err() {
-            setup.callers.fetch_sub(1, Ordering::SeqCst);
+            setup.callers.leave(place);
         }
     }
 }

@@ -1,20 +1,26 @@
 //! One thread's misfortune ends the whole process, at once and with a code.
 //!
 //! timely has no recovery: when one worker stops, the others wait for its messages for ever. So a
-//! panic in any thread, an error in a worker and a lost peer all end here: the first is reported
-//! through the hook that the command line supplied, and the process exits. Peers see the closed
-//! connection and end in the same way. Nothing is cleaned up: what was complete stands under its
-//! final name already, the rest is temporary.
+//! panic in any thread, an error in a worker and a lost peer all end here: the other processes are
+//! told (`farewell`), so that they end in the same way, the first cause is reported through the hook
+//! that the command line supplied, and the process exits. Nothing is cleaned up: what was complete
+//! stands under its final name already, the rest is temporary.
 
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::Placement;
+use super::farewell::{self, FAREWELL_LIMIT};
+use super::frame::Farewell;
+
 /// Exit code when another process of the run is not there or was lost (EX_UNAVAILABLE).
 pub const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code of a bug in this program: a panic (EX_SOFTWARE).
 pub const EXIT_INTERNAL: u8 = 70;
+/// Exit code of a process that a signal asked to end, and of those that end with it (128 + SIGTERM).
+pub const EXIT_ENDED: u8 = 143;
 
 /// How long the report may take before the process exits without it.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -35,11 +41,10 @@ type Report = Box<dyn Fn(&Failure) + Send + Sync>;
 static REPORT: OnceLock<Report> = OnceLock::new();
 /// True from the moment on at which the end was decided.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// Addresses of the processes of this run, to name a lost one.
-static PEERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Number and address of this process, to name it to the others; `None` while it is alone.
+static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
 
-/// Makes every panic of this process, in whatever thread, end it: with code 69 when the connection
-/// to a peer was lost, else with code 70. `report` shows the failure to the user; it must not
+/// Makes every panic of this process, in whatever thread, end it with code 70. `report` shows the failure to the user; it must not
 /// panic, and when it blocks the process exits without it after two seconds.
 ///
 /// Call it once, before the first thread; further calls change nothing.
@@ -49,10 +54,19 @@ pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {
     }
 }
 
-/// Ends the process with `failure`. Only the first caller is heard, the others wait for the end.
+/// Ends the process with `failure`, after telling the other processes of the run. Only the first
+/// caller is heard, the others wait for the end.
 ///
 /// Without [`install`] the process exits just as fast, but the message is lost.
 pub fn fail(failure: Failure) -> ! {
+    let (process, address) = own().unwrap_or_default();
+    let farewell = farewell::of_own_failure(&failure, process, &address);
+    end(&failure, &farewell, None)
+}
+
+/// Ends the process with `failure`, after telling all but `spared` the farewell. Only the first
+/// caller is heard.
+pub(super) fn end(failure: &Failure, farewell: &Farewell, spared: Option<usize>) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         loop {
             std::thread::park();
@@ -63,13 +77,35 @@ pub fn fail(failure: Failure) -> ! {
     let _ = std::thread::Builder::new()
         .name("exit".to_owned())
         .spawn(move || {
-            std::thread::sleep(REPORT_LIMIT);
+            std::thread::sleep(FAREWELL_LIMIT + REPORT_LIMIT);
             std::process::exit(code);
         });
+    farewell::say(farewell, spared);
     if let Some(report) = REPORT.get() {
-        report(&failure);
+        report(failure);
     }
     std::process::exit(code)
+}
+
+/// True from the moment on at which the end was decided.
+pub(super) fn is_ending() -> bool {
+    ENDING.load(Ordering::SeqCst)
+}
+
+/// The number of this process among those of the run.
+pub(super) fn own_number() -> Option<usize> {
+    own().map(|(process, _)| process)
+}
+
+fn own() -> Option<(usize, String)> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Remembers which process of a run this one is.
+pub(super) fn introduce(placement: &Placement) {
+    let address = placement.addresses.get(placement.process).cloned();
+    let own = address.map(|address| (placement.process, address));
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = own;
 }
 
 /// Ends the process when the thread that owns this value panics, hook or no hook.
@@ -93,11 +129,6 @@ impl Drop for EndOnPanic {
     }
 }
 
-/// Remembers where the processes of this run are.
-pub(super) fn remember_peers(addresses: &[String]) {
-    *PEERS.lock().unwrap_or_else(PoisonError::into_inner) = addresses.to_vec();
-}
-
 /// Turns a panic into words and a code.
 fn explain(info: &PanicHookInfo<'_>) -> Failure {
     let payload = info.payload();
@@ -108,14 +139,6 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         .unwrap_or_else(|| "a panic without a message".to_owned());
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed").to_owned();
-    // Whoever asks for the address must not wait for a thread that died with the lock.
-    let peers = PEERS
-        .try_lock()
-        .map(|peers| peers.clone())
-        .unwrap_or_default();
-    if let Some(failure) = lost_peer(&message, &thread, &peers) {
-        return failure;
-    }
     let location = info.location().map_or(String::new(), |at| {
         format!(" at {}:{}", at.file(), at.line())
     });
@@ -130,58 +153,5 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
     Failure {
         code: EXIT_INTERNAL,
         message: text,
-    }
-}
-
-/// Recognises what timely's network threads, named `timely:recv-I` and `timely:send-I` for the
-/// remote process I, say when the other side is gone, and what workers say that notice it first.
-fn lost_peer(message: &str, thread: &str, peers: &[String]) -> Option<Failure> {
-    let cause = if let Some(cause) = message.strip_prefix("timely communication error: ") {
-        cause
-    } else if message.starts_with("MergeQueue poisoned") {
-        "its connection broke down"
-    } else {
-        return None;
-    };
-    let process: Option<usize> = thread
-        .rsplit_once('-')
-        .filter(|(name, _)| *name == "timely:recv" || *name == "timely:send")
-        .and_then(|(_, number)| number.parse().ok());
-    let who = match process.map(|process| (process, peers.get(process))) {
-        Some((process, Some(address))) => format!("process {process} ({address})"),
-        Some((process, None)) => format!("process {process}"),
-        None => "a process of this run".to_owned(),
-    };
-    Some(Failure {
-        code: EXIT_UNAVAILABLE,
-        message: format!(
-            "lost {who}: {cause}; its own messages say why, and the run can be started again"
-        ),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lost_peer_is_told_from_a_bug() {
-        let peers = ["here:1".to_owned(), "there:1".to_owned()];
-        let message = "timely communication error: reading data: socket closed";
-        let failure = lost_peer(message, "timely:recv-1", &peers).unwrap();
-        assert_eq!(failure.code, EXIT_UNAVAILABLE);
-        assert!(
-            failure
-                .message
-                .starts_with("lost process 1 (there:1): reading data")
-        );
-        let failure = lost_peer(message, "timely:send-7", &peers).unwrap();
-        assert!(failure.message.starts_with("lost process 7: "));
-        let failure = lost_peer("MergeQueue poisoned.", "timely:work-0", &peers).unwrap();
-        assert!(failure.message.starts_with("lost a process of this run"));
-        assert_eq!(
-            lost_peer("index out of bounds", "timely:recv-1", &peers),
-            None
-        );
     }
 }

@@ -1,66 +1,133 @@
-//! How two processes greet each other on a fresh connection.
+//! How two processes greet each other on a fresh connection, and prove who they are.
 //!
-//! The dialler sends its greeting, the listener answers with its own, and the dialler's `READY`
-//! settles it. Either side finds what differs in the other's greeting, so both can say it.
+//! ```text
+//! dialler                         listener
+//! greeting               ──▶
+//!                        ◀──      greeting
+//! (TLS, if both have certificates)
+//! proof of the secret    ──▶
+//!                        ◀──      verdict, proof of the secret
+//! READY                  ──▶
+//! ```
+//!
+//! A caller gets a greeting, and nothing else before its proof. With a secret nothing that a
+//! greeting says counts until it is proved; then either side finds what differs, so both can say
+//! it. Whoever proves wrongly is dropped, and what it was is kept for the message at the deadline.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use super::ClusterError;
+use super::channel::Channel;
 use super::connect::Setup;
-use super::hello::{HELLO_BYTES, Hello, READY, Verdict};
+use super::hello::{FRAME_BYTES, Hello};
+use super::hosts::host_of;
+use super::proof::{
+    ANSWER_BYTES, PROOF_BYTES, READY, Role, Transcript, Verdict, decode_answer, encode_answer,
+};
 
 /// How long a caller may take for its greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// How long one attempt to reach a host may take.
 const DIAL_LIMIT: Duration = Duration::from_secs(3);
-/// How long a listener may take to answer our greeting.
+/// How long the other side may take for each later word.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Longest pause between two attempts to reach a host.
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
+/// How long a listener must refuse our proof before it is believed: nobody proves that it may
+/// refuse us, and a stranger who has taken a port for a moment must not end a run.
+const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
-/// Listens to one caller, and keeps the connection if it is a process that belongs here.
-pub(super) fn greet(setup: &Setup, mut stream: TcpStream) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(GREETING_LIMIT))?;
-    let Some(hello) = read_hello(&mut stream, GREETING_LIMIT)? else {
+/// What is said of a process that proves another secret.
+const OTHER_SECRET: &str = "has another secret: give all processes the same TOPICMILL_SECRET";
+
+/// Listens to one caller, who has a place among the callers, and keeps the connection if it is a
+/// process that belongs here.
+pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<()> {
+    let mut channel = Channel::plain(stream)?;
+    let Some((theirs, dialler)) = read_hello(&mut channel, GREETING_LIMIT)? else {
         return Ok(());
     };
-    let process = hello.process as usize;
-    let difference = setup.mine.difference(&hello).or_else(|| {
-        let expected = setup.process + 1..setup.addresses.len();
-        let same = process == setup.process;
-        (!expected.contains(&process) && !same)
-            .then(|| "calls a process of higher number: the host files differ".to_owned())
-    });
-    if let Some(difference) = difference {
-        // The caller finds the difference in our greeting.
-        let answered = stream.write_all(&setup.mine.encode());
+    let process = theirs.process as usize;
+    let mine = setup.mine.fresh()?;
+    let listener = mine.encode();
+    channel.send(&listener, ANSWER_LIMIT)?;
+    if mine.has_secret != theirs.has_secret {
+        // Neither can convince the other.
+        setup.one_sided_secret(process);
+        return Ok(());
+    }
+    let mut said = Transcript {
+        dialler,
+        listener,
+        binding: Vec::new(),
+    };
+    if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
+        let host = setup.addresses.get(process).map_or("", |a| host_of(a));
+        let answer = tls.answer().map_err(io::Error::other)?;
+        let encrypted = channel.encrypt(answer, host, ANSWER_LIMIT);
+        let binding = encrypted.inspect_err(|error| setup.trouble(process, tls_trouble(error)))?;
+        said.binding = binding.to_vec();
+    }
+    let mut proof = [0; PROOF_BYTES];
+    channel.receive(&mut proof, ANSWER_LIMIT)?;
+    let secret = setup.secret.as_ref();
+    if !said.is_proved(secret, Role::Dialler, &proof) {
+        setup.accuse(process, OTHER_SECRET.to_owned());
+        let refused = encode_answer(Verdict::Refused, &[0; PROOF_BYTES]);
+        return channel.send(&refused, ANSWER_LIMIT);
+    }
+    if !setup.callers.leave(place) {
+        return Ok(());
+    }
+    let is_taken = process == setup.process || setup.has(process);
+    let verdict = match is_taken {
+        true => Verdict::Taken,
+        false => Verdict::Welcome,
+    };
+    let proof = said.prove(secret, Role::Listener(verdict));
+    // The caller finds what differs in our greeting, which it believes now.
+    channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
+    if let Some(difference) = difference_of_caller(setup, &theirs) {
         setup.fail(setup.mismatch(process, difference));
-        return answered;
+        return Ok(());
     }
-    if process == setup.process || setup.has(process) {
-        return stream.write_all(&setup.mine.with_verdict(Verdict::Taken).encode());
-    }
-    stream.write_all(&setup.mine.encode())?;
     let mut ready = [0; READY.len()];
-    read_within(&mut stream, &mut ready, ANSWER_LIMIT)?;
-    if ready == READY {
-        setup.keep(process, stream);
+    channel.receive(&mut ready, ANSWER_LIMIT)?;
+    if ready == READY && !is_taken {
+        setup.keep(process, channel);
     }
     Ok(())
+}
+
+/// What is wrong with a caller who has proved that it belongs to the job.
+fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
+    let process = theirs.process as usize;
+    setup.mine.difference(theirs).or_else(|| {
+        let expected = setup.process..setup.addresses.len();
+        (!expected.contains(&process))
+            .then(|| "calls a process of higher number: the host files differ".to_owned())
+    })
 }
 
 /// Calls the process of lower number until it answers or the set-up is over.
 pub(super) fn dial(setup: &Setup, process: usize) {
     let mut pause = Duration::from_millis(25);
+    let mut refused: Option<Instant> = None;
     while !setup.over() {
         match call(setup, process) {
-            Ok(stream) => return setup.keep(process, stream),
-            Err(Unanswered::Refused(error)) => return setup.fail(error),
+            Ok(channel) => return setup.keep(process, channel),
+            Err(Unanswered::Unfit(difference)) => {
+                return setup.fail(setup.mismatch(process, difference));
+            }
             Err(Unanswered::Absent(reason)) => setup.trouble(process, reason),
+            Err(Unanswered::Refused) => {
+                setup.accuse(process, OTHER_SECRET.to_owned());
+                let since = *refused.get_or_insert_with(Instant::now);
+                if since.elapsed() >= REFUSED_LIMIT {
+                    return setup.fail(setup.other_secret(process));
+                }
+            }
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -71,8 +138,10 @@ pub(super) fn dial(setup: &Setup, process: usize) {
 enum Unanswered {
     /// Nobody there, or not the one we look for: try again.
     Absent(String),
+    /// Somebody who does not take our proof.
+    Refused,
     /// The right one, who cannot work with us.
-    Refused(ClusterError),
+    Unfit(String),
 }
 
 impl From<io::Error> for Unanswered {
@@ -82,32 +151,85 @@ impl From<io::Error> for Unanswered {
 }
 
 /// One attempt to reach a process and to be accepted by it.
-fn call(setup: &Setup, process: usize) -> Result<TcpStream, Unanswered> {
-    let mut stream = reach(&setup.addresses[process])?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(ANSWER_LIMIT))?;
-    stream.write_all(&setup.mine.encode())?;
-    let answer = read_hello(&mut stream, ANSWER_LIMIT)?;
-    let hello =
-        answer.ok_or_else(|| Unanswered::Absent("another program answers there".to_owned()))?;
-    let refused = |difference| Unanswered::Refused(setup.mismatch(process, difference));
-    if let Some(difference) = setup.mine.difference(&hello) {
-        return Err(refused(difference));
+fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
+    let address = &setup.addresses[process];
+    let mut channel = Channel::plain(reach(address)?)?;
+    let mine = setup.mine.fresh()?;
+    let dialler = mine.encode();
+    channel.send(&dialler, ANSWER_LIMIT)?;
+    let absent = |reason: &str| Unanswered::Absent(reason.to_owned());
+    let (theirs, listener) = read_hello(&mut channel, ANSWER_LIMIT)?
+        .ok_or_else(|| absent("another program answers there"))?;
+    if mine.has_secret != theirs.has_secret {
+        setup.one_sided_secret(process);
+        return Err(absent("it has no secret, or this process has none"));
     }
-    if hello.process as usize != process {
-        return Err(refused(format!(
+    let mut said = Transcript {
+        dialler,
+        listener,
+        binding: Vec::new(),
+    };
+    if let Some(tls) = setup.tls.as_ref().filter(|_| theirs.has_tls) {
+        let host = host_of(address);
+        let encrypted = tls
+            .call(host)
+            .map_err(io::Error::other)
+            .and_then(|call| channel.encrypt(call, host, ANSWER_LIMIT));
+        let binding = encrypted.map_err(|error| Unanswered::Absent(tls_trouble(&error)))?;
+        said.binding = binding.to_vec();
+    }
+    let secret = setup.secret.as_ref();
+    channel.send(&said.prove(secret, Role::Dialler), ANSWER_LIMIT)?;
+    let mut answer = [0; ANSWER_BYTES];
+    let answered = channel.receive(&mut answer, ANSWER_LIMIT);
+    answered.map_err(|error| match channel.tls {
+        Some(_) => Unanswered::Absent(tls_trouble(&error)),
+        None => error.into(),
+    })?;
+    let (verdict, proof) = decode_answer(&answer);
+    let verdict = verdict.ok_or_else(|| absent("another program answers there"))?;
+    if verdict == Verdict::Refused {
+        return Err(Unanswered::Refused);
+    }
+    if !said.is_proved(secret, Role::Listener(verdict), proof) {
+        return Err(absent("whoever answers there has not our secret"));
+    }
+    match difference_of_listener(setup, process, &theirs, verdict) {
+        Some(difference) => Err(Unanswered::Unfit(difference)),
+        None => {
+            channel.send(&READY, ANSWER_LIMIT)?;
+            Ok(channel)
+        }
+    }
+}
+
+/// What is wrong with a listener who has proved that it belongs to the job.
+fn difference_of_listener(
+    setup: &Setup,
+    process: usize,
+    theirs: &Hello,
+    verdict: Verdict,
+) -> Option<String> {
+    if let Some(difference) = setup.mine.difference(theirs) {
+        return Some(difference);
+    }
+    if theirs.process as usize != process {
+        return Some(format!(
             "calls itself process {}: the host files differ",
-            hello.process
-        )));
+            theirs.process
+        ));
     }
-    if hello.verdict == Verdict::Taken {
-        return Err(refused(format!(
+    (verdict == Verdict::Taken).then(|| {
+        format!(
             "has a process {} already: it was started twice",
             setup.process
-        )));
-    }
-    stream.write_all(&READY)?;
-    Ok(stream)
+        )
+    })
+}
+
+/// Why a connection could not be encrypted.
+fn tls_trouble(error: &io::Error) -> String {
+    format!("no encrypted connection: {error}")
 }
 
 /// Opens a connection to the first address behind a name that takes one.
@@ -131,40 +253,22 @@ fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
     stream.local_addr().is_ok_and(|local| local == target)
 }
 
-/// Reads a greeting: `None` when something else was said. Judges by the first bytes already.
-fn read_hello(stream: &mut TcpStream, limit: Duration) -> io::Result<Option<Hello>> {
-    let mut bytes = [0; HELLO_BYTES];
-    read_within(stream, &mut bytes[..8], limit)?;
+/// Reads a greeting and its bytes: `None` when something else was said. Judges by the first bytes
+/// already.
+fn read_hello(channel: &mut Channel, limit: Duration) -> io::Result<Option<(Hello, Vec<u8>)>> {
+    let ends = Instant::now() + limit;
+    let mut bytes = vec![0; FRAME_BYTES];
+    // Whatever begins otherwise is dropped without waiting for the rest.
+    channel.receive(&mut bytes[..8], limit)?;
     if !Hello::begins(&bytes) {
         return Ok(None);
     }
-    read_within(stream, &mut bytes[8..], limit)?;
-    Ok(Hello::decode(&bytes))
-}
-
-/// Fills `buffer` within `limit`, however slowly the bytes drip.
-fn read_within(stream: &mut TcpStream, buffer: &mut [u8], limit: Duration) -> io::Result<()> {
-    let ends = Instant::now() + limit;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        let left = ends.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "it says nothing"));
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut buffer[filled..]) {
-            Ok(0) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "it closed the connection",
-                ));
-            }
-            Ok(bytes) => filled += bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The clock decides at the top of the loop.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    let left = || ends.saturating_duration_since(Instant::now());
+    channel.receive(&mut bytes[8..], left())?;
+    let Some(rest) = bytes.first_chunk().and_then(Hello::rest) else {
+        return Ok(None);
+    };
+    bytes.resize(FRAME_BYTES + rest, 0);
+    channel.receive(&mut bytes[FRAME_BYTES..], left())?;
+    Ok(Hello::decode(&bytes).map(|hello| (hello, bytes)))
 }

@@ -1,139 +1,200 @@
-//! The greeting that two processes exchange before a connection is theirs.
+//! The greeting that two processes exchange, in the clear, before a connection is theirs.
 //!
-//! A fixed 80 bytes, the same both ways: who speaks, and everything that must be equal on both
-//! sides for the dataflows to fit together. It proves nothing about identity.
+//! Who speaks, a number that is never used again, and everything that must be equal on both sides
+//! for the dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes.
+//! The frame (magic, length, protocol) and the fields up to the flags stand where they are in every
+//! protocol, so that processes of different builds can still prove who they are and say what
+//! differs.
 
-use super::Placement;
+use sha2::{Digest, Sha256};
+
+use super::{ClusterSettings, Placement};
 use crate::math::hex::hex;
 
-/// Bytes of a greeting on the wire.
-pub(super) const HELLO_BYTES: usize = 80;
+/// Bytes of a greeting's frame: magic, length of what follows, protocol.
+pub const FRAME_BYTES: usize = 16;
+/// Most bytes of a greeting, of whatever protocol.
+const MOST_BYTES: usize = 1024;
+/// Bytes of a greeting of this protocol.
+const HELLO_BYTES: usize = 164;
+/// Bytes that a greeting of any protocol has.
+const STABLE_BYTES: usize = 88;
 
 /// First bytes of every greeting.
 const MAGIC: [u8; 8] = *b"tpcmill\n";
-
 /// Counts changes of this greeting and of what follows it on the wire.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 2;
 
-/// Last word of the set-up: the dialling side has read our greeting and takes the connection.
-pub(super) const READY: [u8; 8] = *b"tpcready";
-
-/// What a side thinks of the other's greeting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Come in, or see for yourself what differs.
-    Welcome,
-    /// A process of this number has joined already.
-    Taken,
-}
+/// Flag of a process that has a secret.
+const SECRET: u32 = 1;
+/// Flag of a process that has certificates.
+const TLS: u32 = 2;
 
 /// A process introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hello {
-    /// What the speaker thinks of the other side.
-    pub(super) verdict: Verdict,
+pub struct Hello {
     /// Number of the wire protocol.
-    pub(super) protocol: u32,
+    pub protocol: u32,
+    /// Random bytes, new for every connection.
+    pub nonce: [u8; 32],
     /// Version of the program, cut to 16 bytes.
-    pub(super) version: [u8; 16],
-    /// Hash of everything that must be equal in all processes.
-    pub(super) settings: [u8; 32],
+    pub version: [u8; 16],
+    /// First bytes of the hash of the program's sources, as 16 hexadecimal digits.
+    pub build: [u8; 16],
     /// Number of the speaker, from 0.
-    pub(super) process: u32,
+    pub process: u32,
+    /// Whether the speaker has a secret.
+    pub has_secret: bool,
+    /// Whether the speaker wants the connection encrypted.
+    pub has_tls: bool,
+    /// What only greetings of this protocol say; `None` in one of another.
+    pub terms: Option<Terms>,
+}
+
+/// What must be equal on both sides, beside the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Hash of the name that the processes of one attempt share.
+    pub run: [u8; 32],
+    /// Hash of the job's settings.
+    pub settings: [u8; 32],
     /// Number of processes in the run.
-    pub(super) processes: u32,
+    pub processes: u32,
     /// Worker threads of each process.
-    pub(super) threads: u32,
+    pub threads: u32,
+    /// Whether frames are compressed.
+    pub compress: bool,
 }
 
 impl Hello {
-    /// The greeting of the process that `placement` describes.
-    pub(super) fn new(placement: &Placement, settings: [u8; 32]) -> Hello {
-        let mut version = [0; 16];
-        for (to, from) in version.iter_mut().zip(env!("CARGO_PKG_VERSION").bytes()) {
-            *to = from;
-        }
+    /// The greeting of the process that `placement` describes, with a nonce of zeros.
+    pub fn new(placement: &Placement, settings: &ClusterSettings) -> Hello {
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Hello {
-            verdict: Verdict::Welcome,
             protocol: PROTOCOL,
-            version,
-            settings,
+            nonce: [0; 32],
+            version: cut(env!("CARGO_PKG_VERSION")),
+            build: cut(env!("TOPICMILL_BUILD")),
             process: number(placement.process),
-            processes: number(placement.processes()),
-            threads: number(placement.threads),
+            has_secret: settings.secret.is_some(),
+            has_tls: settings.tls.is_some(),
+            terms: Some(Terms {
+                run: Sha256::digest(settings.run.as_bytes()).into(),
+                settings: settings.hash,
+                processes: number(placement.processes()),
+                threads: number(placement.threads),
+                compress: settings.compress,
+            }),
         }
     }
 
-    /// The same greeting with a verdict on the other side.
-    pub(super) fn with_verdict(&self, verdict: Verdict) -> Hello {
-        Hello {
-            verdict,
+    /// The same greeting with a nonce of its own.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub(super) fn fresh(&self) -> std::io::Result<Hello> {
+        let mut nonce = [0; 32];
+        getrandom::fill(&mut nonce).map_err(std::io::Error::other)?;
+        Ok(Hello {
+            nonce,
             ..self.clone()
-        }
+        })
     }
 
-    /// The bytes to send: magic, then the fields, numbers in little-endian order.
-    pub(super) fn encode(&self) -> [u8; HELLO_BYTES] {
-        let verdict: u32 = match self.verdict {
-            Verdict::Welcome => 0,
-            Verdict::Taken => 1,
-        };
-        let mut bytes = [0; HELLO_BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&self.protocol.to_le_bytes());
-        bytes[12..16].copy_from_slice(&verdict.to_le_bytes());
-        bytes[16..32].copy_from_slice(&self.version);
-        bytes[32..64].copy_from_slice(&self.settings);
-        bytes[64..68].copy_from_slice(&self.process.to_le_bytes());
-        bytes[68..72].copy_from_slice(&self.processes.to_le_bytes());
-        bytes[72..76].copy_from_slice(&self.threads.to_le_bytes());
+    /// The bytes to send: the frame, then the fields, numbers in little-endian order.
+    pub fn encode(&self) -> Vec<u8> {
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let flags = flag(self.has_secret, SECRET) | flag(self.has_tls, TLS);
+        let mut bytes = Vec::with_capacity(HELLO_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&self.protocol.to_le_bytes());
+        bytes.extend_from_slice(&self.nonce);
+        bytes.extend_from_slice(&self.version);
+        bytes.extend_from_slice(&self.build);
+        bytes.extend_from_slice(&self.process.to_le_bytes());
+        bytes.extend_from_slice(&flags.to_le_bytes());
+        if let Some(terms) = &self.terms {
+            bytes.extend_from_slice(&terms.run);
+            bytes.extend_from_slice(&terms.settings);
+            bytes.extend_from_slice(&terms.processes.to_le_bytes());
+            bytes.extend_from_slice(&terms.threads.to_le_bytes());
+            bytes.extend_from_slice(&u32::from(terms.compress).to_le_bytes());
+        }
+        let length = (bytes.len() - FRAME_BYTES) as u32;
+        bytes[8..12].copy_from_slice(&length.to_le_bytes());
         bytes
     }
 
     /// True when the first eight bytes are those of a greeting.
-    pub(super) fn begins(bytes: &[u8; HELLO_BYTES]) -> bool {
-        bytes[..8] == MAGIC
+    pub(super) fn begins(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
     }
 
-    /// Reads a greeting, or `None` when these are not the bytes of one.
-    pub(super) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Hello> {
-        if !Hello::begins(bytes) {
+    /// The bytes that follow a frame, or `None` when it is not that of a greeting.
+    pub fn rest(frame: &[u8; FRAME_BYTES]) -> Option<usize> {
+        let length = number(frame, 8) as usize;
+        let sound = (STABLE_BYTES - FRAME_BYTES..=MOST_BYTES - FRAME_BYTES).contains(&length);
+        (Hello::begins(frame) && sound).then_some(length)
+    }
+
+    /// Reads a greeting, frame and all, or `None` when these are not the bytes of one.
+    pub fn decode(bytes: &[u8]) -> Option<Hello> {
+        let frame = bytes.first_chunk()?;
+        if Hello::rest(frame)? + FRAME_BYTES != bytes.len() {
             return None;
         }
-        let number = |at: usize| {
-            let mut four = [0; 4];
-            four.copy_from_slice(&bytes[at..at + 4]);
-            u32::from_le_bytes(four)
+        let protocol = number(bytes, 12);
+        let terms = match protocol {
+            PROTOCOL => Some(Terms::decode(bytes.get(STABLE_BYTES..)?)?),
+            _ => None,
         };
-        let mut version = [0; 16];
-        version.copy_from_slice(&bytes[16..32]);
-        let mut settings = [0; 32];
-        settings.copy_from_slice(&bytes[32..64]);
+        let flags = number(bytes, 84);
         Some(Hello {
-            verdict: match number(12) {
-                0 => Verdict::Welcome,
-                _ => Verdict::Taken,
-            },
-            protocol: number(8),
-            version,
-            settings,
-            process: number(64),
-            processes: number(68),
-            threads: number(72),
+            protocol,
+            nonce: array(bytes, 16),
+            version: array(bytes, 48),
+            build: array(bytes, 64),
+            process: number(bytes, 80),
+            has_secret: flags & SECRET != 0,
+            has_tls: flags & TLS != 0,
+            terms,
         })
     }
 
     /// What makes it impossible for `other` to work with us, in words, if anything does.
-    pub(super) fn difference(&self, other: &Hello) -> Option<String> {
-        if self.protocol != other.protocol || self.version != other.version {
-            let text = |hello: &Hello| {
-                let version = String::from_utf8_lossy(&hello.version).into_owned();
-                let version = version.trim_end_matches('\0').escape_default().to_string();
-                format!("topicmill {version}, protocol {}", hello.protocol)
-            };
-            return Some(format!("is {}; this is {}", text(other), text(self)));
+    pub fn difference(&self, other: &Hello) -> Option<String> {
+        let program = |hello: &Hello| (hello.protocol, hello.version, hello.build);
+        let (Some(mine), Some(theirs)) = (&self.terms, &other.terms) else {
+            return Some(format!("is {}; this is {}", name(other), name(self)));
+        };
+        if program(self) != program(other) {
+            return Some(format!("is {}; this is {}", name(other), name(self)));
         }
+        if self.has_tls != other.has_tls {
+            let with = |has_tls| if has_tls { "with" } else { "without" };
+            return Some(format!(
+                "was started {} --tls-ca, this one {}",
+                with(other.has_tls),
+                with(self.has_tls)
+            ));
+        }
+        mine.difference(theirs)
+    }
+}
+
+impl Terms {
+    fn decode(bytes: &[u8]) -> Option<Terms> {
+        (bytes.len() == HELLO_BYTES - STABLE_BYTES).then(|| Terms {
+            run: array(bytes, 0),
+            settings: array(bytes, 32),
+            processes: number(bytes, 64),
+            threads: number(bytes, 68),
+            compress: number(bytes, 72) != 0,
+        })
+    }
+
+    fn difference(&self, other: &Terms) -> Option<String> {
         if self.processes != other.processes {
             return Some(format!(
                 "was started with -n {}, this one with -n {}",
@@ -146,6 +207,14 @@ impl Hello {
                 other.threads, self.threads
             ));
         }
+        if self.compress != other.compress {
+            let with = |compress| if compress { "with" } else { "without" };
+            return Some(format!(
+                "was started {} --compress, this one {}",
+                with(other.compress),
+                with(self.compress)
+            ));
+        }
         if self.settings != other.settings {
             return Some(format!(
                 "has other settings (hash {}, here {}): its job file or options differ",
@@ -153,8 +222,46 @@ impl Hello {
                 short(&self.settings)
             ));
         }
-        None
+        (self.run != other.run).then(|| {
+            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier one"
+                .to_owned()
+        })
     }
+}
+
+/// A program in words, whatever its greeting says it is.
+fn name(hello: &Hello) -> String {
+    let text = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.trim_end_matches('\0').escape_default().to_string()
+    };
+    format!(
+        "topicmill {} (build {}, protocol {})",
+        text(&hello.version),
+        text(&hello.build),
+        hello.protocol
+    )
+}
+
+/// The first 16 bytes of a text, with zeros behind a shorter one.
+fn cut(text: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (to, from) in bytes.iter_mut().zip(text.bytes()) {
+        *to = from;
+    }
+    bytes
+}
+
+/// The number in the four bytes from `at` on, which are there.
+fn number(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(array(bytes, at))
+}
+
+/// The `N` bytes from `at` on, which are there.
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[at..at + N]);
+    array
 }
 
 /// The first eight hexadecimal digits of a hash.
@@ -172,35 +279,66 @@ mod tests {
             process: 1,
             addresses: vec!["a:1".into(), "b:1".into()],
         };
-        Hello::new(&placement, [7; 32])
+        let settings = ClusterSettings {
+            hash: [7; 32],
+            ..ClusterSettings::default()
+        };
+        Hello::new(&placement, &settings)
     }
 
     #[test]
     fn a_greeting_survives_the_wire() {
-        for verdict in [Verdict::Welcome, Verdict::Taken] {
-            let hello = hello().with_verdict(verdict);
-            assert_eq!(Hello::decode(&hello.encode()), Some(hello));
+        let hello = hello().fresh().unwrap();
+        assert_ne!(hello.nonce, hello.fresh().unwrap().nonce);
+        let bytes = hello.encode();
+        assert_eq!(bytes.len(), HELLO_BYTES);
+        assert_eq!(Hello::decode(&bytes), Some(hello));
+        for length in 0..bytes.len() {
+            assert_eq!(Hello::decode(&bytes[..length]), None);
         }
+        let mut damaged = bytes.clone();
+        damaged[0] ^= 1;
+        assert_eq!(Hello::decode(&damaged), None);
+        let mut long = bytes;
+        long.push(0);
+        assert_eq!(Hello::decode(&long), None);
+        long[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(Hello::rest(long.first_chunk().unwrap()), None);
+    }
+
+    #[test]
+    fn a_greeting_of_another_protocol_still_says_who_speaks() {
         let mut bytes = hello().encode();
-        bytes[0] ^= 1;
-        assert_eq!(Hello::decode(&bytes), None);
+        bytes[12] = 9;
+        bytes.extend_from_slice(&[1; 50]);
+        let length = (bytes.len() - FRAME_BYTES) as u32;
+        bytes[8..12].copy_from_slice(&length.to_le_bytes());
+        let other = Hello::decode(&bytes).unwrap();
+        assert_eq!((other.process, &other.terms), (1, &None));
+        let difference = hello().difference(&other).unwrap();
+        assert!(difference.contains("protocol 9)"), "{difference}");
     }
 
     #[test]
     fn every_difference_is_named() {
         let mine = hello();
         assert_eq!(mine.difference(&mine), None);
-        type Change = fn(&mut Hello);
-        let changes: [(Change, &str); 5] = [
-            (|h| h.protocol = 9, "protocol 9"),
-            (|h| h.version[0] = b'8', "topicmill 8."),
-            (|h| h.processes = 5, "-n 5"),
-            (|h| h.threads = 1, "-w 1"),
-            (|h| h.settings[0] = 0xab, "hash ab070707, here 07070707"),
+        type Change = fn(&mut Hello, &mut Terms);
+        let changes: [(Change, &str); 8] = [
+            (|h, _| h.version[0] = b'8', "topicmill 8."),
+            (|h, _| h.build = *b"0123456789abcdef", "0123456789abcdef"),
+            (|h, _| h.has_tls = true, "with --tls-ca, this one without"),
+            (|_, t| t.processes = 5, "-n 5"),
+            (|_, t| t.threads = 1, "-w 1"),
+            (|_, t| t.compress = true, "with --compress, this one"),
+            (|_, t| t.settings[0] = 0xab, "hash ab070707, here 07070707"),
+            (|_, t| t.run[0] ^= 1, "another attempt"),
         ];
         for (change, words) in changes {
             let mut other = mine.clone();
-            change(&mut other);
+            let mut terms = other.terms.clone().unwrap();
+            change(&mut other, &mut terms);
+            other.terms = Some(terms);
             let difference = mine.difference(&other).unwrap();
             assert!(difference.contains(words), "{difference}");
         }

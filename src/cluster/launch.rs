@@ -22,9 +22,9 @@ use super::family::{Ending, Event, Family, Member, Watch};
 use super::guard::EXIT_UNAVAILABLE;
 use super::hosts::{HOSTS_VARIABLE, host_of};
 use super::interrupt::{EXIT_INTERRUPTED, Interrupts};
-use super::spawn::{
-    EXIT_TRY_AGAIN, FOLLOW, RUN_VARIABLE, SECRET_FILE_VARIABLE, SECRET_VARIABLE, failed, random_hex,
-};
+use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
+use super::settings::RUN_VARIABLE;
+use super::spawn::{EXIT_TRY_AGAIN, FOLLOW, failed};
 
 /// Exit code of failed reading and writing (EX_IOERR).
 const EXIT_IO: u8 = 74;
@@ -53,7 +53,7 @@ pub struct Launch {
     /// Whether processes on this machine are started by that command too.
     pub ssh_all: bool,
     /// The secret of the run, one line; a fresh one for each launch if nothing.
-    pub secret: Option<String>,
+    pub secret: Option<Secret>,
     /// How often all processes are started again when one is lost.
     pub max_restarts: u32,
 }
@@ -66,8 +66,8 @@ impl Launch {
     /// A process cannot be started, or there is no randomness for the secret.
     pub fn run(&self, watch: &Watch, interrupts: &mut Interrupts) -> Result<Ending, ClusterError> {
         let secret = match &self.secret {
-            Some(secret) => secret.clone(),
-            None => random_hex::<32>()?,
+            Some(secret) => secret.line().ok_or(SecretError::NotALine)?.to_owned(),
+            None => Secret::random_text()?,
         };
         let mut restart = 0;
         loop {
@@ -312,7 +312,7 @@ mod tests {
                 .into(),
             ssh: "ssh -o BatchMode=yes".to_owned(),
             ssh_all: false,
-            secret: Some("the secret of this test".to_owned()),
+            secret: Secret::new(b"the secret of this test", "test").ok(),
             max_restarts: 0,
         }
     }

@@ -1,24 +1,42 @@
 //! Where the workers of a run live, and how they come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together over sockets of our own (`connect`, `handshake`, `hello`), starts timely on them and
-//! waits. [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`]
-//! starts all processes on this machine, [`launch`] on many, and [`family`] watches them; [`guard`]
-//! sees to it that nobody waits for ever when something breaks. Connections are neither
-//! authenticated nor encrypted: a cluster belongs on a network of its own.
+//! together (`connect`, `handshake`, `hello`), lets nobody else in (`proof`, [`secret`], [`tls`]),
+//! starts timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits.
+//! [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`] starts all
+//! processes on this machine, [`launch`] on many, and [`family`] watches them. [`guard`],
+//! `heartbeat` and `farewell` see to it that nobody waits for ever when something breaks, and that
+//! everybody knows what it was; [`interrupt`] leaves where a run can be gone on from.
 
+mod callers;
+pub mod certificates;
+mod channel;
 mod connect;
 pub mod environment;
 pub mod family;
+mod farewell;
+#[doc(hidden)]
+pub mod frame;
 pub mod guard;
 mod handshake;
-mod hello;
+mod heartbeat;
+#[doc(hidden)]
+pub mod hello;
 pub mod hosts;
 pub mod interrupt;
 pub mod launch;
+mod link;
+#[doc(hidden)]
+pub mod proof;
+mod receiver;
+pub mod secret;
+mod sender;
+pub mod settings;
 pub mod spawn;
-mod stream;
+pub mod tls;
+mod traffic;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use timely::WorkerConfig;
@@ -28,10 +46,11 @@ use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
 pub use guard::Failure;
-pub use stream::bytes_sent;
+pub use settings::ClusterSettings;
+pub use traffic::{PeerTraffic, bytes_sent, traffic};
 
-/// How long the processes of a run wait for each other by default.
-pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+use channel::Channel;
+use link::{Link, LinkSettings, Peer};
 
 /// How long a worker without work sleeps before it looks again.
 const PARK: Duration = Duration::from_millis(100);
@@ -97,12 +116,35 @@ pub enum ClusterError {
         source: std::io::Error,
     },
     /// Not all processes came together in time.
-    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall", missing.join("; "))]
+    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall{remark}", missing.join("; "))]
     Missing {
         /// How long was waited.
         seconds: u64,
         /// Each missing process: number, address, and what was seen of it.
         missing: Vec<String>,
+        /// What may be wrong with this process itself; empty when nothing is known.
+        remark: String,
+    },
+    /// There is no secret, and other machines could reach a process.
+    #[error(
+        "{address} is not an address of this machine alone, so that a secret must keep strangers out: give every process the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
+    )]
+    NoSecret {
+        /// The address from the host file.
+        address: String,
+    },
+    /// There is no usable secret.
+    #[error(transparent)]
+    Secret(#[from] secret::SecretError),
+    /// A process does not take this one's proof of the secret.
+    #[error(
+        "process {process} ({address}) has another secret; give all processes the same TOPICMILL_SECRET"
+    )]
+    OtherSecret {
+        /// Number of the process.
+        process: usize,
+        /// Where it is.
+        address: String,
     },
     /// Another process does not fit to this one.
     #[error(
@@ -149,7 +191,10 @@ impl ClusterError {
         match self {
             ClusterError::Placement { .. }
             | ClusterError::Hosts(_)
+            | ClusterError::NoSecret { .. }
+            | ClusterError::OtherSecret { .. }
             | ClusterError::Mismatch { .. } => 64,
+            ClusterError::Secret(error) => error.exit_code(),
             ClusterError::Missing { .. } | ClusterError::Left { .. } => guard::EXIT_UNAVAILABLE,
             ClusterError::Start(_) => guard::EXIT_INTERNAL,
             ClusterError::Spawn { .. } => 74,
@@ -162,9 +207,8 @@ impl ClusterError {
 /// Runs `func` on every worker of `placement` that belongs to this process, together with the
 /// processes that run the same, and gives back what they return, in the order of the workers.
 ///
-/// `settings_hash` stands for everything that must be equal in all processes; processes with other
-/// hashes refuse each other. `deadline` bounds the time in which all processes must have appeared;
-/// when it is over the error names those that have not.
+/// `settings` says what must be equal in all processes, who may join, and how long to wait; a run
+/// of one process needs nothing of it.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
 /// other workers would wait for it for ever; only a run of a single worker hands its error back.
@@ -174,8 +218,7 @@ impl ClusterError {
 /// The processes could not come together, or the single worker's error.
 pub fn execute<T, E, F>(
     placement: &Placement,
-    settings_hash: [u8; 32],
-    deadline: Duration,
+    settings: &ClusterSettings,
     func: F,
 ) -> Result<Vec<T>, ClusterError>
 where
@@ -205,7 +248,7 @@ where
         }
     };
     let guards = if placement.processes() > 1 {
-        start_cluster(placement, settings_hash, deadline, logic)?
+        start_cluster(placement, settings, logic)?
     } else {
         let config = match placement.threads {
             1 => timely::Config::thread(),
@@ -227,20 +270,17 @@ where
 /// Connects the processes and starts timely's workers on the connections.
 fn start_cluster<T, F>(
     placement: &Placement,
-    settings_hash: [u8; 32],
-    deadline: Duration,
+    settings: &ClusterSettings,
     logic: F,
 ) -> Result<WorkerGuards<T>, ClusterError>
 where
     T: Send + 'static,
     F: Fn(&mut Worker) -> T + Send + Sync + 'static,
 {
-    guard::remember_peers(&placement.addresses);
-    let sockets = connect::connect(placement, settings_hash, deadline)?;
-    let sockets = sockets
-        .into_iter()
-        .map(|socket| socket.map(stream::Counted))
-        .collect();
+    let channels = connect::connect(placement, settings)?;
+    guard::introduce(placement);
+    let sockets = link_all(placement, settings, channels)
+        .map_err(|error| ClusterError::Start(error.to_string()))?;
     let hooks = Hooks::default();
     let inner = ProcessBuilder::new_typed_vector(placement.threads, hooks.refill.clone(), None);
     let (builders, others) = initialize_networking_from_sockets(
@@ -256,6 +296,30 @@ where
         .map_err(ClusterError::Start)
 }
 
+/// Makes links of the connections, and gives signs of life on them from now on.
+fn link_all(
+    placement: &Placement,
+    settings: &ClusterSettings,
+    channels: Vec<Option<Channel>>,
+) -> std::io::Result<Vec<Option<Link>>> {
+    let how = LinkSettings {
+        peer_timeout: settings.peer_timeout,
+        deadline: settings.deadline,
+        compress: settings.compress,
+    };
+    let mut links = Vec::with_capacity(channels.len());
+    for (process, channel) in channels.into_iter().enumerate() {
+        let address = &placement.addresses[process];
+        let make = |channel| Peer::new(process, address, channel, how).map(Arc::new);
+        links.push(channel.map(make).transpose()?);
+    }
+    traffic::begin(links.iter().flatten().cloned().collect());
+    for peer in links.iter().flatten() {
+        heartbeat::start(peer)?;
+    }
+    Ok(links.into_iter().map(|peer| peer.map(Link)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,8 +333,7 @@ mod tests {
         let expected = failure.clone();
         let error = execute(
             &Placement::single(1),
-            [0; 32],
-            DEFAULT_DEADLINE,
+            &ClusterSettings::default(),
             move |_| Err::<(), _>(failure.clone()),
         )
         .unwrap_err();
@@ -280,9 +343,11 @@ mod tests {
 
     #[test]
     fn values_come_in_the_order_of_the_workers() {
-        let values = execute(&Placement::single(3), [0; 32], DEFAULT_DEADLINE, |worker| {
-            Ok::<_, Failure>(worker.index())
-        })
+        let values = execute(
+            &Placement::single(3),
+            &ClusterSettings::default(),
+            |worker| Ok::<_, Failure>(worker.index()),
+        )
         .unwrap();
         assert_eq!(values, [0, 1, 2]);
     }
@@ -292,7 +357,7 @@ mod tests {
         let mut placement = Placement::single(0);
         for process in [0, 5] {
             placement.process = process;
-            let error = execute(&placement, [0; 32], DEFAULT_DEADLINE, |_| {
+            let error = execute(&placement, &ClusterSettings::default(), |_| {
                 Ok::<_, Failure>(())
             });
             assert_eq!(error.unwrap_err().exit_code(), 64);

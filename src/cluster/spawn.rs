@@ -12,15 +12,11 @@ use super::family::{Ending, Family, Member, TERM, Watch};
 use super::guard::{self, EXIT_UNAVAILABLE, Failure};
 use super::hosts::HOSTS_VARIABLE;
 use super::interrupt::Interrupts;
+use super::secret::random_hex;
+use super::settings::RUN_VARIABLE;
 
 /// Exit code of a process that found its port taken: starting again may help (EX_TEMPFAIL).
 pub const EXIT_TRY_AGAIN: u8 = 75;
-/// The variable with what the processes of one attempt share, and no other process knows.
-pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
-/// The variable with the secret of a run.
-pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
-/// The variable with the name of a file that holds the secret.
-pub const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
 /// Set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
 /// How often the run is started, when ports turn out to be taken.
@@ -100,17 +96,6 @@ pub fn follow_parent() {
 fn stop() {
     // It is a signal that can be raised; a process that cannot is ended by its parent in time.
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTERM);
-}
-
-/// `N` random bytes in hexadecimal, fit for a secret.
-///
-/// # Errors
-/// The system has no randomness to give.
-pub(super) fn random_hex<const N: usize>() -> Result<String, ClusterError> {
-    let mut bytes = [0; N];
-    let filled = getrandom::fill(&mut bytes).map_err(std::io::Error::other);
-    filled.map_err(failed("draw a random secret"))?;
-    Ok(crate::math::hex::hex(&bytes))
 }
 
 /// Names what was tried when the system said no.

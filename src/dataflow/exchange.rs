@@ -122,7 +122,7 @@ mod tests {
     use timely::dataflow::operators::{Input, Operator, Probe};
 
     use super::*;
-    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
 
     /// A block as the receiver sees it.
     type Seen = (usize, Option<usize>, u64, Vec<u64>);
@@ -182,7 +182,7 @@ mod tests {
     {
         for threads in 1..=3 {
             let placement = Placement::single(threads);
-            let all = execute(&placement, [0; 32], DEFAULT_DEADLINE, move |worker| {
+            let all = execute(&placement, &ClusterSettings::default(), move |worker| {
                 Ok::<_, Failure>(rounds(worker, pact(), count, blocks))
             })
             .unwrap();

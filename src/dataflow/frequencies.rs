@@ -136,7 +136,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
 
     /// Documents of some worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
     fn count(counter: &mut TermCounter, documents: usize) -> u64 {
@@ -158,8 +158,7 @@ mod tests {
         for threads in 1..=3 {
             let partitions = execute(
                 &Placement::single(threads),
-                [0; 32],
-                DEFAULT_DEADLINE,
+                &ClusterSettings::default(),
                 |worker| {
                     let mut counter = TermCounter::new();
                     let mut frequencies = Frequencies::new(worker);

@@ -134,7 +134,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
 
     /// Bytes that tell their origin; the lengths are none, odd and more than a block.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {
@@ -154,8 +154,7 @@ mod tests {
             ] {
                 let gathered = execute(
                     &Placement::single(threads),
-                    [0; 32],
-                    DEFAULT_DEADLINE,
+                    &ClusterSettings::default(),
                     move |worker| {
                         let index = worker.index();
                         let mine = contribution(index, lengths[index]);
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn threads_share_what_they_gather() {
         let placement = Placement::single(2);
-        let pointers = execute(&placement, [0; 32], DEFAULT_DEADLINE, |worker| {
+        let pointers = execute(&placement, &ClusterSettings::default(), |worker| {
             let mine = vec![vec![worker.index() as u64; 10]; 3];
             let blocks = all_gather_blocks(worker, mine);
             let pointers: Vec<usize> = blocks
@@ -197,7 +196,7 @@ mod tests {
     #[test]
     fn a_worker_may_give_no_blocks() {
         let placement = Placement::single(3);
-        let counts = execute(&placement, [0; 32], DEFAULT_DEADLINE, |worker| {
+        let counts = execute(&placement, &ClusterSettings::default(), |worker| {
             let mine = vec![vec![]; worker.index()];
             let blocks = all_gather_blocks(worker, mine);
             Ok::<_, Failure>(blocks.iter().map(Vec::len).collect::<Vec<_>>())
@@ -210,7 +209,7 @@ mod tests {
     fn nobody_passes_a_barrier_before_the_last_has_come() {
         let arrived = Arc::new(AtomicUsize::new(0));
         let placement = Placement::single(3);
-        let seen = execute(&placement, [0; 32], DEFAULT_DEADLINE, move |worker| {
+        let seen = execute(&placement, &ClusterSettings::default(), move |worker| {
             let mut seen = Vec::new();
             for round in 1..=5 {
                 if worker.index() == round % 3 {

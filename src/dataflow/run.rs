@@ -21,7 +21,7 @@ use super::process_model::ProcessModel;
 use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
 use crate::checkpoint::Saved;
-use crate::cluster::{ClusterError, DEFAULT_DEADLINE, execute};
+use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::corpus::synth::synthesize;
@@ -53,7 +53,8 @@ impl RunShared {
     }
 }
 
-/// Runs stages of the process's job together with the other processes of the run.
+/// Runs stages of the process's job together with the other processes of the run, which they find
+/// as `settings` say; the hash in it is set here.
 ///
 /// # Errors
 /// The processes could not come together, or what ended a run of a single worker; a worker among
@@ -62,11 +63,15 @@ pub fn run(
     process: &Arc<Process>,
     shared: &Arc<RunShared>,
     stages: Stages,
+    settings: ClusterSettings,
 ) -> Result<Summary, ClusterError> {
     let (process, shared) = (Arc::clone(process), Arc::clone(shared));
     let placement = process.placement.clone();
-    let hash = process.hash(stages);
-    let summaries = execute(&placement, hash, DEFAULT_DEADLINE, move |worker| {
+    let settings = ClusterSettings {
+        hash: process.hash(stages),
+        ..settings
+    };
+    let summaries = execute(&placement, &settings, move |worker| {
         Run {
             process: &process,
             shared: &shared,

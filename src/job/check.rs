@@ -10,7 +10,7 @@ use toml::Value;
 use super::defaults;
 use super::error::JobError;
 use super::section::{Entry, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE, Section};
-use super::{OutputSettings, SynthStage};
+use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::corpus::settings::{
     CorpusSettings, Format, OnDamage, SampleSettings, SampleSize, StopWords, TokenRule,
     TokenSettings, VocabularySettings,
@@ -320,6 +320,14 @@ pub(super) fn output(section: &Section, job_path: &Path) -> Result<OutputSetting
         .ok_or_else(|| missing(job_path, "output", "path"))?;
     Ok(OutputSettings {
         path: PathBuf::from(path),
+    })
+}
+
+/// `[cluster]`. The file is relative to `folder`, the job file's.
+pub(super) fn cluster(section: &Section, folder: &Path) -> Result<ClusterSection, JobError> {
+    let file = section.text("secret_file")?.filter(|file| !file.is_empty());
+    Ok(ClusterSection {
+        secret_file: file.map(|file| folder.join(file)),
     })
 }
 

@@ -108,6 +108,10 @@ pub const SECTIONS: &[SectionKeys] = &[
         keys: &["path"],
     },
     SectionKeys {
+        name: "cluster",
+        keys: &["secret_file"],
+    },
+    SectionKeys {
         name: "synth",
         keys: &[
             "path",

@@ -60,6 +60,8 @@ pub struct Job {
     pub project: ProjectSettings,
     /// Where the result goes.
     pub output: OutputSettings,
+    /// What its processes need to find each other.
+    pub cluster: ClusterSection,
     /// The corpus that the run makes first, if it makes its own.
     pub synth: Option<SynthStage>,
     /// The word lists that the job names, with what they held when it was read.
@@ -71,6 +73,14 @@ pub struct Job {
 pub struct OutputSettings {
     /// The result's folder, relative to the current directory.
     pub path: PathBuf,
+}
+
+/// Section `[cluster]` of a job: no part of any hash, since it changes no result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterSection {
+    /// The file with the secret that the processes of a run share; from the root or relative to
+    /// the current directory.
+    pub secret_file: Option<PathBuf>,
 }
 
 /// Section `[synth]` of a job: the corpus that the run makes before it reads it.
@@ -166,6 +176,7 @@ impl Job {
             train,
             project: check::project(&source.section("project"))?,
             output: check::output(&source.section("output"), path)?,
+            cluster: check::cluster(&source.section("cluster"), &folder)?,
             synth,
             files: Vec::new(),
         };

@@ -111,6 +111,7 @@ impl Job {
             ("train", train_pairs(self)),
             ("project", project_pairs(self)),
             ("output", vec![("path", path(&self.output.path))]),
+            ("cluster", cluster_pairs(self)),
         ]
     }
 
@@ -269,6 +270,12 @@ fn project_pairs(job: &Job) -> Vec<Pair> {
         ("top_terms", whole(project.top_terms as u64)),
     ]);
     pairs
+}
+
+fn cluster_pairs(job: &Job) -> Vec<Pair> {
+    let file = job.cluster.secret_file.as_deref();
+    let file = file.map_or_else(|| Value::from(""), path);
+    vec![("secret_file", file)]
 }
 
 fn synth_pairs(synth: &SynthStage) -> Vec<Pair> {

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::{self, Placement, guard, hosts, spawn};
+use topicmill::cluster::secret::Secret;
+use topicmill::cluster::tls::Tls;
+use topicmill::cluster::{self, ClusterSettings, Placement};
+use topicmill::cluster::{certificates, guard, hosts, spawn};
 
 use crate::results;
 
@@ -32,11 +35,10 @@ fn child() {
         process: number("CLUSTER_PROCESS"),
         addresses,
     };
-    let hash = [u8::try_from(number("CLUSTER_HASH")).unwrap(); 32];
-    let deadline = Duration::from_millis(number("CLUSTER_DEADLINE_MS") as u64);
+    let settings = settings(&placement);
     let output = PathBuf::from(std::env::var("CLUSTER_OUTPUT").unwrap());
     let job = results::scenario(&scenario, placement.process, output.clone());
-    match cluster::execute(&placement, hash, deadline, job) {
+    match cluster::execute(&placement, &settings, job) {
         Ok(lines) => {
             let name = format!("result-{}", placement.process);
             std::fs::write(output.join(name), lines.join("\n")).unwrap();
@@ -49,12 +51,42 @@ fn child() {
     }
 }
 
+/// The settings of a process, from its environment.
+fn settings(placement: &Placement) -> ClusterSettings {
+    let text = |name: &str| std::env::var(name).unwrap_or_default();
+    let milliseconds = |name: &str| Duration::from_millis(text(name).parse().unwrap());
+    let tls = text("CLUSTER_TLS");
+    let folder = Path::new(&tls);
+    let name = certificates::file_name(hosts::host_of(
+        placement.addresses.get(placement.process).map_or("", |a| a),
+    ));
+    let load = || {
+        let file = |kind: &str| folder.join(format!("{name}.{kind}"));
+        Tls::load(&folder.join("ca.pem"), &file("pem"), &file("key")).unwrap()
+    };
+    ClusterSettings {
+        hash: [text("CLUSTER_HASH").parse().unwrap(); 32],
+        run: text("TOPICMILL_RUN"),
+        deadline: milliseconds("CLUSTER_DEADLINE_MS"),
+        peer_timeout: milliseconds("CLUSTER_PEER_TIMEOUT_MS"),
+        secret: Secret::find(None).unwrap().map(|found| found.secret),
+        tls: (!tls.is_empty()).then(load),
+        compress: !text("CLUSTER_COMPRESS").is_empty(),
+    }
+}
+
 /// A run that a test is about to start.
 pub struct Run {
     pub folder: tempfile::TempDir,
+    /// Where the processes listen.
     pub addresses: Vec<String>,
     pub threads: usize,
     pub deadline: Duration,
+    pub peer_timeout: Duration,
+    pub secret: Option<&'static str>,
+    /// The folder with everybody's certificates.
+    pub tls: Option<PathBuf>,
+    pub compress: bool,
 }
 
 impl Run {
@@ -79,7 +111,18 @@ impl Run {
             addresses,
             threads,
             deadline: Duration::from_secs(60),
+            peer_timeout: Duration::from_secs(30),
+            secret: None,
+            tls: None,
+            compress: false,
         }
+    }
+
+    /// Writes the host file that one process is to see, and gives back its path.
+    pub fn hosts_of(&self, process: usize, addresses: &[String]) -> PathBuf {
+        let path = self.folder.path().join(format!("hosts-{process}"));
+        std::fs::write(&path, addresses.join("\n")).unwrap();
+        path
     }
 
     /// The command of one process; the hash is a byte.
@@ -91,7 +134,23 @@ impl Run {
             .env("CLUSTER_HASH", hash.to_string())
             .env("CLUSTER_HOSTS", self.folder.path().join("hosts"))
             .env("CLUSTER_DEADLINE_MS", self.deadline.as_millis().to_string())
+            .env(
+                "CLUSTER_PEER_TIMEOUT_MS",
+                self.peer_timeout.as_millis().to_string(),
+            )
+            .env_remove("TOPICMILL_SECRET")
+            .env_remove("TOPICMILL_SECRET_FILE")
+            .env_remove("TOPICMILL_RUN")
             .stdin(Stdio::null());
+        if let Some(secret) = self.secret {
+            command.env("TOPICMILL_SECRET", secret);
+        }
+        if let Some(folder) = &self.tls {
+            command.env("CLUSTER_TLS", folder);
+        }
+        if self.compress {
+            command.env("CLUSTER_COMPRESS", "1");
+        }
         command
     }
 
@@ -102,7 +161,7 @@ impl Run {
 
     /// Starts one process with settings of its own.
     pub fn start_with(&self, scenario: &str, process: usize, hash: u8) -> Process {
-        Process(Some(self.command(scenario, process, hash).spawn().unwrap()))
+        Process::of(&mut self.command(scenario, process, hash))
     }
 
     /// Starts all processes.
@@ -137,6 +196,7 @@ pub fn base_command(scenario: &str, threads: usize, output: &Path) -> Command {
         .env("CLUSTER_THREADS", threads.to_string())
         .env("CLUSTER_OUTPUT", output)
         .env("RUST_BACKTRACE", "0")
+        .env("CLUSTER_PEER_TIMEOUT_MS", "30000")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
@@ -153,6 +213,26 @@ pub struct Ended {
 }
 
 impl Process {
+    /// Starts a process.
+    pub fn of(command: &mut Command) -> Process {
+        Process(Some(command.spawn().unwrap()))
+    }
+
+    /// Sends a signal, as `kill` names it.
+    pub fn signal(&self, name: &str) {
+        let pid = self.0.as_ref().unwrap().id().to_string();
+        let sent = Command::new("kill")
+            .args(["-s", name, &pid])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
+    /// True while the process runs.
+    pub fn is_running(&mut self) -> bool {
+        self.0.as_mut().unwrap().try_wait().unwrap().is_none()
+    }
+
     /// Kills the process as `kill -9` does.
     pub fn kill(&mut self) {
         self.0.as_mut().unwrap().kill().unwrap();
@@ -190,5 +270,17 @@ impl Ended {
     pub fn expect(&self, code: i32, words: &str) {
         assert_eq!(self.status.code(), Some(code), "{}", self.stderr);
         assert!(self.stderr.contains(words), "{}", self.stderr);
+    }
+
+    /// Checks the exit code, and that one line was said, which begins with these words.
+    #[track_caller]
+    pub fn expect_line(&self, code: i32, words: &str) {
+        assert_eq!(self.status.code(), Some(code), "{}", self.stderr);
+        assert!(
+            self.stderr.starts_with(words),
+            "{} is not {words}",
+            self.stderr
+        );
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
     }
 }

@@ -29,21 +29,26 @@ fn an_error_in_one_of_many_threads_ends_the_process_with_its_code() {
 }
 
 #[test]
-fn an_error_or_a_panic_in_one_process_ends_all() {
-    for (scenario, code) in [("panic", 70), ("error", 65)] {
-        let run = Run::new(2, 1);
+fn an_error_or_a_panic_in_one_process_ends_all_and_all_say_why() {
+    let cases = [
+        ("panic", 70, 69, "internal error: a worker's bug at "),
+        ("error", 65, 69, "line 7 of the input is damaged"),
+        ("signal", 143, 143, "asked to end"),
+    ];
+    for (scenario, code, others, words) in cases {
+        let run = Run::new(3, 1);
         let mut processes = run.start_all(scenario);
-        let other = processes.pop().unwrap().end(SOON);
-        let first = processes.pop().unwrap().end(SOON);
         // Worker 1 is the only one of process 1.
-        assert_eq!(other.status.code(), Some(code), "{}", other.stderr);
-        first.expect(69, &format!("lost process 1 ({})", run.addresses[1]));
-        assert_eq!(first.stderr.lines().count(), 1, "{}", first.stderr);
+        processes.remove(1).end(SOON).expect_line(code, words);
+        let line = format!("process 1 ({}) ended: {words}", run.addresses[1]);
+        for process in processes {
+            process.end(SOON).expect_line(others, &line);
+        }
     }
 }
 
 #[test]
-fn the_others_end_with_69_when_a_process_is_killed() {
+fn the_others_end_with_69_and_name_the_process_that_was_killed() {
     let run = Run::new(3, 1);
     let mut processes = run.start_all("wait");
     for process in 0..3 {
@@ -51,11 +56,36 @@ fn the_others_end_with_69_when_a_process_is_killed() {
     }
     let started = Instant::now();
     processes.pop().unwrap().kill();
+    let line = format!("lost process 2 ({}): ", run.addresses[2]);
     for process in processes {
-        let ended = process.end(SOON);
-        // One may hear of the other's end before it hears of the first.
-        ended.expect(69, "lost process ");
-        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        process.end(SOON).expect_line(69, &line);
     }
     println!("all ended {:?} after the kill", started.elapsed());
+}
+
+#[test]
+fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
+    let mut run = Run::new(3, 1);
+    run.peer_timeout = Duration::from_secs(2);
+    let mut processes = run.start_all("wait");
+    for process in 0..3 {
+        run.wait_for(&format!("ready-{process}"));
+    }
+    let frozen = processes.pop().unwrap();
+    frozen.signal("STOP");
+    let started = Instant::now();
+    let line = format!(
+        "lost process 2 ({}): no sign of life for 2 s; start the run again, it continues",
+        run.addresses[2]
+    );
+    for process in processes {
+        process.end(SOON).expect_line(69, &line);
+    }
+    println!("all ended {:?} after the freeze", started.elapsed());
+    assert!(started.elapsed() > Duration::from_secs(1), "too early");
+    // The frozen one hears of it when it thaws.
+    frozen.signal("CONT");
+    let ended = frozen.end(SOON);
+    ended.expect_line(69, "process ");
+    ended.expect(69, &format!(") has lost this one: {line}"));
 }

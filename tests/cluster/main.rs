@@ -9,7 +9,12 @@
 )]
 
 mod child;
+mod encryption;
 mod ending;
 mod joining;
 mod launching;
+mod links;
+mod proxy;
 mod results;
+mod secrets;
+mod strangers;

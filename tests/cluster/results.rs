@@ -10,7 +10,7 @@ use timely::dataflow::ProbeHandle;
 use timely::dataflow::channels::pact::ParallelizationContract;
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::worker::Worker;
-use topicmill::cluster::{Failure, bytes_sent};
+use topicmill::cluster::{Failure, bytes_sent, traffic as traffic_so_far};
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use topicmill::dataflow::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use topicmill::dataflow::gather::{all_gather, all_gather_blocks, barrier};
@@ -31,7 +31,14 @@ pub fn scenario(
             "rounds" => Ok(rounds(worker)),
             "gather" => Ok(gather(worker)),
             "traffic" => Ok(traffic(worker)),
-            "panic" | "error" => {
+            "trickle" => Ok(trickle(worker)),
+            "idle" => {
+                barrier(worker);
+                std::thread::sleep(Duration::from_secs(5));
+                barrier(worker);
+                Ok("alive".to_owned())
+            }
+            "panic" | "error" | "signal" => {
                 barrier(worker);
                 mark(&output, &format!("ready-{process}"));
                 if index == 1 {
@@ -56,12 +63,14 @@ pub fn scenario(
 
 /// The end of the worker that fails.
 fn stop(how: &str) -> Result<(), Failure> {
-    if how == "panic" {
-        panic!("a worker's bug");
-    }
+    let (code, message) = match how {
+        "panic" => panic!("a worker's bug"),
+        "signal" => (143, "asked to end"),
+        _ => (65, "line 7 of the input is damaged"),
+    };
     Err(Failure {
-        code: 65,
-        message: "line 7 of the input is damaged".to_owned(),
+        code,
+        message: message.to_owned(),
     })
 }
 
@@ -98,6 +107,14 @@ fn gather(worker: &mut Worker) -> String {
         }
     }
     format!("{:x?}", digest.finalize())
+}
+
+/// Gathers a little that a slow link takes seconds for; its sum.
+fn trickle(worker: &mut Worker) -> String {
+    let mine = vec![1_u8; 150_000];
+    let all = all_gather(worker, &mine);
+    let sum: u64 = all.iter().flatten().map(|&byte| u64::from(byte)).sum();
+    sum.to_string()
 }
 
 /// 200 rounds over each pact: how many blocks arrived in each, and the sum of their words.
@@ -185,10 +202,14 @@ fn traffic(worker: &mut Worker) -> String {
     times.sort_by(f64::total_cmp);
     let threads = 2.0;
     let ratio = sent / (words as f64 * 8.0 * threads);
-    format!("{ratio:.4} {:.1} {:.1}", times[0], times[5])
+    let payload: u64 = traffic_so_far().iter().map(|peer| peer.payload_sent).sum();
+    let wire: u64 = traffic_so_far().iter().map(|peer| peer.sent).sum();
+    let squeezed = wire as f64 / payload as f64;
+    format!("{ratio:.4} {:.1} {:.1} {squeezed:.4}", times[0], times[5])
 }
 
-fn complete(run: &Run, scenario: &str) -> Vec<String> {
+/// What the workers of a run that succeeds say, in order.
+pub fn complete(run: &Run, scenario: &str) -> Vec<String> {
     let processes = run.start_all(scenario);
     for process in processes {
         let ended = process.end(Duration::from_secs(90));

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use topicmill::cluster::{self, ClusterError, DEFAULT_DEADLINE, Placement};
+use topicmill::cluster::{self, ClusterError, ClusterSettings, Placement};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::shard::{Columns, ShardReader};
@@ -74,7 +74,7 @@ pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested,
     let shared = Arc::new(IngestShared::default());
     let lent = Arc::clone(&shared);
     let logic = move |worker: &mut timely::worker::Worker| ingest(worker, &process, &lent);
-    let mut collections = cluster::execute(placement, [0; 32], DEFAULT_DEADLINE, logic)?;
+    let mut collections = cluster::execute(placement, &ClusterSettings::default(), logic)?;
     assert!(
         collections
             .iter()

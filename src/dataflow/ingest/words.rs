@@ -86,7 +86,7 @@ pub(super) fn gather_records<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{DEFAULT_DEADLINE, Failure, Placement, execute};
+    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
 
     #[test]
     fn terms_survive_cuts_at_every_word() {
@@ -119,12 +119,16 @@ mod tests {
 
     #[test]
     fn records_are_gathered_in_the_order_of_the_workers() {
-        let gathered = execute(&Placement::single(3), [0; 32], DEFAULT_DEADLINE, |worker| {
-            let index = worker.index() as u64;
-            let count = [0, 70_000, 1][worker.index()];
-            let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
-            Ok::<_, Failure>(gather_records(worker, &mine))
-        })
+        let gathered = execute(
+            &Placement::single(3),
+            &ClusterSettings::default(),
+            |worker| {
+                let index = worker.index() as u64;
+                let count = [0, 70_000, 1][worker.index()];
+                let mine: Vec<[u64; 3]> = (0..count).map(|number| [index, number, 7]).collect();
+                Ok::<_, Failure>(gather_records(worker, &mine))
+            },
+        )
         .unwrap();
         let mut expected: Vec<[u64; 3]> = (0..70_000).map(|number| [1, number, 7]).collect();
         expected.push([2, 0, 7]);

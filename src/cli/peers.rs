@@ -1,0 +1,102 @@
+//! The flags about other processes, checked once into the settings of a cluster.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use clap::value_parser;
+
+use super::Failure;
+use crate::cluster::certificates::file_name;
+use crate::cluster::hosts::host_of;
+use crate::cluster::secret::Secret;
+use crate::cluster::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT};
+use crate::cluster::tls::Tls;
+use crate::cluster::{ClusterSettings, Placement};
+use crate::job::Job;
+
+/// Stands for the own host in the paths of certificate and key.
+const HOST: &str = "{host}";
+
+/// How a process gets on with the others of its run, as typed.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Other processes")]
+pub struct PeerArgs {
+    /// Seconds within which all processes must have appeared [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub join_timeout: Option<u64>,
+    /// Seconds without a sign of life after which a process counts as lost [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
+    pub peer_timeout: Option<u64>,
+    /// Encrypt connections: the certificate of the authority that all processes trust, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
+    pub tls_ca: Option<PathBuf>,
+    /// This process's certificate, PEM; `{host}` stands for its host in the host file
+    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's key, PEM; `{host}` as above
+    #[arg(long, value_name = "FILE", requires = "tls_ca")]
+    pub tls_key: Option<PathBuf>,
+    /// Compress what goes between processes; pays on links slower than some 100 MB/s
+    #[arg(long)]
+    pub compress: bool,
+}
+
+impl PeerArgs {
+    /// The settings of one process of several, whose attempt is called `run`; warns of a secret that
+    /// lies open.
+    ///
+    /// # Errors
+    /// A secret or certificate that cannot be read or used.
+    pub(super) fn settings(
+        &self,
+        job: &Job,
+        placement: &Placement,
+        run: String,
+    ) -> Result<ClusterSettings, Failure> {
+        let found = Secret::find(job.cluster.secret_file.as_deref())?;
+        let warning = found.as_ref().and_then(|found| found.warning.as_ref());
+        if let Some(warning) = warning.filter(|_| placement.process == 0) {
+            super::warn(warning);
+        }
+        let host = placement.addresses.get(placement.process);
+        let host = host.map_or("", |address| host_of(address));
+        let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
+        Ok(ClusterSettings {
+            hash: [0; 32],
+            run,
+            deadline: seconds(self.join_timeout, DEFAULT_DEADLINE),
+            peer_timeout: seconds(self.peer_timeout, DEFAULT_PEER_TIMEOUT),
+            secret: found.map(|found| found.secret),
+            tls: self.tls(host)?,
+            compress: self.compress,
+        })
+    }
+
+    fn tls(&self, host: &str) -> Result<Option<Tls>, Failure> {
+        let here = |path: &Path| {
+            let text = path.to_string_lossy();
+            match text.contains(HOST) {
+                true => PathBuf::from(text.replace(HOST, &file_name(host))),
+                false => path.to_owned(),
+            }
+        };
+        match (&self.tls_ca, &self.tls_cert, &self.tls_key) {
+            (Some(ca), Some(certificate), Some(key)) => {
+                Ok(Some(Tls::load(ca, &here(certificate), &here(key))?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A new secret for processes that this one starts, unless they find one for themselves.
+///
+/// # Errors
+/// The secret that they would find is unusable, or the system has no random numbers.
+pub(super) fn secret_for_children(job: &Job) -> Result<Option<String>, Failure> {
+    match Secret::find(job.cluster.secret_file.as_deref())? {
+        Some(_) => Ok(None),
+        None => Ok(Some(Secret::random_text()?)),
+    }
+}

@@ -1,0 +1,79 @@
+//! Those who have called and proved nothing yet: so many at a time, the newest first.
+//!
+//! When there are too many, the one that has been here longest is cut off. So a crowd that says
+//! nothing can fill all places, but keeps nobody out who has something to say.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Callers that are listened to at the same time.
+const MOST_CALLERS: usize = 64;
+
+/// The callers, longest here first.
+#[derive(Default)]
+pub(super) struct Callers(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    next: u64,
+    taken: VecDeque<(u64, TcpStream)>,
+}
+
+impl Callers {
+    /// Gives a caller a place, and its number.
+    ///
+    /// # Errors
+    /// The system has no more handles to give.
+    pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
+        let mut places = self.lock();
+        if places.taken.len() >= MOST_CALLERS
+            && let Some((_, oldest)) = places.taken.pop_front()
+        {
+            // Whoever listens to it sees its end.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        let number = places.next;
+        places.next += 1;
+        places.taken.push_back((number, caller.try_clone()?));
+        Ok(number)
+    }
+
+    /// Frees a place. False when its caller was cut off before.
+    pub(super) fn leave(&self, number: u64) -> bool {
+        let mut places = self.lock();
+        let at = places.taken.iter().position(|(other, _)| *other == number);
+        at.and_then(|at| places.taken.remove(at)).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_here_makes_room_for_the_newest() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let callers = Callers::default();
+        let mut ends: Vec<(TcpStream, u64)> = Vec::new();
+        for _ in 0..=MOST_CALLERS {
+            let far = TcpStream::connect(address).unwrap();
+            let (near, _) = listener.accept().unwrap();
+            ends.push((far, callers.admit(&near).unwrap()));
+        }
+        assert_eq!(ends[0].0.read(&mut [0]).unwrap(), 0, "it was cut off");
+        assert!(!callers.leave(ends[0].1));
+        assert!(callers.leave(ends[1].1));
+        assert!(!callers.leave(ends[1].1));
+        assert!(callers.leave(ends[MOST_CALLERS].1));
+    }
+}

@@ -1,0 +1,57 @@
+//! Signs of life on links that are silent otherwise, from a thread for each link.
+//!
+//! A writer in progress is a sign of life by itself, and a link that takes nothing more has bytes
+//! on their way.
+
+use std::io;
+use std::sync::{Arc, TryLockError};
+
+use super::farewell;
+use super::frame::{Header, Kind};
+use super::link::Peer;
+
+/// Signs of life within the time after which a process counts as lost.
+const BEATS: u32 = 6;
+
+/// Starts to give signs of life on a link, until its sending half is closed.
+///
+/// # Errors
+/// The thread cannot be started.
+pub(super) fn start(peer: &Arc<Peer>) -> io::Result<()> {
+    let beating = Arc::clone(peer);
+    std::thread::Builder::new()
+        .name(format!("cluster:beat-{}", peer.process))
+        .spawn(move || beat(&beating))
+        .map(drop)
+}
+
+fn beat(peer: &Peer) {
+    let pause = peer.timeout / BEATS;
+    loop {
+        farewell::stay_silent_when_ending();
+        let is_due = peer.traffic.idle() >= pause || peer.traffic.figures().sent == 0;
+        let mut sender = match peer.sender.try_lock() {
+            Ok(sender) => sender,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(pause);
+                continue;
+            }
+        };
+        if sender.is_closed() {
+            return;
+        }
+        if is_due {
+            let heartbeat = Header {
+                kind: Kind::Heartbeat,
+                length: 0,
+            };
+            if let Err(error) = sender.control(peer, heartbeat, &[]) {
+                drop(sender);
+                peer.fail_to_write(&error);
+            }
+        }
+        drop(sender);
+        std::thread::sleep(pause);
+    }
+}

@@ -1,0 +1,199 @@
+//! The receiving half of a link: bytes in, timely's bytes out, and what is for us taken on the way.
+
+use std::io::{self, Read};
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+use rustls::Connection;
+use zstd::bulk::Decompressor;
+
+use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_PAYLOAD};
+use super::link::Peer;
+
+/// Bytes read from the socket at a time; longer pieces of payload go past it.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// The receiving half of a link.
+pub(super) struct Receiver {
+    /// What has come and is not decoded yet: of an encrypted connection, encrypted.
+    buffer: Box<[u8]>,
+    begin: usize,
+    end: usize,
+    /// What is left of the payload frame in hand.
+    left: usize,
+    decompressor: Option<Decompressor<'static>>,
+    /// Decompressed payload, and how much of it is handed out.
+    unpacked: Vec<u8>,
+    taken: usize,
+}
+
+impl Receiver {
+    /// A receiver of frames that may be compressed, or may not.
+    ///
+    /// # Errors
+    /// The decompressor cannot be made.
+    pub(super) fn new(compress: bool) -> io::Result<Receiver> {
+        Ok(Receiver {
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            begin: 0,
+            end: 0,
+            left: 0,
+            decompressor: compress.then(Decompressor::new).transpose()?,
+            unpacked: Vec::new(),
+            taken: 0,
+        })
+    }
+
+    /// Reads payload into `buffer`, at least a byte; 0 when the peer has done its work. Everything
+    /// else that may happen ends the run.
+    pub(super) fn read(&mut self, peer: &Peer, buffer: &mut [u8]) -> usize {
+        loop {
+            if self.taken < self.unpacked.len() {
+                let bytes = (self.unpacked.len() - self.taken).min(buffer.len());
+                let piece = &self.unpacked[self.taken..self.taken + bytes];
+                buffer[..bytes].copy_from_slice(piece);
+                self.taken += bytes;
+                peer.traffic.note_payload_received(bytes);
+                return bytes;
+            }
+            if self.left > 0 {
+                let most = self.left.min(buffer.len());
+                let bytes = self.some(peer, &mut buffer[..most]);
+                self.left -= bytes;
+                peer.traffic.note_payload_received(bytes);
+                return bytes;
+            }
+            if peer.has_ended.load(Ordering::SeqCst) {
+                return 0;
+            }
+            self.next(peer);
+        }
+    }
+
+    /// Takes the next frame's header, and the whole frame unless it is plain payload.
+    fn next(&mut self, peer: &Peer) {
+        let mut header = [0; HEADER_BYTES];
+        self.fill(peer, &mut header);
+        let Some(header) = Header::decode(header) else {
+            peer.lose("what it sent is no frame");
+        };
+        match header.kind {
+            Kind::Payload => self.left = header.length,
+            Kind::Compressed => self.unpack(peer, header.length),
+            Kind::Heartbeat => {}
+            Kind::End => {
+                peer.has_ended.store(true, Ordering::SeqCst);
+                peer.is_closed.store(true, Ordering::SeqCst);
+            }
+            Kind::Farewell => {
+                let mut bytes = vec![0; header.length];
+                self.fill(peer, &mut bytes);
+                match Farewell::decode(&bytes) {
+                    Some(farewell) => peer.hear(farewell),
+                    None => peer.lose("what it sent is no farewell"),
+                }
+            }
+        }
+    }
+
+    /// Decompresses a frame; one that would not fit in the bounds of a frame ends the run.
+    fn unpack(&mut self, peer: &Peer, length: usize) {
+        let mut packed = vec![0; length];
+        self.fill(peer, &mut packed);
+        self.taken = 0;
+        self.unpacked.clear();
+        self.unpacked.reserve(MOST_PAYLOAD);
+        let Some(decompressor) = &mut self.decompressor else {
+            peer.lose("it compresses, though it was not agreed on");
+        };
+        let unpacked = decompressor.decompress_to_buffer(&packed, &mut self.unpacked);
+        if unpacked.is_err() || self.unpacked.is_empty() || self.unpacked.len() > MOST_PAYLOAD {
+            peer.lose("what it sent cannot be decompressed");
+        }
+    }
+
+    /// Fills `target`.
+    fn fill(&mut self, peer: &Peer, target: &mut [u8]) {
+        let mut filled = 0;
+        while filled < target.len() {
+            filled += self.some(peer, &mut target[filled..]);
+        }
+    }
+
+    /// Reads at least one byte, decrypted if need be.
+    fn some(&mut self, peer: &Peer, target: &mut [u8]) -> usize {
+        let Some(tls) = &peer.tls else {
+            return self.some_plain(peer, target);
+        };
+        loop {
+            let decrypted = {
+                let tls = tls.lock().unwrap_or_else(PoisonError::into_inner);
+                self.decrypt(tls, target)
+            };
+            match decrypted {
+                Ok(0) => self.refill(peer),
+                Ok(bytes) => return bytes,
+                Err(error) => peer.lose(&format!("its encrypted bytes are damaged ({error})")),
+            }
+        }
+    }
+
+    /// Decrypts what is in the buffer until something comes out; 0 when that was not enough.
+    fn decrypt(
+        &mut self,
+        mut tls: MutexGuard<'_, Connection>,
+        target: &mut [u8],
+    ) -> io::Result<usize> {
+        loop {
+            match tls.reader().read(target) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Only we end a link, by a frame; this is the end of TLS's own.
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                result => return result,
+            }
+            if self.begin == self.end {
+                return Ok(0);
+            }
+            let mut waiting = &self.buffer[self.begin..self.end];
+            self.begin += tls.read_tls(&mut waiting)?;
+            tls.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+
+    /// Reads at least one byte of an unencrypted connection: long pieces past the buffer.
+    fn some_plain(&mut self, peer: &Peer, target: &mut [u8]) -> usize {
+        if self.begin == self.end {
+            if target.len() >= self.buffer.len() {
+                return wait(peer, target);
+            }
+            self.refill(peer);
+        }
+        let bytes = (self.end - self.begin).min(target.len());
+        target[..bytes].copy_from_slice(&self.buffer[self.begin..self.begin + bytes]);
+        self.begin += bytes;
+        bytes
+    }
+
+    /// Fills the empty buffer with what comes next.
+    fn refill(&mut self, peer: &Peer) {
+        self.begin = 0;
+        self.end = wait(peer, &mut self.buffer);
+    }
+}
+
+/// Waits for bytes as long as the peer may be silent. The clock is looked at only when nothing is
+/// there to be read, so that a process that was held up itself blames nobody.
+fn wait(peer: &Peer, target: &mut [u8]) -> usize {
+    loop {
+        match (&peer.socket).read(target) {
+            Ok(0) => peer.lose("it closed the connection without a word"),
+            Ok(bytes) => {
+                peer.traffic.note_received(bytes);
+                return bytes;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => peer.expect_life(),
+            Err(error) => peer.lose(&error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The secret that all processes of a job share: who knows it belongs to the run.
+//!
+//! It comes from the environment or from a file, never from an argument, which every user of a
+//! machine can read in its list of processes. It shows in no message, and no debug output.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hmac::{Hmac, KeyInit};
+use sha2::Sha256;
+
+use crate::math::hex::hex;
+
+/// Environment variable with the secret.
+pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
+/// Environment variable with the path of a file that holds the secret.
+pub const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
+
+/// Fewest bytes of a secret: a shorter one could be guessed from one greeting that was overheard.
+const LEAST_BYTES: usize = 16;
+
+/// A shared secret of at least 16 bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+/// A secret, and what its owner should know about where it stood.
+#[derive(Debug)]
+pub struct Found {
+    /// The secret.
+    pub secret: Secret,
+    /// A file that others can read, in a sentence for a person.
+    pub warning: Option<String>,
+}
+
+/// Why there is no usable secret.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The file cannot be read.
+    #[error("cannot read the secret from {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The secret is empty, or short enough to be guessed.
+    #[error(
+        "the secret in {origin} has {found} bytes, but needs at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
+    )]
+    Short {
+        /// The variable or file.
+        origin: String,
+        /// Bytes without the white space around them.
+        found: usize,
+    },
+    /// The environment variable is not UTF-8.
+    #[error(
+        "the secret in {SECRET_VARIABLE} is not plain text; `openssl rand -hex 32` makes a good one"
+    )]
+    NotText,
+    /// The secret is to be sent as a line, and is not one.
+    #[error("the secret is not one line of text; `openssl rand -hex 32` makes a good one")]
+    NotALine,
+    /// The system has no random numbers to give.
+    #[error("cannot make a secret: {0}")]
+    Random(getrandom::Error),
+}
+
+impl SecretError {
+    /// The exit code: 74 for what cannot be read, else 64.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Read { .. } | Self::Random(_) => 74,
+            Self::Short { .. } | Self::NotText | Self::NotALine => 64,
+        }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl Secret {
+    /// The secret in `text`, without the white space around it; `origin` is where it stood, for
+    /// the error.
+    ///
+    /// # Errors
+    /// Fewer than 16 bytes.
+    pub fn new(text: &[u8], origin: &str) -> Result<Secret, SecretError> {
+        let text = text.trim_ascii();
+        if text.len() < LEAST_BYTES {
+            return Err(SecretError::Short {
+                origin: origin.to_owned(),
+                found: text.len(),
+            });
+        }
+        Ok(Secret(text.to_vec()))
+    }
+
+    /// A new secret as text: 32 random bytes in hexadecimal digits.
+    ///
+    /// # Errors
+    /// The system has no random numbers to give.
+    pub fn random_text() -> Result<String, SecretError> {
+        random_hex::<32>()
+    }
+
+    /// The secret as a line of text, if it is one.
+    pub(super) fn line(&self) -> Option<&str> {
+        let text = std::str::from_utf8(&self.0).ok();
+        text.filter(|text| !text.contains(['\n', '\r']))
+    }
+
+    /// The secret of this process: `TOPICMILL_SECRET`, else the file that `TOPICMILL_SECRET_FILE`
+    /// names, else `file`, else none.
+    ///
+    /// # Errors
+    /// The file cannot be read; a secret of fewer than 16 bytes.
+    pub fn find(file: Option<&Path>) -> Result<Option<Found>, SecretError> {
+        if let Some(value) = std::env::var_os(SECRET_VARIABLE) {
+            let text = value.into_string().map_err(|_| SecretError::NotText)?;
+            let secret = Secret::new(text.as_bytes(), SECRET_VARIABLE)?;
+            return Ok(Some(Found {
+                secret,
+                warning: None,
+            }));
+        }
+        let named = std::env::var_os(SECRET_FILE_VARIABLE).map(PathBuf::from);
+        match named.as_deref().or(file) {
+            Some(path) => Self::read(path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the secret in a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds fewer than 16 bytes.
+    pub fn read(path: &Path) -> Result<Found, SecretError> {
+        let failed = |source| SecretError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let text = std::fs::read(path).map_err(failed)?;
+        let secret = Secret::new(&text, &path.display().to_string())?;
+        let warning = is_open_to_others(path).then(|| {
+            format!(
+                "{} can be read by other users: anyone who has the secret can join the run; `chmod 600` it",
+                path.display()
+            )
+        });
+        Ok(Found { secret, warning })
+    }
+
+    /// A keyed hash, to be fed with what is to be proved.
+    pub(super) fn keyed(secret: Option<&Secret>) -> Hmac<Sha256> {
+        let key = secret.map_or(&[][..], |secret| &secret.0);
+        <Hmac<Sha256> as KeyInit>::new_from_slice(key).expect("a key of any length will do")
+    }
+}
+
+/// `N` random bytes in hexadecimal digits.
+///
+/// # Errors
+/// The system has no random numbers to give.
+pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
+    Ok(hex(&bytes))
+}
+
+/// True when the file's mode lets its group or everybody read it.
+fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    let open = std::fs::metadata(path).is_ok_and(|metadata| {
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o044 != 0
+    });
+    #[cfg(not(unix))]
+    let open = {
+        let _ = path;
+        false
+    };
+    open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_around_a_secret_does_not_count() {
+        let plain = Secret::new(b"0123456789abcdef", "x").unwrap();
+        assert_eq!(Secret::new(b" 0123456789abcdef\n", "x").unwrap(), plain);
+        assert!(!format!("{plain:?}").contains('0'));
+    }
+
+    #[test]
+    fn short_secrets_are_refused_with_a_remedy() {
+        for text in ["", "  \n", "0123456789abcde"] {
+            let error = Secret::new(text.as_bytes(), "the file x").unwrap_err();
+            assert_eq!(error.exit_code(), 64);
+            let message = error.to_string();
+            assert!(message.starts_with("the secret in the file x has "));
+            assert!(message.contains("openssl rand -hex 32"), "{message}");
+        }
+    }
+
+    #[test]
+    fn secrets_that_are_made_differ_and_are_long_enough() {
+        let one = Secret::random_text().unwrap();
+        assert_eq!(one.len(), 64);
+        assert_ne!(one, Secret::random_text().unwrap());
+        Secret::new(one.as_bytes(), "x").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_warned_of() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        assert_eq!(Secret::read(&path).unwrap_err().exit_code(), 74);
+        std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
+        for (mode, is_warned_of) in [(0o600, false), (0o640, true), (0o604, true)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            let found = Secret::read(&path).unwrap();
+            assert_eq!(found.warning.is_some(), is_warned_of, "{mode:o}");
+        }
+    }
+}

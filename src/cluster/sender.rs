@@ -1,0 +1,143 @@
+//! The sending half of a link: frames, whole, one after the other.
+//!
+//! Encrypted bytes are made under the lock of the encryption and written outside it, so that a
+//! reader need not wait for a slow connection.
+
+use std::io::{self, IoSlice, Write};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use zstd::bulk::Compressor;
+
+use super::farewell;
+use super::frame::{Header, Kind, MOST_LENGTH, MOST_PAYLOAD};
+use super::link::Peer;
+
+/// zstd's quickest ordinary level.
+const LEVEL: i32 = 1;
+/// Shorter payload is sent as it is.
+const LEAST_COMPRESSED: usize = 256;
+
+/// The sending half of a link.
+pub(super) struct Sender {
+    compressor: Option<Compressor<'static>>,
+    /// A compressed frame.
+    packed: Vec<u8>,
+    /// A frame as it goes over an encrypted connection.
+    sealed: Vec<u8>,
+    /// True when nothing may be sent any more.
+    is_closed: bool,
+}
+
+impl Sender {
+    /// A sender that compresses or does not.
+    ///
+    /// # Errors
+    /// The compressor cannot be made.
+    pub(super) fn new(compress: bool) -> io::Result<Sender> {
+        Ok(Sender {
+            compressor: compress.then(|| Compressor::new(LEVEL)).transpose()?,
+            packed: Vec::new(),
+            sealed: Vec::new(),
+            is_closed: false,
+        })
+    }
+
+    /// Sends nothing after this.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// True when nothing may be sent any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Sends timely's bytes, or the first of them; gives back how many.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub(super) fn payload(&mut self, peer: &Peer, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(MOST_PAYLOAD)];
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let mut packed = std::mem::take(&mut self.packed);
+        let kind = match self.pack(bytes, &mut packed)? {
+            true => Kind::Compressed,
+            false => Kind::Payload,
+        };
+        let body = if kind == Kind::Compressed {
+            &packed
+        } else {
+            bytes
+        };
+        let length = body.len();
+        let sent = self.control(peer, Header { kind, length }, body);
+        self.packed = packed;
+        sent?;
+        peer.traffic.note_payload_sent(bytes.len());
+        Ok(bytes.len())
+    }
+
+    /// Compresses `bytes`; false when that does not pay.
+    fn pack(&mut self, bytes: &[u8], packed: &mut Vec<u8>) -> io::Result<bool> {
+        let Some(compressor) = &mut self.compressor else {
+            return Ok(false);
+        };
+        if bytes.len() < LEAST_COMPRESSED {
+            return Ok(false);
+        }
+        packed.clear();
+        packed.reserve(MOST_LENGTH);
+        let length = compressor.compress_to_buffer(bytes, packed)?;
+        Ok(length < bytes.len())
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub(super) fn control(&mut self, peer: &Peer, header: Header, body: &[u8]) -> io::Result<()> {
+        let header = header.encode();
+        let Some(tls) = &peer.tls else {
+            return write_all(peer, &header, body);
+        };
+        self.sealed.clear();
+        {
+            let mut tls = tls.lock().unwrap_or_else(PoisonError::into_inner);
+            tls.writer().write_all(&header)?;
+            tls.writer().write_all(body)?;
+            while tls.wants_write() {
+                tls.write_tls(&mut self.sealed)?;
+            }
+        }
+        write_all(peer, &self.sealed, &[])
+    }
+}
+
+/// Writes two pieces, however long it takes a peer that lives.
+fn write_all(peer: &Peer, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
+    while !(first.is_empty() && second.is_empty()) {
+        let pieces = [IoSlice::new(first), IoSlice::new(second)];
+        match (&peer.socket).write_vectored(&pieces) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                peer.traffic.note_sent(written);
+                let of_first = written.min(first.len());
+                first = &first[of_first..];
+                second = &second[written - of_first..];
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // The connection takes nothing now. As long as something comes from the other side it
+            // is slow; when nothing comes the reader finds out. A side that has ended says nothing.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if peer.has_ended.load(Ordering::SeqCst) || farewell::is_ending() {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! What the processes of a run agree on, how long they wait for each other, and who may join.
+
+use std::time::Duration;
+
+use super::secret::Secret;
+use super::tls::Tls;
+
+/// Environment variable with the name that all processes of one attempt share.
+pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
+
+/// How long the processes of a run wait for each other by default.
+pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long a process may give no sign of life by default.
+pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How the processes of a run come together and stay together. Threads of one process need
+/// nothing of it.
+#[derive(Clone, Debug)]
+pub struct ClusterSettings {
+    /// Stands for everything that must be equal in all processes; those with another hash are
+    /// refused.
+    pub hash: [u8; 32],
+    /// A name that all processes of one attempt share, so that those of an earlier one are
+    /// refused; may be empty.
+    pub run: String,
+    /// The time in which all processes must have appeared.
+    pub deadline: Duration,
+    /// How long nothing may come from a process before it counts as lost.
+    pub peer_timeout: Duration,
+    /// What proves that a process belongs here; needed unless all addresses are loopback ones.
+    pub secret: Option<Secret>,
+    /// Certificates, when connections are to be encrypted.
+    pub tls: Option<Tls>,
+    /// Whether to compress what goes between processes. Must be equal everywhere.
+    pub compress: bool,
+}
+
+impl Default for ClusterSettings {
+    /// No secret, no encryption, no compression, the default waits.
+    fn default() -> ClusterSettings {
+        ClusterSettings {
+            hash: [0; 32],
+            run: String::new(),
+            deadline: DEFAULT_DEADLINE,
+            peer_timeout: DEFAULT_PEER_TIMEOUT,
+            secret: None,
+            tls: None,
+            compress: false,
+        }
+    }
+}
