@@ -383,3 +383,70 @@ fn help_names_flags_examples_and_exit_codes() {
     );
     assert_eq!(place.refused("").0, 64);
 }
+
+#[test]
+fn certificates_are_made_once_and_encrypt_a_run() {
+    let place = Place::new();
+    place.write(
+        "hosts",
+        "127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
+    );
+    let said = place.printed("certificates --hosts hosts --out tls --days 2");
+    assert!(said.starts_with("certificates of 2 hosts"), "{said}");
+    assert!(said.contains("--tls-cert 'tls/{host}.pem'"), "{said}");
+    let mut names: Vec<_> = fs::read_dir(place.path("tls"))
+        .expect("made")
+        .map(|entry| entry.expect("readable").file_name())
+        .collect();
+    names.sort();
+    let expected = [
+        "--1.key",
+        "--1.pem",
+        "127.0.0.1.key",
+        "127.0.0.1.pem",
+        "ca.pem",
+    ];
+    assert_eq!(names, expected);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let key = fs::metadata(place.path("tls/127.0.0.1.key")).expect("made");
+        assert_eq!(key.permissions().mode() & 0o777, 0o600);
+    }
+    let (code, said) = place.refused("certificates --hosts hosts --out tls");
+    assert_eq!(code, 64);
+    assert!(said.contains("tls/ca.pem is there already"), "{said}");
+
+    place.write("job.toml", JOB);
+    let one = "run job.toml --quiet -w 1 --set output.path=one";
+    place.printed(one);
+    let two = "run job.toml --quiet --processes 2 -w 1 --set output.path=two --compress \
+        --tls-ca tls/ca.pem --tls-cert tls/{host}.pem --tls-key tls/{host}.key";
+    place.printed(two);
+    let digest = |out: &str| place.printed(&format!("verify {out} --digest"));
+    let last = |text: String| text.lines().last().map(str::to_owned);
+    assert_eq!(last(digest("one")), last(digest("two")));
+}
+
+#[test]
+fn flags_about_other_processes_are_checked_before_anything_is_done() {
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    place.write("hosts", "127.0.0.1:7101\n192.0.2.1:7102\n");
+    let (code, said) = place.refused("run job.toml --tls-ca ca.pem");
+    assert_eq!(code, 64);
+    assert!(said.contains("--tls-cert"), "{said}");
+    assert_eq!(place.refused("run job.toml --peer-timeout 0").0, 64);
+    let member = "run job.toml --quiet -n 2 -p 0 --hosts hosts";
+    let (code, said) = place.refused(member);
+    assert_eq!(code, 64);
+    assert!(said.contains("192.0.2.1:7102"), "{said}");
+    assert!(said.contains("TOPICMILL_SECRET"), "{said}");
+    let (code, said) = place.refused(&format!("{member} --set cluster.secret_file=absent"));
+    assert_eq!(code, 74);
+    assert!(said.contains("absent"), "{said}");
+    place.write("secret", "short\n");
+    let (code, said) = place.refused(&format!("{member} --set cluster.secret_file=secret"));
+    assert_eq!(code, 64);
+    assert!(said.contains("openssl rand -hex 32"), "{said}");
+}
