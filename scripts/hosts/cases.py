@@ -145,8 +145,9 @@ def late(ground: Ground) -> Iterator[Row]:
     since = time.monotonic()
     run = Run({n: ground.spawn(n, "--join-timeout", "5") for n in range(last)})
     run.wait()
-    only_others(run, last, 69)
-    yield resumed(ground, run, "a host never starts, --join-timeout 5", since, 0)
+    only_others(run, last, 69, name=False)
+    check(f"process {last} (" in run.ended[last - 1].last_line, "the missing one is named", run)
+    yield resumed(ground, run, "a host never starts, --join-timeout 5", since, last - 1)
 
 
 def strange(ground: Ground) -> Iterator[Row]:
@@ -174,8 +175,8 @@ def strange(ground: Ground) -> Iterator[Row]:
             yield Row(row.case, f"{stranger.ended[last].at - since:.1f}", f"{row.codes} (its own {code})", said, row.same)
         else:
             honest.wait()
-            honest.ended.update(stranger.ended)
             only_others(honest, last, 64)
+            honest.ended.update(stranger.ended)
             yield resumed(ground, honest, case, since, 0)
 
 

@@ -113,11 +113,11 @@ class SmallDisk:
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
         command("mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder)
-        with open(os.path.join(folder, "ballast"), "wb") as file:
+        with open(os.path.join(folder, ".ballast"), "wb") as file:
             file.write(b"x" * ballast)
 
     def make_room(self) -> None:
-        os.remove(os.path.join(self.folder, "ballast"))
+        os.remove(os.path.join(self.folder, ".ballast"))
 
     def close(self) -> None:
         command("umount", self.folder)

@@ -14,12 +14,20 @@ use crate::job::defaults;
 
 pub use launch::LaunchArgs;
 
+/// The version, and the build that all processes of a run must be of.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (build ",
+    env!("TOPICMILL_BUILD"),
+    ")"
+);
+
 /// Topic models over collections too large for the tools people have.
 ///
 /// A job file says what to read, how many topics, and where to write. The same job gives the same
 /// bytes on one thread, on all cores, and on many hosts.
 #[derive(Debug, Parser)]
-#[command(name = "topicmill", version, after_help = EXIT_CODES)]
+#[command(name = "topicmill", version = VERSION, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What to do.
