@@ -48,7 +48,8 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         code: EXIT_UNAVAILABLE,
         message: farewell.text.clone(),
     };
-    guard::end(&failure, &farewell, Some(peer.process))
+    // It may only be frozen, and shall know when it thaws.
+    guard::end(&failure, &farewell, None)
 }
 
 /// Ends this process because another has said that the run ends.
@@ -67,7 +68,7 @@ pub(super) fn heard(peer: &Peer, mut farewell: Farewell) -> ! {
 fn in_words(farewell: &Farewell, teller: &Peer, own: Option<usize>) -> String {
     if own == Some(farewell.culprit) {
         return format!(
-            "process {} ({}) has lost this one: {}",
+            "this process counts as lost, process {} ({}) says: {}",
             teller.process, teller.address, farewell.text
         );
     }
@@ -86,18 +87,17 @@ pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -
     }
 }
 
-/// Tells every process but `spared`, and waits until all have hung up or the time is over. Never
-/// panics.
-pub(super) fn say(farewell: &Farewell, spared: Option<usize>) {
+/// Tells every process but `teller`, who knows, and waits until all have hung up or the time is
+/// over. Never panics.
+pub(super) fn say(farewell: &Farewell, teller: Option<usize>) {
     let ends = Instant::now() + FAREWELL_LIMIT;
     let bytes: Arc<[u8]> = farewell.encode().into();
     let saying = Arc::new(AtomicUsize::new(0));
     let links = links();
     for peer in &links {
-        if spared == Some(peer.process) {
-            // It is lost, or has told us; this is all it may wait for.
+        if teller == Some(peer.process) {
+            // This is all that it waits for.
             let _ = peer.socket.shutdown(Shutdown::Write);
-            peer.is_closed.store(true, Ordering::SeqCst);
             continue;
         }
         saying.fetch_add(1, Ordering::SeqCst);

@@ -135,6 +135,18 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_upset_a_reader(bytes: Vec<u8>, header: [u8; HEADER_BYTES]) {
+            if let Some(header) = Header::decode(header) {
+                assert_eq!(Header::decode(header.encode()), Some(header));
+            }
+            if let Some(farewell) = Farewell::decode(&bytes) {
+                assert!(!farewell.text.contains(char::is_control));
+            }
+        }
+    }
+
     #[test]
     fn a_farewell_is_one_line_of_bounded_length() {
         let farewell = Farewell {

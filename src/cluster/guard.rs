@@ -64,9 +64,9 @@ pub fn fail(failure: Failure) -> ! {
     end(&failure, &farewell, None)
 }
 
-/// Ends the process with `failure`, after telling all but `spared` the farewell. Only the first
+/// Ends the process with `failure`, after telling all but `teller` the farewell. Only the first
 /// caller is heard.
-pub(super) fn end(failure: &Failure, farewell: &Farewell, spared: Option<usize>) -> ! {
+pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>) -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
         loop {
             std::thread::park();
@@ -80,7 +80,7 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, spared: Option<usize>)
             std::thread::sleep(FAREWELL_LIMIT + REPORT_LIMIT);
             std::process::exit(code);
         });
-    farewell::say(farewell, spared);
+    farewell::say(farewell, teller);
     if let Some(report) = REPORT.get() {
         report(failure);
     }

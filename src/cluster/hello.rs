@@ -306,6 +306,22 @@ mod tests {
         assert_eq!(Hello::rest(long.first_chunk().unwrap()), None);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_upset_a_listener(mut body in proptest::collection::vec(0_u8.., 72..200), protocol in 0_u32..4) {
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&protocol.to_le_bytes());
+            bytes.append(&mut body);
+            let right_length = protocol != PROTOCOL || bytes.len() == HELLO_BYTES;
+            match Hello::decode(&bytes) {
+                // Whatever it says can be said to a person.
+                Some(other) => assert!(hello().difference(&other).is_some_and(|d| d.is_ascii())),
+                None => assert!(!right_length),
+            }
+        }
+    }
+
     #[test]
     fn a_greeting_of_another_protocol_still_says_who_speaks() {
         let mut bytes = hello().encode();

@@ -86,6 +86,6 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     // The frozen one hears of it when it thaws.
     frozen.signal("CONT");
     let ended = frozen.end(SOON);
-    ended.expect_line(69, "process ");
-    ended.expect(69, &format!(") has lost this one: {line}"));
+    ended.expect_line(69, "this process counts as lost, process ");
+    ended.expect(69, &format!(") says: {line}"));
 }
