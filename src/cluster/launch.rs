@@ -343,7 +343,7 @@ mod tests {
             assert!(is_here(host), "{host}");
         }
         // An address of documentation (RFC 5737), and a name that does not exist (RFC 6761).
-        for host in ["192.0.2.1", "nowhere.invalid"] {
+        for host in ["203.0.113.1", "nowhere.invalid"] {
             assert!(!is_here(host), "{host}");
         }
         assert!(are_here(&["localhost:1".to_owned()]));
@@ -351,17 +351,17 @@ mod tests {
 
     #[test]
     fn commands_name_their_place_and_host_and_no_secret() {
-        let launch = launch(&["127.0.0.1:7101", "192.0.2.1:7101"]);
+        let launch = launch(&["127.0.0.1:7101", "203.0.113.1:7101"]);
         let commands = launch.commands();
         assert_eq!(
             commands[0],
-            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,192.0.2.1:7101 \
+            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,203.0.113.1:7101 \
              TOPICMILL_RUN=ATTEMPT TOPICMILL_FOLLOW_PARENT=1 '/opt/it'\\''s here/topicmill' run \
              -n 2 -p 0 --tls-cert=127.0.0.1.pem 'job $x.toml'"
         );
         let remote = commands[1].to_str().unwrap();
         assert!(
-            remote.starts_with("ssh -o BatchMode=yes 192.0.2.1 'exec sh -c "),
+            remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "),
             "{remote}"
         );
         assert!(!remote.contains("the secret of this test"));
