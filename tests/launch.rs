@@ -240,7 +240,7 @@ fn a_lost_process_is_made_good_by_starting_all_again() {
 fn hosts_elsewhere_are_reached_through_ssh() {
     let site = Site::new();
     // An address of documentation stands for another machine; process 1 is never met.
-    site.write("hosts", "127.0.0.1:29801\n192.0.2.7:29802\n");
+    site.write("hosts", "127.0.0.1:29801\n203.0.113.7:29802\n");
     let ssh = site.ssh();
     let arguments = ["--ssh", &ssh[2], "--max-restarts", "0", "--dry-run"];
     let mut command = site.launch(&arguments);
@@ -250,7 +250,7 @@ fn hosts_elsewhere_are_reached_through_ssh() {
     assert_eq!(lines.len(), 2, "{text}");
     assert!(lines[0].starts_with("cd ") && lines[0].contains("-n 2 -p 0"));
     assert!(
-        lines[1].starts_with(&format!("{} 192.0.2.7 ", ssh[2])),
+        lines[1].starts_with(&format!("{} 203.0.113.7 ", ssh[2])),
         "{text}"
     );
     assert!(!site.path("ssh.log").exists() && !site.path("out").exists());

@@ -17,6 +17,9 @@ use super::interrupt::Interrupts;
 
 /// Exit code of a wrong command line (EX_USAGE).
 const EXIT_USAGE: u8 = 64;
+/// What ssh says when it lost the host, or a signal ended the process there: a loss like any other
+/// (69), but the cause of those that the other processes tell of.
+const HOST_LOST: u8 = 255;
 /// What a life line says to stop its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
 
@@ -177,7 +180,10 @@ impl Family {
         let cause = failures.iter().find(|(_, code)| *code != EXIT_UNAVAILABLE);
         let cause = cause.or(failures.first());
         Ok(Ending {
-            code: cause.map_or(0, |&(_, code)| code),
+            code: cause.map_or(0, |&(_, code)| match code {
+                HOST_LOST => EXIT_UNAVAILABLE,
+                code => code,
+            }),
             culprit: cause.map(|&(process, _)| process),
             interrupted,
         })
@@ -325,8 +331,7 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
 
 /// The exit code of a process, 128 and the signal's number for one that a signal ended.
 ///
-/// ssh says 255 when it lost the host or a signal ended the process there, and a shell 126 or 127
-/// when there is no such program.
+/// A shell elsewhere says 126 or 127 when there is no such program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);
@@ -334,7 +339,7 @@ fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let signal = None::<i32>;
     let code = status.code().or(signal.map(|signal| 128 + signal));
     match code {
-        Some(255) if is_remote => EXIT_UNAVAILABLE,
+        Some(255) if is_remote => HOST_LOST,
         Some(126 | 127) if is_remote => EXIT_USAGE,
         code => code
             .and_then(|code| u8::try_from(code).ok())

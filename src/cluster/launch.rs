@@ -32,8 +32,6 @@ const EXIT_IO: u8 = 74;
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// How often signals are looked for in that wait.
 const TICK: Duration = Duration::from_millis(20);
-/// Stands for the process's own host in the arguments.
-const HOST: &str = "{host}";
 
 /// What is started, and where.
 #[derive(Clone, Debug)]
@@ -46,7 +44,7 @@ pub struct Launch {
     pub directory: PathBuf,
     /// Its subcommand.
     pub command: &'static str,
-    /// Its arguments, without its place in the run; `{host}` stands for the process's own host.
+    /// Its arguments, without its place in the run.
     pub arguments: Vec<OsString>,
     /// The command that runs a command on another host, for a shell: `COMMAND HOST 'REMOTE COMMAND'`.
     pub ssh: String,
@@ -209,15 +207,9 @@ impl Launch {
     }
 
     fn arguments_of(&self, process: usize) -> Vec<OsString> {
-        let host = self.host(process);
-        let own = |argument: &OsString| match argument.to_str() {
-            Some(text) => OsString::from(text.replace(HOST, host)),
-            None => argument.clone(),
-        };
         let (processes, process) = (self.addresses.len().to_string(), process.to_string());
         let place = [self.command, "-n", &processes, "-p", &process].map(OsString::from);
-        let arguments = self.arguments.iter().map(own);
-        place.into_iter().chain(arguments).collect()
+        place.into_iter().chain(self.arguments.clone()).collect()
     }
 
     fn host(&self, process: usize) -> &str {
@@ -307,9 +299,7 @@ mod tests {
             program: "/opt/it's here/topicmill".into(),
             directory: "/data/a b".into(),
             command: "run",
-            arguments: ["--tls-cert={host}.pem", "job $x.toml"]
-                .map(OsString::from)
-                .into(),
+            arguments: ["--set=a.b=c", "job $x.toml"].map(OsString::from).into(),
             ssh: "ssh -o BatchMode=yes".to_owned(),
             ssh_all: false,
             secret: Secret::new(b"the secret of this test", "test").ok(),
@@ -343,7 +333,7 @@ mod tests {
             assert!(is_here(host), "{host}");
         }
         // An address of documentation (RFC 5737), and a name that does not exist (RFC 6761).
-        for host in ["192.0.2.1", "nowhere.invalid"] {
+        for host in ["203.0.113.1", "nowhere.invalid"] {
             assert!(!is_here(host), "{host}");
         }
         assert!(are_here(&["localhost:1".to_owned()]));
@@ -351,17 +341,17 @@ mod tests {
 
     #[test]
     fn commands_name_their_place_and_host_and_no_secret() {
-        let launch = launch(&["127.0.0.1:7101", "192.0.2.1:7101"]);
+        let launch = launch(&["127.0.0.1:7101", "203.0.113.1:7101"]);
         let commands = launch.commands();
         assert_eq!(
             commands[0],
-            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,192.0.2.1:7101 \
+            "cd '/data/a b' && TOPICMILL_HOSTS=127.0.0.1:7101,203.0.113.1:7101 \
              TOPICMILL_RUN=ATTEMPT TOPICMILL_FOLLOW_PARENT=1 '/opt/it'\\''s here/topicmill' run \
-             -n 2 -p 0 --tls-cert=127.0.0.1.pem 'job $x.toml'"
+             -n 2 -p 0 --set=a.b=c 'job $x.toml'"
         );
         let remote = commands[1].to_str().unwrap();
         assert!(
-            remote.starts_with("ssh -o BatchMode=yes 192.0.2.1 'exec sh -c "),
+            remote.starts_with("ssh -o BatchMode=yes 203.0.113.1 'exec sh -c "),
             "{remote}"
         );
         assert!(!remote.contains("the secret of this test"));
