@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::math::hex::hex;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::{MAX_TOPICS, Priors};
+use crate::storage::Writer;
 use crate::train::RoundReport;
 use crate::train::schedule::{Position, StopRule};
 
@@ -112,7 +113,7 @@ pub fn write(
         path: path.to_path_buf(),
         source,
     };
-    let file = File::create(path).map_err(io)?;
+    let file = Writer::create(path).map_err(io)?;
     let mut out = Hashing {
         inner: BufWriter::new(file),
         hash: Sha256::new(),
@@ -121,7 +122,7 @@ pub fn write(
     let hash = out.hash.finalize();
     out.inner.write_all(&hash).map_err(io)?;
     let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)?;
+    file.sync().map_err(io)?;
     Ok(hex(&hash))
 }
 

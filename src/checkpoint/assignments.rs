@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::{CheckpointError, Hashing, read_bytes};
 use crate::corpus::sample::Bags;
+use crate::storage::Writer;
 use crate::train::assignments::Assignments;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
@@ -43,14 +44,14 @@ pub fn write(
         source,
     };
     let mut out = Hashing {
-        inner: BufWriter::new(File::create(path).map_err(io)?),
+        inner: BufWriter::new(Writer::create(path).map_err(io)?),
         hash: Sha256::new(),
     };
     write_body(&mut out, round, bags, assignments).map_err(io)?;
     let hash = out.hash.finalize();
     out.inner.write_all(&hash).map_err(io)?;
     let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)
+    file.sync().map_err(io)
 }
 
 fn write_body(

@@ -16,6 +16,7 @@ use crate::dataflow::process_model::ProcessModel;
 use crate::infer::Bag;
 use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER};
 use crate::model::parameters::Parameters;
+use crate::storage;
 use crate::train::assignments::Assignments;
 use crate::train::schedule::{Phase, Position};
 
@@ -190,15 +191,7 @@ fn forget_assignments(process: &Process, round: u64) -> Result<(), RunError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_mine = name.ends_with(suffix) || process.placement.process == 0;
         if other != round && is_mine {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(RunError::Io {
-                        path,
-                        source: error,
-                    });
-                }
-                _ => {}
-            }
+            storage::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
         }
     }
     Ok(())
