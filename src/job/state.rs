@@ -1,6 +1,6 @@
 //! What stands in an output folder: how far a run is, and whether a job may write there.
 //!
-//! Only reads. Damaged files are errors, as they will be for the run itself.
+//! Only reads. Damaged files are errors where they are for the run itself.
 
 use std::fs;
 use std::io;
@@ -18,6 +18,10 @@ use crate::tables::read::{TableListing, listing};
 pub const MODEL_FILE: &str = "model/topics.model";
 /// Where the newest checkpoint of training stands in the output folder.
 pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
+/// Where the checkpoint before the newest stands: what a run goes on from if that is damaged.
+pub const PREVIOUS_CHECKPOINT_FILE: &str = "checkpoints/train.previous.model";
+/// Where a checkpoint is put that was found damaged; it serves nobody but who looks for the cause.
+pub const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
 /// Where checkpoints stand, with the assignments that belong to them.
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
@@ -28,7 +32,7 @@ pub struct RunState {
     pub holder: Option<String>,
     /// What ingest left, once it is complete.
     pub collection: Option<Collection>,
-    /// The header of the newest checkpoint.
+    /// The header of the newest checkpoint whose header is sound.
     pub checkpoint: Option<Header>,
     /// The header of the finished model.
     pub model: Option<Header>,
@@ -103,7 +107,10 @@ impl RunState {
         Ok(Self {
             holder: holder(root)?,
             collection,
-            checkpoint: header(CHECKPOINT_FILE)?,
+            checkpoint: match (header(CHECKPOINT_FILE), header(PREVIOUS_CHECKPOINT_FILE)) {
+                (Ok(None) | Err(CheckpointError::Damaged { .. }), Ok(Some(before))) => Some(before),
+                (newest, _) => newest?,
+            },
             model: header(MODEL_FILE)?,
             tables: listing(root)?,
             unfinished: unfinished(&root.join(TEMPORARY))?,

@@ -108,6 +108,14 @@ impl Output {
         sync_folder(parent)
     }
 
+    /// Gives a published file another final name, replacing what stood there. Both names are in one
+    /// folder.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
+        let (from, to) = (self.path(from), self.path(to));
+        storage::rename(&from, &to).map_err(|e| TableError::io(&from, e))?;
+        sync_folder(to.parent().unwrap_or(&self.root))
+    }
+
     /// Writes a small file: all of it or nothing.
     pub fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
