@@ -37,7 +37,7 @@ pub struct Output {
 
 impl Output {
     /// Creates the folder if needed, takes the lock until this value is dropped or the process
-    /// ends, and empties `_temporary`.
+    /// ends, and empties `_temporary`; in a complete output there is none.
     ///
     /// Errors: [`Locked`](TableError::Locked) while another run has it,
     /// [`NotOurs`](TableError::NotOurs) if the folder holds anything that is not topicmill's
@@ -52,7 +52,11 @@ impl Output {
         };
         let temporary = output.path(TEMPORARY);
         storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
-        create_folder(&temporary)?;
+        match output.is_complete() {
+            // A run that was killed right after its last rename is complete for good only now.
+            true => sync_folder(root)?,
+            false => create_folder(&temporary)?,
+        }
         Ok(output)
     }
 
@@ -68,7 +72,10 @@ impl Output {
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
     /// process must have opened it before.
     pub fn join(&self) -> Result<(), TableError> {
-        create_folder(&self.path(TEMPORARY))
+        match self.is_complete() {
+            true => Ok(()),
+            false => create_folder(&self.path(TEMPORARY)),
+        }
     }
 
     /// The folder.
@@ -124,7 +131,16 @@ impl Output {
     }
 
     /// Declares the output complete: `manifest.json`, then `_SUCCESS`, then `_temporary` goes.
+    ///
+    /// The folders are synced once more before: a run that was killed between a rename and its sync
+    /// left a name that only looks as if it were on the disk.
     pub fn complete(&self, manifest: &Manifest) -> Result<(), TableError> {
+        let tables = TABLES.iter().map(|table| table.name);
+        for name in tables.chain(["corpus", "corpus/shards", "model"]) {
+            if self.path(name).is_dir() {
+                sync_folder(&self.path(name))?;
+            }
+        }
         self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
         self.write_atomic(SUCCESS, b"")?;
         let temporary = self.path(TEMPORARY);
