@@ -101,7 +101,7 @@ fn synthesize_in_files(
         corpus,
     };
     write_answer(&planted, &words, &record, &answer)?;
-    publish(&unfinished, folder).map_err(|e| SynthError::io(folder, e))?;
+    publish(&unfinished, folder)?;
     Ok(corpus)
 }
 
@@ -157,12 +157,15 @@ fn unfinished_name(folder: &Path) -> PathBuf {
 }
 
 /// Gives the finished folder its name, and waits until the disk has it.
-fn publish(unfinished: &Path, folder: &Path) -> io::Result<()> {
-    storage::sync_folder(&unfinished.join("answer"))?;
-    storage::sync_folder(unfinished)?;
-    storage::remove_folder(folder)?;
-    storage::rename(unfinished, folder)?;
-    storage::sync_folder(folder.parent().unwrap_or(folder))
+fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
+    let sync = |path: &Path| storage::sync_folder(path).map_err(|e| SynthError::io(path, e));
+    sync(&unfinished.join("answer"))?;
+    sync(unfinished)?;
+    storage::remove_folder(folder)
+        .and_then(|()| storage::rename(unfinished, folder))
+        .map_err(|e| SynthError::io(folder, e))?;
+    let parent = folder.parent().unwrap_or(folder);
+    storage::sync_folder(parent).map_err(|e| SynthError::io(folder, e))
 }
 
 #[cfg(test)]
