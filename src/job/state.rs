@@ -271,6 +271,20 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_checkpoint_does_not_hide_the_one_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::lead(folder.path()).unwrap();
+        let rounds = || RunState::read(folder.path()).map(|s| s.checkpoint.map(|h| h.rounds));
+        write_model(&output, CHECKPOINT_FILE, "s".into());
+        fs::write(output.path(CHECKPOINT_FILE), "tmmodel2 and no more").unwrap();
+        assert!(matches!(rounds(), Err(StateError::Checkpoint(_))));
+        write_model(&output, PREVIOUS_CHECKPOINT_FILE, "s".into());
+        assert_eq!(rounds().unwrap(), Some(12));
+        fs::remove_file(output.path(CHECKPOINT_FILE)).unwrap();
+        assert_eq!(rounds().unwrap(), Some(12));
+    }
+
+    #[test]
     fn other_jobs_and_foreign_files_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let job = job(folder.path());
