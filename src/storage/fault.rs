@@ -5,13 +5,14 @@
 //!
 //! | value | |
 //! | --- | --- |
-//! | `count:FILE` | nothing; each operation is appended to FILE as a line |
+//! | `count:FILE` | each operation is appended to FILE as a line: what became of it, itself, its paths |
 //! | `crash:N` | the process dies before operation N, without any cleanup |
 //! | `torn:N` | as `crash`, but if N is a write, the first half of its bytes reaches the file |
 //! | `full:N` | operation N, and every later one that needs room on the disk, fails with ENOSPC |
 //! | `refuse:N` | operation N fails with EACCES |
 //!
-//! A value that is none of these is a mistake of the test, and panics.
+//! `count` and one of the others may stand together, with a comma between. A value that is none of
+//! these is a mistake of the test, and panics.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -61,14 +62,19 @@ impl Operation<'_> {
 }
 
 /// What `TOPICMILL_FAULT` asks for.
-#[derive(Debug)]
-enum Plan {
-    Nothing,
-    Count(File),
-    Crash(u64),
-    Torn(u64),
-    Full(u64),
-    Refuse(u64),
+#[derive(Debug, Default)]
+struct Plan {
+    trace: Option<File>,
+    fault: Option<(Fault, u64)>,
+}
+
+/// What happens at an operation.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Crash,
+    Torn,
+    Full,
+    Refuse,
 }
 
 /// What is to be done about an operation.
@@ -85,56 +91,68 @@ impl Plan {
     /// From the environment.
     fn read() -> Self {
         let Ok(text) = std::env::var("TOPICMILL_FAULT") else {
-            return Self::Nothing;
+            return Self::default();
         };
         Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} asks for no fault"))
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (kind, argument) = text.split_once(':')?;
-        if kind == "count" {
-            let trace = OpenOptions::new().append(true).create(true).open(argument);
-            return trace.ok().map(Self::Count);
+        let mut plan = Self::default();
+        for part in text.split(',') {
+            let (kind, argument) = part.split_once(':')?;
+            let fault = match kind {
+                "count" => {
+                    let trace = OpenOptions::new().append(true).create(true).open(argument);
+                    plan.trace = Some(trace.ok()?);
+                    continue;
+                }
+                "crash" => Fault::Crash,
+                "torn" => Fault::Torn,
+                "full" => Fault::Full,
+                "refuse" => Fault::Refuse,
+                _ => return None,
+            };
+            plan.fault = Some((fault, argument.parse().ok()?));
         }
-        let number = argument.parse().ok()?;
-        match kind {
-            "crash" => Some(Self::Crash(number)),
-            "torn" => Some(Self::Torn(number)),
-            "full" => Some(Self::Full(number)),
-            "refuse" => Some(Self::Refuse(number)),
-            _ => None,
-        }
+        Some(plan)
     }
 
     /// About the operation of this number.
     fn judge(&self, number: u64, operation: &Operation<'_>) -> Verdict {
-        match *self {
-            Self::Crash(at) if number == at => Verdict::Die,
-            Self::Torn(at) if number == at => match operation {
-                Operation::Write(..) => Verdict::Tear,
-                _ => Verdict::Die,
-            },
-            Self::Full(at) if number == at || (number > at && operation.needs_room()) => {
+        let is_write = matches!(operation, Operation::Write(..));
+        match self.fault {
+            Some((Fault::Torn, at)) if number == at && is_write => Verdict::Tear,
+            Some((Fault::Crash | Fault::Torn, at)) if number == at => Verdict::Die,
+            Some((Fault::Full, at)) if number == at || (number > at && operation.needs_room()) => {
                 Verdict::Fail(io::ErrorKind::StorageFull)
             }
-            Self::Refuse(at) if number == at => Verdict::Fail(io::ErrorKind::PermissionDenied),
+            Some((Fault::Refuse, at)) if number == at => {
+                Verdict::Fail(io::ErrorKind::PermissionDenied)
+            }
             _ => Verdict::Go,
         }
     }
 }
 
-/// Numbers an operation, notes it if all are noted, and judges it.
+/// Numbers an operation, judges it, and notes what became of it if that is asked for.
 fn judge(operation: &Operation<'_>) -> Verdict {
     static PLAN: OnceLock<Plan> = OnceLock::new();
     static OPERATIONS: AtomicU64 = AtomicU64::new(0);
     let plan = PLAN.get_or_init(Plan::read);
-    if let Plan::Count(trace) = plan {
+    let number = OPERATIONS.fetch_add(1, Ordering::SeqCst) + 1;
+    let verdict = plan.judge(number, operation);
+    if let Some(trace) = &plan.trace {
         let mut trace: &File = trace;
-        let noted = trace.write_all(operation.line().as_bytes());
+        let line = operation.line();
+        let line = match verdict {
+            Verdict::Go | Verdict::Tear => line,
+            Verdict::Fail(_) => format!("failed {line}"),
+            Verdict::Die => format!("died {line}"),
+        };
+        let noted = trace.write_all(line.as_bytes());
         noted.expect("the trace can be written");
     }
-    let number = OPERATIONS.fetch_add(1, Ordering::SeqCst) + 1;
-    plan.judge(number, operation)
+    verdict
 }
 
 /// To be called before every operation but a write.
@@ -187,6 +205,7 @@ mod tests {
         let refused = Verdict::Fail(io::ErrorKind::PermissionDenied);
         assert_eq!(judge("refuse:3", 3, &write), refused);
         assert_eq!(judge("refuse:3", 4, &write), Verdict::Go);
+        assert_eq!(judge("refuse:4,full:3", 3, &write), full);
         assert!(Plan::parse("crash:x").is_none() && Plan::parse("flood:1").is_none());
     }
 }
