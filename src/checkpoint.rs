@@ -143,7 +143,7 @@ pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
 
 /// Reads a model, and checks all of it.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    let (saved, hash) = sealed::read(path, |input, size| read_body(input, size))?;
+    let (saved, hash) = sealed::read(path, read_body)?;
     Ok(Saved { hash, ..saved })
 }
 

@@ -196,17 +196,12 @@ pub fn said(output: &Output) -> String {
 /// Does `what` for the numbers 1 to `count`, on two threads.
 pub fn for_each(count: usize, what: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(1);
+    let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number <= count);
+    let work = || std::iter::from_fn(numbers).for_each(&what);
     std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number > count {
-                        break;
-                    }
-                    what(number);
-                }
-            });
-        }
+        let other = scope.spawn(work);
+        work();
+        // Its message is what tells of a failure.
+        other.join().expect("the other thread's half");
     });
 }
