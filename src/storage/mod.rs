@@ -6,7 +6,7 @@
 //! makes a file complete or absent is the callers' business (`tables::output`, `checkpoint`).
 //!
 //! Builds with debug assertions count every step, and can be told by `TOPICMILL_FAULT` to fail or
-//! to die at one of them (`fault`); `tests/crash_points.rs` does so at each. Release builds hold
+//! to die at one of them (`fault`); `tests/crash_points` does so at each. Release builds hold
 //! none of that.
 
 #[cfg_attr(not(debug_assertions), path = "no_fault.rs")]
