@@ -80,8 +80,11 @@ impl Trainer<'_> {
     }
 
     /// Assignments first, then the checkpoint that names them, then older assignments go. The
-    /// checkpoint before it is kept, with its assignments.
+    /// checkpoint before it is kept, with its assignments; so one that stands is not written again.
     fn checkpoint(&mut self, worker: &mut Worker, is_refining: bool) -> Result<(), RunError> {
+        if self.rounds_saved == Some(self.rounds_taken) {
+            return Ok(());
+        }
         let (process, model) = (self.plan.process, self.plan.model);
         let assignments = self
             .plan
