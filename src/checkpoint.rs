@@ -8,15 +8,15 @@
 //! themselves are those of the [`assignments`] beside it.
 
 pub mod assignments;
+mod sealed;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::math::hex::hex;
+use self::sealed::{explain, invalid};
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::{MAX_TOPICS, Priors};
 use crate::train::RoundReport;
@@ -108,21 +108,7 @@ pub fn write(
     header: &Header,
     parts: &[&Parameters],
 ) -> Result<String, CheckpointError> {
-    let io = |source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let file = File::create(path).map_err(io)?;
-    let mut out = Hashing {
-        inner: BufWriter::new(file),
-        hash: Sha256::new(),
-    };
-    write_body(&mut out, header, parts).map_err(io)?;
-    let hash = out.hash.finalize();
-    out.inner.write_all(&hash).map_err(io)?;
-    let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)?;
-    Ok(hex(&hash))
+    sealed::write(path, |out| write_body(out, header, parts))
 }
 
 fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
@@ -152,46 +138,13 @@ pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
     };
     let file = File::open(path).map_err(io)?;
     let size = file.metadata().map_err(io)?.len();
-    parse_header(&mut BufReader::new(file), size).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
-            CheckpointError::Damaged {
-                path: path.to_path_buf(),
-                reason: error.to_string(),
-            }
-        }
-        _ => io(error),
-    })
+    parse_header(&mut BufReader::new(file), size).map_err(|error| explain(path, error))
 }
 
 /// Reads a model, and checks all of it.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    let io = |source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let damaged = |reason: String| CheckpointError::Damaged {
-        path: path.to_path_buf(),
-        reason,
-    };
-    let file = File::open(path).map_err(io)?;
-    let size = file.metadata().map_err(io)?.len();
-    let mut input = Hashing {
-        inner: BufReader::new(file),
-        hash: Sha256::new(),
-    };
-    let mut saved = read_body(&mut input, size).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
-        std::io::ErrorKind::InvalidData => damaged(error.to_string()),
-        _ => io(error),
-    })?;
-    let expected = input.hash.finalize();
-    let mut rest = Vec::new();
-    input.inner.read_to_end(&mut rest).map_err(io)?;
-    if rest != expected[..] {
-        return Err(damaged("its checksum is wrong".to_owned()));
-    }
-    saved.hash = hex(&expected);
-    Ok(saved)
+    let (saved, hash) = sealed::read(path, read_body)?;
+    Ok(Saved { hash, ..saved })
 }
 
 fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
@@ -248,36 +201,6 @@ fn read_bytes<const N: usize>(input: &mut impl Read) -> std::io::Result<[u8; N]>
     let mut bytes = [0; N];
     input.read_exact(&mut bytes)?;
     Ok(bytes)
-}
-
-fn invalid(reason: &str) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, reason.to_owned())
-}
-
-/// Hashes what passes through.
-struct Hashing<T> {
-    inner: T,
-    hash: Sha256,
-}
-
-impl<T: Write> Write for Hashing<T> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.inner.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-impl<T: Read> Read for Hashing<T> {
-    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.inner.read(bytes)?;
-        self.hash.update(&bytes[..read]);
-        Ok(read)
-    }
 }
 
 #[cfg(test)]

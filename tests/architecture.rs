@@ -3,12 +3,14 @@
 //!
 //! Read off the text of `src`, line by line, up to the first `//`.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
 /// Each layer uses only those before it.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "math",
+    "storage",
     "corpus",
     "model",
     "estimate",
@@ -51,6 +53,12 @@ const READ_PARQUET: &[&str] = &[
 /// Functions whose last digit is the platform's; `math::special` has those that are needed.
 const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt cos cosh exp exp2 \
      exp_m1 hypot ln ln_1p log log10 log2 powf sin sin_cos sinh tan tanh";
+
+/// Who changes files.
+const CHANGING_FILES: [&str; 1] = ["storage/"];
+/// What changes files.
+const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
+     OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";
 
 /// Longest file, in lines.
 const MOST_LINES: usize = 400;
@@ -111,6 +119,25 @@ fn engines_formats_and_the_screen_are_named_where_they_belong() {
         let mut reserved = RESERVED.iter().filter(|(_, places)| !allowed(places));
         let (name, places) = reserved.find(|(name, _)| names(line, name))?;
         Some(format!("{name} may stand in {places:?} only"))
+    });
+}
+
+#[test]
+fn files_are_changed_in_storage_only() {
+    // Tests stand at the end of a file, or in files of their own.
+    let in_tests = Cell::new(false);
+    check(|path, number, line| {
+        let begins = line.starts_with("#[cfg(test)]");
+        in_tests.set(begins || (number > 1 && in_tests.get()));
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if is_test || in_tests.get() || CHANGING_FILES.iter().any(|p| path.starts_with(p)) {
+            return None;
+        }
+        let name = CHANGES_FILES.split_whitespace().find(|name| {
+            let mut places = line.match_indices(*name);
+            places.any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
+        })?;
+        Some(format!("{name}: see storage"))
     });
 }
 

@@ -14,7 +14,7 @@ use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{TrainPlan, save, train};
+use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
 use topicmill::evaluate::TermDistribution;
 use topicmill::evaluate::matching::match_topics;
 use topicmill::job::Job;
@@ -104,6 +104,9 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let most_bytes = process.job.train.assignment_bytes;
     let assignments = (process.job.train.refine > 0)
         .then(|| Assignments::new(&training, most_bytes, &process.assignments_path()).unwrap());
+    if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
+        recall_assignments(&process, &saved.header, &training, assignments).unwrap();
+    }
     let shared = Arc::new((
         process,
         model,
@@ -283,8 +286,10 @@ fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
         .map(|entry| entry.unwrap().path())
         .filter(is_assignments)
         .collect();
-    assert_eq!(files.len(), 1, "older ones are gone: {files:?}");
-    std::fs::remove_file(&files[0]).unwrap();
+    assert_eq!(files.len(), 2, "older ones are gone: {files:?}");
+    files
+        .iter()
+        .for_each(|file| std::fs::remove_file(file).unwrap());
     let failed = std::panic::catch_unwind(|| by_dataflow(folder.path(), 1, &[]));
     let message = failed.unwrap_err();
     let message = message.downcast_ref::<String>().unwrap();

@@ -5,13 +5,11 @@
 //! with, the number of documents; then for each its number, its tokens, and a topic for each
 //! token; at the end a SHA-256 over all of it.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
-use super::{CheckpointError, Hashing, read_bytes};
+use super::sealed::{self, invalid};
+use super::{CheckpointError, read_bytes};
 use crate::corpus::sample::Bags;
 use crate::train::assignments::Assignments;
 
@@ -38,19 +36,7 @@ pub fn write(
     bags: &Bags,
     assignments: &Assignments,
 ) -> Result<(), CheckpointError> {
-    let io = |source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let mut out = Hashing {
-        inner: BufWriter::new(File::create(path).map_err(io)?),
-        hash: Sha256::new(),
-    };
-    write_body(&mut out, round, bags, assignments).map_err(io)?;
-    let hash = out.hash.finalize();
-    out.inner.write_all(&hash).map_err(io)?;
-    let file = out.inner.into_inner().map_err(|e| io(e.into_error()))?;
-    file.sync_all().map_err(io)
+    sealed::write(path, |out| write_body(out, round, bags, assignments)).map(|_| ())
 }
 
 fn write_body(
@@ -87,30 +73,7 @@ pub fn read(
     topic_count: usize,
     visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
 ) -> Result<(), CheckpointError> {
-    let io = |source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let damaged = |reason: String| CheckpointError::Damaged {
-        path: path.to_path_buf(),
-        reason,
-    };
-    let mut input = Hashing {
-        inner: BufReader::new(File::open(path).map_err(io)?),
-        hash: Sha256::new(),
-    };
-    read_body(&mut input, round, topic_count, visit).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => damaged("the file ends too early".to_owned()),
-        std::io::ErrorKind::InvalidData => damaged(error.to_string()),
-        _ => io(error),
-    })?;
-    let expected = input.hash.finalize();
-    let mut rest = Vec::new();
-    input.inner.read_to_end(&mut rest).map_err(io)?;
-    if rest != expected[..] {
-        return Err(damaged("its checksum is wrong".to_owned()));
-    }
-    Ok(())
+    sealed::read(path, |input, _| read_body(input, round, topic_count, visit)).map(|_| ())
 }
 
 fn read_body(
@@ -121,7 +84,7 @@ fn read_body(
 ) -> std::io::Result<()> {
     let is_ours = read_bytes::<8>(input)? == *MAGIC;
     if !is_ours || u64::from_le_bytes(read_bytes(input)?) != round {
-        return Err(super::invalid(
+        return Err(invalid(
             "it does not hold the assignments of this checkpoint",
         ));
     }
@@ -136,7 +99,7 @@ fn read_body(
         topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
         let is_whole = topics.len() as u64 == tokens;
         if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
-            return Err(super::invalid("a document's assignments are impossible"));
+            return Err(invalid("a document's assignments are impossible"));
         }
         visit(document, &topics)?;
     }

@@ -1,6 +1,6 @@
 //! `topicmill certificates --hosts FILE --out FOLDER`: throw-away certificates for a run.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use super::args::CertificatesArgs;
 use super::{Exit, Failure};
 use crate::cluster::certificates::{file_name, make};
 use crate::cluster::hosts::{host_of, parse};
+use crate::storage::{self, Writer};
 
 /// Makes an authority and a certificate for each host, and says how to use them.
 ///
@@ -28,30 +29,32 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
         return Err(Failure::message(Exit::Usage, message));
     }
     let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
-    fs::create_dir_all(&args.out)
+    storage::create_folder(&args.out)
         .map_err(|error| Failure::new(Exit::Io, error).context(args.out.display()))?;
-    let mut files = vec![("ca.pem".to_owned(), &made.authority, PUBLIC)];
+    let mut files = vec![("ca.pem".to_owned(), &made.authority, Access::Everybody)];
     for host in &made.hosts {
         let name = file_name(&host.host);
-        files.push((format!("{name}.pem"), &host.certificate, PUBLIC));
-        files.push((format!("{name}.key"), &host.key, PRIVATE));
+        files.push((format!("{name}.pem"), &host.certificate, Access::Everybody));
+        files.push((format!("{name}.key"), &host.key, Access::Owner));
     }
     // All or none, as far as can be seen beforehand.
     for (name, ..) in &files {
         refuse_existing(&args.out.join(name))?;
     }
-    for (name, contents, mode) in &files {
+    for (name, contents, access) in &files {
         let path = args.out.join(name);
-        write_new(&path, contents, *mode)
+        write_new(&path, contents, *access)
             .map_err(|error| Failure::new(Exit::Io, error).context(path.display()))?;
     }
     super::print(&usage(&args.out, hosts.len(), args.days))
 }
 
-/// What a file's mode is when everybody may read it.
-const PUBLIC: u32 = 0o644;
-/// What a file's mode is when its owner alone may.
-const PRIVATE: u32 = 0o600;
+/// Who may read a file.
+#[derive(Clone, Copy)]
+enum Access {
+    Everybody,
+    Owner,
+}
 
 fn refuse_existing(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
@@ -62,17 +65,14 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
         .help("give another --out, or remove the old certificates first"))
 }
 
-/// Writes a file that must not be there, and that nobody sees with another mode than this.
-fn write_new(path: &Path, contents: &str, mode: u32) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
-    let mut file = options.open(path)?;
+/// Writes a file that must not be there.
+fn write_new(path: &Path, contents: &str, access: Access) -> io::Result<()> {
+    let mut file = match access {
+        Access::Everybody => Writer::create_new(path),
+        Access::Owner => Writer::create_private(path),
+    }?;
     file.write_all(contents.as_bytes())?;
-    file.sync_all()
+    file.sync()
 }
 
 /// What to do with what was made.

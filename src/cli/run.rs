@@ -97,6 +97,9 @@ fn run_here(
     let renderer = Renderer::start(display, move || polled.progress.snapshot());
     let summary = run_stages(&process, &shared, stages, settings);
     renderer.finish();
+    if display != Display::Quiet {
+        shared.warnings().iter().for_each(|w| super::warn(w));
+    }
     let summary = summary?;
     if display != Display::Quiet {
         warn_of(shared.remarks());

@@ -13,7 +13,7 @@ mod error;
 pub mod topics;
 pub mod words;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,7 @@ use self::documents::write_documents;
 pub use self::error::SynthError;
 use self::topics::PlantedTopics;
 use crate::corpus::synth_settings::SynthSettings;
+use crate::storage;
 
 /// A file of documents is closed before it grows beyond this.
 const FILE_BYTES: u64 = 64 << 20;
@@ -81,11 +82,9 @@ fn synthesize_in_files(
         return Ok(found);
     }
     let unfinished = unfinished_name(folder);
-    if unfinished.exists() {
-        fs::remove_dir_all(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
-    }
+    storage::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
     let answer = unfinished.join("answer");
-    fs::create_dir_all(&answer).map_err(|e| SynthError::io(&answer, e))?;
+    storage::create_folder(&answer).map_err(|e| SynthError::io(&answer, e))?;
     let planted = PlantedTopics::plant(settings);
     let corpus = write_documents(
         settings.documents,
@@ -102,7 +101,7 @@ fn synthesize_in_files(
         corpus,
     };
     write_answer(&planted, &words, &record, &answer)?;
-    publish(&unfinished, folder).map_err(|e| SynthError::io(folder, e))?;
+    publish(&unfinished, folder)?;
     Ok(corpus)
 }
 
@@ -158,25 +157,15 @@ fn unfinished_name(folder: &Path) -> PathBuf {
 }
 
 /// Gives the finished folder its name, and waits until the disk has it.
-fn publish(unfinished: &Path, folder: &Path) -> io::Result<()> {
-    sync_folder(&unfinished.join("answer"))?;
-    sync_folder(unfinished)?;
-    if folder.exists() {
-        fs::remove_dir(folder)?;
-    }
-    fs::rename(unfinished, folder)?;
-    match folder.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
-        _ => sync_folder(Path::new(".")),
-    }
-}
-
-/// Has the disk keep a folder's entries; only Unix can and needs to.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
+fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
+    let sync = |path: &Path| storage::sync_folder(path).map_err(|e| SynthError::io(path, e));
+    sync(&unfinished.join("answer"))?;
+    sync(unfinished)?;
+    storage::remove_folder(folder)
+        .and_then(|()| storage::rename(unfinished, folder))
+        .map_err(|e| SynthError::io(folder, e))?;
+    let parent = folder.parent().unwrap_or(folder);
+    storage::sync_folder(parent).map_err(|e| SynthError::io(folder, e))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
+use crate::storage::Writer;
 
 /// Where the vocabulary stands in the output folder.
 pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
@@ -49,7 +50,7 @@ pub enum VocabularyFileError {
 /// The disk, or a term with a line break: no reader and no tokenizer makes one.
 pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileError> {
     let write = || -> io::Result<()> {
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
+        let mut file = BufWriter::with_capacity(1 << 16, Writer::create(path)?);
         writeln!(file, "{HEADER}")?;
         for VocabularyTerm {
             term,

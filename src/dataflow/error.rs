@@ -81,6 +81,18 @@ pub enum RunError {
     /// A signal asked the run to leave, and it has.
     #[error("left as asked: {0}; what is done is kept, and the same command goes on from there")]
     Left(String),
+    /// Training cannot go on, for no checkpoint is sound.
+    #[error(
+        "{damaged}; no checkpoint is left to go on from: remove {} and run again, training then \
+         begins anew",
+        folder.display()
+    )]
+    NoCheckpoint {
+        /// The files, and what is wrong with them.
+        damaged: String,
+        /// The folder of checkpoints.
+        folder: std::path::PathBuf,
+    },
     /// The collection cannot be modelled, or the stages do not fit.
     #[error("{0}")]
     Data(String),
@@ -100,12 +112,15 @@ impl RunError {
         match self {
             Self::Input(error) if error.is_io() => EXIT_IO,
             Self::VocabularyFile(VocabularyFileError::Io { .. })
-            | Self::Collection(CollectionError::Read { .. }) => EXIT_IO,
+            | Self::Collection(CollectionError::Read { .. })
+            | Self::Synth(SynthError::Io { .. }) => EXIT_IO,
             Self::Input(_)
             | Self::Vocabulary(_)
             | Self::VocabularyFile(_)
             | Self::Collection(_)
             | Self::Synth(_)
+            | Self::Checkpoint(CheckpointError::Damaged { .. })
+            | Self::NoCheckpoint { .. }
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,

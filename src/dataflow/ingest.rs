@@ -207,16 +207,19 @@ fn check_same(
     process: &Process,
     source: &Source,
 ) -> Result<Collection, RunError> {
-    let what = if collection.settings_hash != process.job.corpus_hash() {
-        "other settings in [corpus], [tokens] or [vocabulary]"
-    } else if collection.input_fingerprint != source.fingerprint {
-        "an input that has changed since"
-    } else {
+    if collection.settings_hash != process.job.corpus_hash() {
+        let (path, what) = (
+            process.output.path(COLLECTION_FILE),
+            "corpus, tokens or vocabulary",
+        );
+        return Err(RunError::OtherSettings { path, what });
+    }
+    if collection.input_fingerprint == source.fingerprint {
         return Ok(collection);
-    };
+    }
     Err(RunError::Data(format!(
-        "{} holds a collection that was ingested from {what}: choose another output.path, or start \
-         again with --overwrite",
+        "{} holds a collection that was ingested from an input that has changed since: choose \
+         another output.path, or start again with --overwrite",
         process.output.root().display()
     )))
 }

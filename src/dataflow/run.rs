@@ -20,6 +20,7 @@ use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
+use super::train::Candidates;
 use crate::checkpoint::Saved;
 use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
@@ -38,7 +39,8 @@ use model::Model;
 pub struct RunShared {
     ingest: IngestShared,
     sample: SampleShared,
-    saved: Once<Option<Saved>>,
+    saved: Once<Saved>,
+    checkpoints: Candidates,
     model: Once<ProcessModel>,
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
@@ -50,6 +52,11 @@ impl RunShared {
     /// What was wrong with the first documents that could not be read.
     pub fn remarks(&self) -> Vec<String> {
         self.ingest.remarks()
+    }
+
+    /// What was found damaged, and passed over.
+    pub fn warnings(&self) -> Vec<String> {
+        self.checkpoints.warnings()
     }
 }
 

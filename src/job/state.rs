@@ -1,6 +1,6 @@
 //! What stands in an output folder: how far a run is, and whether a job may write there.
 //!
-//! Only reads. Damaged files are errors, as they will be for the run itself.
+//! Only reads. Damaged files are errors where they are for the run itself.
 
 use std::fs;
 use std::io;
@@ -18,6 +18,10 @@ use crate::tables::read::{TableListing, listing};
 pub const MODEL_FILE: &str = "model/topics.model";
 /// Where the newest checkpoint of training stands in the output folder.
 pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
+/// Where the checkpoint before the newest stands: what a run goes on from if that is damaged.
+pub const PREVIOUS_CHECKPOINT_FILE: &str = "checkpoints/train.previous.model";
+/// Where a checkpoint is put that was found damaged; it serves nobody but who looks for the cause.
+pub const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
 /// Where checkpoints stand, with the assignments that belong to them.
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
@@ -28,7 +32,7 @@ pub struct RunState {
     pub holder: Option<String>,
     /// What ingest left, once it is complete.
     pub collection: Option<Collection>,
-    /// The header of the newest checkpoint.
+    /// The header of the newest checkpoint whose header is sound.
     pub checkpoint: Option<Header>,
     /// The header of the finished model.
     pub model: Option<Header>,
@@ -103,7 +107,10 @@ impl RunState {
         Ok(Self {
             holder: holder(root)?,
             collection,
-            checkpoint: header(CHECKPOINT_FILE)?,
+            checkpoint: match (header(CHECKPOINT_FILE), header(PREVIOUS_CHECKPOINT_FILE)) {
+                (Ok(None) | Err(CheckpointError::Damaged { .. }), Ok(Some(before))) => Some(before),
+                (newest, _) => newest?,
+            },
             model: header(MODEL_FILE)?,
             tables: listing(root)?,
             unfinished: unfinished(&root.join(TEMPORARY))?,
@@ -261,6 +268,20 @@ mod tests {
         assert_eq!(state.checkpoint.map(|header| header.rounds), Some(12));
         let next = "ingest";
         assert_eq!(output_state(&job).unwrap(), OutputState::Resumable { next });
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_does_not_hide_the_one_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::lead(folder.path()).unwrap();
+        let rounds = || RunState::read(folder.path()).map(|s| s.checkpoint.map(|h| h.rounds));
+        write_model(&output, CHECKPOINT_FILE, "s".into());
+        fs::write(output.path(CHECKPOINT_FILE), "tmmodel2 and no more").unwrap();
+        assert!(matches!(rounds(), Err(StateError::Checkpoint(_))));
+        write_model(&output, PREVIOUS_CHECKPOINT_FILE, "s".into());
+        assert_eq!(rounds().unwrap(), Some(12));
+        fs::remove_file(output.path(CHECKPOINT_FILE)).unwrap();
+        assert_eq!(rounds().unwrap(), Some(12));
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //! and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel frees it however the
 //! process ends. Only files that topicmill writes are ever removed.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
 use super::{TABLES, TableError};
+use crate::storage::{self, Lock, Locking};
 
 /// The folder of unfinished files.
 pub const TEMPORARY: &str = "_temporary";
@@ -31,18 +32,18 @@ const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
 /// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {
     root: PathBuf,
-    lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 impl Output {
     /// Creates the folder if needed, takes the lock until this value is dropped or the process
-    /// ends, and empties `_temporary`.
+    /// ends, and empties `_temporary`; in a complete output there is none.
     ///
     /// Errors: [`Locked`](TableError::Locked) while another run has it,
     /// [`NotOurs`](TableError::NotOurs) if the folder holds anything that is not topicmill's
     /// (names that begin with a dot are overlooked).
     pub fn lead(root: &Path) -> Result<Self, TableError> {
-        fs::create_dir_all(root).map_err(|e| TableError::io(root, e))?;
+        create_folder(root)?;
         check_ours(root)?;
         let lock = take_lock(root)?;
         let output = Self {
@@ -50,10 +51,12 @@ impl Output {
             lock,
         };
         let temporary = output.path(TEMPORARY);
-        if temporary.exists() {
-            fs::remove_dir_all(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        match output.is_complete() {
+            // A run that was killed right after its last rename is complete for good only now.
+            true => sync_folder(root)?,
+            false => create_folder(&temporary)?,
         }
-        create_folder(&temporary)?;
         Ok(output)
     }
 
@@ -69,7 +72,10 @@ impl Output {
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
     /// process must have opened it before.
     pub fn join(&self) -> Result<(), TableError> {
-        create_folder(&self.path(TEMPORARY))
+        match self.is_complete() {
+            true => Ok(()),
+            false => create_folder(&self.path(TEMPORARY)),
+        }
     }
 
     /// The folder.
@@ -101,29 +107,44 @@ impl Output {
 
     /// Syncs a finished file and gives it its final name, replacing what stood there.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
-        File::open(temporary)
-            .and_then(|file| file.sync_all())
-            .map_err(|e| TableError::io(temporary, e))?;
+        storage::sync(temporary).map_err(|e| TableError::io(temporary, e))?;
         let target = self.path(relative);
         let parent = target.parent().unwrap_or(&self.root);
         create_folder(parent)?;
-        fs::rename(temporary, &target).map_err(|e| TableError::io(&target, e))?;
+        storage::rename(temporary, &target).map_err(|e| TableError::io(&target, e))?;
         sync_folder(parent)
+    }
+
+    /// Gives a published file another final name, replacing what stood there. Both names are in one
+    /// folder.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
+        let (from, to) = (self.path(from), self.path(to));
+        storage::rename(&from, &to).map_err(|e| TableError::io(&from, e))?;
+        sync_folder(to.parent().unwrap_or(&self.root))
     }
 
     /// Writes a small file: all of it or nothing.
     pub fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
-        fs::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
+        storage::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
         self.publish(&temporary, relative)
     }
 
     /// Declares the output complete: `manifest.json`, then `_SUCCESS`, then `_temporary` goes.
+    ///
+    /// The folders are synced once more before: a run that was killed between a rename and its sync
+    /// left a name that only looks as if it were on the disk.
     pub fn complete(&self, manifest: &Manifest) -> Result<(), TableError> {
+        let tables = TABLES.iter().map(|table| table.name);
+        for name in tables.chain(["corpus", "corpus/shards", "model"]) {
+            if self.path(name).is_dir() {
+                sync_folder(&self.path(name))?;
+            }
+        }
         self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
         self.write_atomic(SUCCESS, b"")?;
         let temporary = self.path(TEMPORARY);
-        fs::remove_dir_all(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
         sync_folder(&self.root)
     }
 
@@ -162,7 +183,7 @@ impl Output {
         if TABLES.iter().any(|table| table.name == first) {
             return self.clear_table(&target);
         }
-        fs::remove_dir_all(&target).map_err(|e| TableError::io(&target, e))?;
+        storage::remove_tree(&target).map_err(|e| TableError::io(&target, e))?;
         sync_folder(target.parent().unwrap_or(&self.root))
     }
 
@@ -186,7 +207,7 @@ impl Output {
         for name in names {
             remove_file(&folder.join(name))?;
         }
-        fs::remove_dir(folder).map_err(|e| TableError::io(folder, e))?;
+        storage::remove_folder(folder).map_err(|e| TableError::io(folder, e))?;
         sync_folder(&self.root)
     }
 
@@ -202,25 +223,12 @@ impl Output {
 /// moment of the question is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
     let path = root.join(LOCK);
-    let io = |e| TableError::io(&path, e);
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(io(e)),
-    };
-    match file.try_lock_shared() {
-        Ok(()) => Ok(None),
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(None),
-        Err(TryLockError::Error(e)) => Err(io(e)),
-        Err(TryLockError::WouldBlock) => Ok(Some(holder_named(&mut file))),
-    }
+    let text = storage::holder(&path).map_err(|e| TableError::io(&path, e))?;
+    Ok(text.as_deref().map(holder_named))
 }
 
-/// What the lock says of its holder.
-fn holder_named(file: &mut File) -> String {
-    let mut text = String::new();
-    // Who holds the lock is only told to a person; that somebody does is already known.
-    let _ = file.read_to_string(&mut text);
+/// What the text of a lock says of its holder.
+fn holder_named(text: &str) -> String {
     let named = text.lines().nth(1);
     named.unwrap_or("process unknown").to_owned()
 }
@@ -277,68 +285,39 @@ pub fn check_ours(root: &Path) -> Result<(), TableError> {
     })
 }
 
-/// Whether the lock or the manifest says that topicmill wrote this folder. A lock that was killed
-/// before its first word is empty, and nothing else was written before it.
+/// Whether the lock or the manifest says that topicmill wrote this folder. A lock whose writer was
+/// killed is empty or cut short, and nothing else was written before it.
 fn has_mark(root: &Path) -> Result<bool, TableError> {
     let path = root.join(LOCK);
     match fs::read_to_string(&path) {
-        Ok(text) => Ok(text.is_empty() || text.starts_with(LOCK_MARK)),
+        Ok(text) => Ok(text.starts_with(LOCK_MARK) || LOCK_MARK.starts_with(&text)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Manifest::read(root).is_ok()),
         Err(e) => Err(TableError::io(&path, e)),
     }
 }
 
 /// `None` where the file system has no locks.
-fn take_lock(root: &Path) -> Result<Option<File>, TableError> {
+fn take_lock(root: &Path) -> Result<Option<Lock>, TableError> {
     let path = root.join(LOCK);
-    let io = |e| TableError::io(&path, e);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(&path).map_err(io)?;
-    let locked = match file.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => false,
-        Err(TryLockError::Error(e)) => return Err(io(e)),
-        Err(TryLockError::WouldBlock) => {
-            let holder = holder_named(&mut file);
-            let root = root.to_owned();
-            return Err(TableError::Locked { root, holder });
-        }
-    };
     let text = format!("{LOCK_MARK}\nprocess {}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| file.seek(SeekFrom::Start(0)))
-        .and_then(|_| file.write_all(text.as_bytes()))
-        .map_err(io)?;
-    Ok(locked.then_some(file))
+    match Lock::take(&path, &text).map_err(|e| TableError::io(&path, e))? {
+        Locking::Held(lock) => Ok(Some(lock)),
+        Locking::Unsupported => Ok(None),
+        Locking::Busy(text) => Err(TableError::Locked {
+            root: root.to_owned(),
+            holder: holder_named(&text),
+        }),
+    }
 }
 
-/// Creates a folder and those above it, and syncs the one that names the first new folder.
 fn create_folder(folder: &Path) -> Result<(), TableError> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = folder.parent().filter(|p| !p.as_os_str().is_empty()) {
-        create_folder(parent)?;
-    }
-    match fs::create_dir(folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(TableError::io(folder, e)),
-        _ => match folder.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => sync_folder(parent),
-            _ => Ok(()),
-        },
-    }
+    storage::create_folder(folder).map_err(|e| TableError::io(folder, e))
 }
 
 fn sync_folder(folder: &Path) -> Result<(), TableError> {
-    File::open(folder)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| TableError::io(folder, e))
+    storage::sync_folder(folder).map_err(|e| TableError::io(folder, e))
 }
 
 fn remove_file(path: &Path) -> Result<(), TableError> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(TableError::io(path, e)),
-        _ => Ok(()),
-    }
+    storage::remove_file(path).map_err(|e| TableError::io(path, e))
 }

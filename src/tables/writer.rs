@@ -2,7 +2,6 @@
 //! that are closed when full, and the bytes are hashed on their way to the disk, so that the
 //! manifest costs no second reading. Memory is bounded by a row group.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
 use super::{FileMetadata, TableError, hex};
+use crate::storage;
 
 /// Rows in a batch, at most.
 const BATCH_ROWS: usize = 8192;
@@ -187,7 +187,7 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
 
 /// A file that is hashed as it is written.
 struct HashingFile {
-    file: File,
+    file: storage::Writer,
     hash: Sha256,
     bytes: u64,
 }
@@ -195,7 +195,7 @@ struct HashingFile {
 impl HashingFile {
     fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: File::create(path)?,
+            file: storage::Writer::create(path)?,
             hash: Sha256::new(),
             bytes: 0,
         })

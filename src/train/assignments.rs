@@ -3,13 +3,12 @@
 //!
 //! Documents are read and written whole, each by one thread at a time.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::corpus::sample::Bags;
+use crate::storage::Scratch;
 
 /// Bytes of an assignment.
 const WIDTH: usize = 2;
@@ -25,7 +24,7 @@ pub struct Assignments {
 #[derive(Debug)]
 enum Store {
     Memory(Vec<AtomicU16>),
-    Disk(File),
+    Disk(Scratch),
 }
 
 impl Assignments {
@@ -44,7 +43,7 @@ impl Assignments {
         let store = if (tokens * WIDTH) as u64 <= most_bytes {
             Store::Memory((0..tokens).map(|_| AtomicU16::new(0)).collect())
         } else {
-            Store::Disk(unlinked(path, tokens)?)
+            Store::Disk(Scratch::create(path, (tokens * WIDTH) as u64)?)
         };
         Ok(Self { starts, store })
     }
@@ -84,7 +83,7 @@ impl Assignments {
             Store::Disk(file) => {
                 assignments.resize(end - start, 0);
                 let bytes = bytemuck::cast_slice_mut(assignments);
-                file.read_exact_at(bytes, (start * WIDTH) as u64)?;
+                file.read(bytes, (start * WIDTH) as u64)?;
             }
         }
         Ok(())
@@ -108,23 +107,10 @@ impl Assignments {
                 Ok(())
             }
             Store::Disk(file) => {
-                file.write_all_at(bytemuck::cast_slice(assignments), (start * WIDTH) as u64)
+                file.write(bytemuck::cast_slice(assignments), (start * WIDTH) as u64)
             }
         }
     }
-}
-
-/// A new file with room for so many tokens, already without a name.
-fn unlinked(path: &Path, tokens: usize) -> io::Result<File> {
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)?;
-    std::fs::remove_file(path)?;
-    file.set_len((tokens * WIDTH) as u64)?;
-    Ok(file)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn another_job_or_input_does_not_overwrite_a_collection() {
         message.contains("other settings") && message.contains("--overwrite"),
         "{message}"
     );
-    assert_eq!(code, 65);
+    assert_eq!(code, 64);
     // What comes later does not concern the collection.
     fixture
         .ingest(1, &fixture.job("out", &["model.topics=7"]))

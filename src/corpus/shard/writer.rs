@@ -1,7 +1,6 @@
 //! Writing a shard: documents are buffered column by column into a record batch, batches into a
 //! row group, and both are closed when they are full by rows or by bytes.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use super::{
     GROUP_BYTES, GROUP_ROWS, METADATA_PREFIX, ShardError,
 };
 use crate::corpus::{DocumentStatus, ShardDocument};
+use crate::storage::Writer;
 
 /// How a shard's pages are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct ShardInfo {
 pub struct ShardWriter {
     path: PathBuf,
     schema: SchemaRef,
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Writer>,
     buffer: Buffer,
     group_rows: usize,
     group_bytes: usize,
@@ -65,7 +65,7 @@ impl ShardWriter {
         metadata_names: &[String],
         compression: ShardCompression,
     ) -> Result<Self, ShardError> {
-        let file = File::create(path).map_err(|e| ShardError::io(path, e))?;
+        let file = Writer::create(path).map_err(|e| ShardError::io(path, e))?;
         let schema = Arc::new(schema(metadata_names));
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
             .map_err(|e| ShardError::parquet(path, e))?;

@@ -1,6 +1,6 @@
 //! The answer beside a made-up corpus: its planted topics, and how it was made.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::topics::PlantedTopics;
 use super::{SynthError, SynthSummary};
 use crate::corpus::synth_settings::SynthSettings;
+use crate::storage::Writer;
 
 /// What `answer/corpus.json` records: how the corpus was made, to know it again, and its size.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +31,7 @@ pub(super) fn write_answer(
     record: &Record,
     folder: &Path,
 ) -> Result<(), SynthError> {
-    let write_topics = |out: &mut BufWriter<File>| {
+    let write_topics = |out: &mut BufWriter<Writer>| {
         writeln!(out, "topic\tterm\tweight")?;
         for topic in 0..planted.topic_count() {
             for (term, weight) in planted.topic(topic) {
@@ -48,13 +49,13 @@ pub(super) fn write_answer(
 
 fn write_file(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<Writer>) -> io::Result<()>,
 ) -> Result<(), SynthError> {
-    let written = File::create(path).and_then(|file| {
+    let written = Writer::create(path).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()?;
-        out.get_ref().sync_all()
+        out.get_ref().sync()
     });
     written.map_err(|e| SynthError::io(path, e))
 }

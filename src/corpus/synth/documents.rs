@@ -1,11 +1,11 @@
 //! Writes the documents of a made-up corpus: drawn one by one, cut into files of a bounded size.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::topics::{DrawnDocument, PlantedTopics};
 use super::{SynthError, SynthSummary};
+use crate::storage::Writer;
 
 /// Documents between two reports of progress.
 const PROGRESS_EVERY: u64 = 4096;
@@ -95,7 +95,7 @@ fn write_line(
 struct Files<'a> {
     folder: &'a Path,
     limit: u64,
-    current: Option<(PathBuf, BufWriter<File>)>,
+    current: Option<(PathBuf, BufWriter<Writer>)>,
     current_bytes: u64,
     files: u64,
     bytes: u64,
@@ -132,11 +132,11 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    fn create(&mut self) -> Result<(PathBuf, BufWriter<File>), SynthError> {
+    fn create(&mut self) -> Result<(PathBuf, BufWriter<Writer>), SynthError> {
         let path = self
             .folder
             .join(format!("documents-{:05}.jsonl", self.files));
-        let file = File::create_new(&path).map_err(|e| SynthError::io(&path, e))?;
+        let file = Writer::create_new(&path).map_err(|e| SynthError::io(&path, e))?;
         self.files += 1;
         self.current_bytes = 0;
         Ok((path, BufWriter::with_capacity(1 << 20, file)))
@@ -146,7 +146,7 @@ impl<'a> Files<'a> {
         let Some((path, mut writer)) = self.current.take() else {
             return Ok(());
         };
-        let closed = writer.flush().and_then(|()| writer.get_ref().sync_all());
+        let closed = writer.flush().and_then(|()| writer.get_ref().sync());
         closed.map_err(|e| SynthError::io(&path, e))
     }
 

@@ -3,7 +3,6 @@
 //!
 //! A worker rewrites its own drafts, since only it knows what their ids mean.
 
-use std::fs;
 use std::time::Duration;
 
 use timely::worker::Worker;
@@ -21,6 +20,7 @@ use crate::corpus::{DocumentStatus, ShardDocument};
 use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Frequencies, Totals};
 use crate::dataflow::process::Process;
+use crate::storage;
 
 /// How long a worker leaves it to another one to say what went wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);
@@ -142,7 +142,7 @@ fn draft(
     }
     writer.finish()?;
     if draft.documents == 0 {
-        fs::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
+        storage::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
     }
     Ok(draft)
 }
@@ -224,7 +224,7 @@ pub(super) fn rewrite(
     let info = writer.finish()?;
     process.output.publish(&temporary, &name)?;
     drop(reader);
-    fs::remove_file(&source).map_err(|error| RunError::Io {
+    storage::remove_file(&source).map_err(|error| RunError::Io {
         path: source,
         source: error,
     })?;

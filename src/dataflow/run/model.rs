@@ -1,10 +1,12 @@
 //! The training stage of a run: a model that is complete already, or training from the start or
 //! from the newest checkpoint.
 
+use std::path::PathBuf;
+
 use timely::worker::Worker;
 
 use super::Run;
-use crate::checkpoint::{self, Saved};
+use crate::checkpoint::{self, Header, Saved};
 use crate::cluster::interrupt::Deferral;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
@@ -14,7 +16,7 @@ use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
-use crate::dataflow::train::{TrainPlan, save, train};
+use crate::dataflow::train::{TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
 use crate::model::Priors;
@@ -31,7 +33,7 @@ pub(super) struct Model<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Trains, from the start or the newest checkpoint; or finds the model complete.
+    /// Trains, from the start or the newest sound checkpoint; or finds the model complete.
     pub(super) fn train(
         &self,
         worker: &mut Worker,
@@ -48,17 +50,8 @@ impl<'a> Run<'a> {
                 output.root().display()
             )));
         }
-        let path = if is_complete {
-            MODEL_FILE
-        } else {
-            CHECKPOINT_FILE
-        };
-        let saved = self
-            .shared
-            .saved
-            .get(|| self.read_saved(path, collection))?
-            .as_ref();
-        if let (true, Some(saved)) = (is_complete, saved) {
+        if is_complete {
+            let saved = self.shared.saved.get(|| self.read_model(collection))?;
             summary.already_complete.push("train".to_owned());
             let model = self.model(collection, Some(saved))?;
             let published_eta = saved
@@ -73,9 +66,12 @@ impl<'a> Run<'a> {
                 hash,
             });
         }
+        if worker.index() == 0 {
+            self.refuse_other_settings(collection)?;
+        }
         let shared = &self.shared.sample;
         let sample = load_sample(worker, self.process, shared, collection, rule)?;
-        self.train_on(worker, collection, sample, saved, summary)
+        self.train_on(worker, collection, sample, summary)
     }
 
     fn train_on(
@@ -83,19 +79,25 @@ impl<'a> Run<'a> {
         worker: &mut Worker,
         collection: &Collection,
         sample: Sample<'_>,
-        saved: Option<&Saved>,
         summary: &mut Summary,
     ) -> Result<Model<'a>, RunError> {
         let settings = &self.process.job.model;
         check_sample(&sample, collection)?;
         let vocabulary_size = collection.terms_kept as usize;
+        let assignments = self.assignments(&sample)?;
+        let wanted = Wanted {
+            process: self.process,
+            vocabulary_hash: &collection.vocabulary_fingerprint,
+            training: sample.training,
+            assignments,
+        };
+        let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = match saved {
             Some(saved) => saved.header.priors.clone(),
             None => Priors::new(settings, vocabulary_size, sample.training_tokens),
         };
         let model = self.model(collection, saved)?;
         let settings_hash = self.process.job.train_hash();
-        let assignments = self.assignments(&sample)?;
         let plan = TrainPlan {
             process: self.process,
             model,
@@ -186,23 +188,38 @@ impl<'a> Run<'a> {
             .get(|| Ok(ProcessModel::new(topics, terms, threads, saved)))
     }
 
-    /// The model or checkpoint at `path`, if there is one; it must be of these settings.
-    fn read_saved(&self, path: &str, collection: &Collection) -> Result<Option<Saved>, RunError> {
-        let output = &self.process.output;
-        if !output.is_published(path) {
-            return Ok(None);
+    /// The model that training ended in.
+    fn read_model(&self, collection: &Collection) -> Result<Saved, RunError> {
+        let path = self.process.output.path(MODEL_FILE);
+        let saved = checkpoint::read(&path)?;
+        self.check_settings(&saved.header, collection, path)?;
+        Ok(saved)
+    }
+
+    /// Refuses a checkpoint of another job before anything is read for it. A damaged one is left to
+    /// whoever goes on from it.
+    fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
+        let path = self.process.output.path(CHECKPOINT_FILE);
+        match checkpoint::read_header(&path) {
+            Ok(header) => self.check_settings(&header, collection, path),
+            Err(_) => Ok(()),
         }
-        let saved = checkpoint::read(&output.path(path))?;
-        let header = &saved.header;
+    }
+
+    /// Refuses a model of other settings.
+    fn check_settings(
+        &self,
+        header: &Header,
+        collection: &Collection,
+        path: PathBuf,
+    ) -> Result<(), RunError> {
         let is_ours = header.settings_hash == self.process.job.train_hash()
             && header.vocabulary_hash == collection.vocabulary_fingerprint;
-        if !is_ours {
-            return Err(RunError::OtherSettings {
-                path: output.path(path),
-                what: "sample, model or train",
-            });
+        let what = "sample, model or train";
+        match is_ours {
+            true => Ok(()),
+            false => Err(RunError::OtherSettings { path, what }),
         }
-        Ok(Some(saved))
     }
 }
 

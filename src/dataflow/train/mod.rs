@@ -13,6 +13,7 @@
 //! that α is learnt from.
 
 mod held_out;
+mod recall;
 mod save;
 
 use std::time::Instant;
@@ -36,6 +37,7 @@ use crate::train::assignments::Assignments;
 use crate::train::round::{LocalStep, StreamKey};
 use crate::train::schedule::{Action, Position, Schedule, StopRule};
 use crate::train::{RoundReport, RoundSeconds, alpha, round_priors};
+pub use recall::{Candidates, Wanted, choose, recall_assignments};
 pub use save::save;
 
 /// What training ended with.
@@ -68,7 +70,8 @@ pub struct TrainPlan<'a> {
     pub vocabulary_hash: &'a str,
 }
 
-/// Trains, from the start or from what was saved, and leaves the result in the process's model.
+/// Trains, from the start or from what was saved, and leaves the result in the process's model. The
+/// assignments that belong to what was saved must have been recalled.
 ///
 /// # Errors
 /// A draw that cannot be made, or files that cannot be read or written; that the run was asked to
@@ -143,8 +146,9 @@ struct Trainer<'a> {
     purpose: u64,
     /// True once a process was asked to leave: training ends at the next place to go on from.
     is_leaving: bool,
-    /// When the last checkpoint was written.
+    /// When the last checkpoint was written, and the rounds taken by then, if there is one.
     checkpointed: Instant,
+    rounds_saved: Option<u64>,
 }
 
 /// What the log adds up.
@@ -186,6 +190,7 @@ impl<'a> Trainer<'a> {
             purpose: 0,
             is_leaving: false,
             checkpointed: Instant::now(),
+            rounds_saved: saved.map(|s| s.header.rounds),
         }
     }
 

@@ -1,20 +1,21 @@
 //! Checkpoints of training: writing them, and going on from one.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use timely::worker::Worker;
 
 use super::Trainer;
-use crate::checkpoint::assignments::{file_name, read, round_of, write};
-use crate::checkpoint::{self, CheckpointError, Header};
+use super::recall::{assigned_round, forget_assignments};
+use crate::checkpoint::assignments::{file_name, write};
+use crate::checkpoint::{self, Header};
 use crate::corpus::sample::Bags;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::barrier;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
 use crate::infer::Bag;
-use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER};
+use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER, PREVIOUS_CHECKPOINT_FILE};
 use crate::model::parameters::Parameters;
 use crate::train::assignments::Assignments;
 use crate::train::schedule::{Phase, Position};
@@ -95,8 +96,12 @@ impl Trainer<'_> {
         is_due
     }
 
-    /// Assignments first, then the checkpoint that names them, then older assignments go.
+    /// Assignments first, then the checkpoint that names them, then older assignments go. The
+    /// checkpoint before it is kept, with its assignments; so one that stands is not written again.
     fn checkpoint(&mut self, worker: &mut Worker, is_refining: bool) -> Result<(), RunError> {
+        if self.rounds_saved == Some(self.rounds_taken) {
+            return Ok(());
+        }
         let (process, model) = (self.plan.process, self.plan.model);
         let assignments = self
             .plan
@@ -110,7 +115,7 @@ impl Trainer<'_> {
             barrier(worker);
         }
         if self.index == 0 {
-            save(process, model, &self.header(), CHECKPOINT_FILE)?;
+            save_newest(process, model, &self.header())?;
         }
         self.checkpointed = Instant::now();
         match assignments {
@@ -118,8 +123,10 @@ impl Trainer<'_> {
             None => process.meet(),
         }
         if self.part == 0 && assignments.is_some() {
-            forget_assignments(process, self.rounds_taken)?;
+            let before = self.rounds_saved.unwrap_or(self.rounds_taken);
+            forget_assignments(process, &[before, self.rounds_taken])?;
         }
+        self.rounds_saved = Some(self.rounds_taken);
         Ok(())
     }
 
@@ -128,25 +135,13 @@ impl Trainer<'_> {
         self.next.is_some_and(|next| next.taken > 0)
     }
 
-    /// Goes on from a checkpoint: in refining, the counts are those of the saved assignments.
+    /// Goes on from a checkpoint: in refining, the counts are those of its assignments, which have
+    /// been recalled already.
     pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), RunError> {
-        let next = header
-            .next
-            .filter(|n| n.phase == Phase::Refine && n.taken > 0);
-        let (Some(next), Some(assignments)) = (next, self.plan.assignments) else {
+        let (Some(_), Some(assignments)) = (assigned_round(header), self.plan.assignments) else {
             return Ok(());
         };
         let (process, training) = (self.plan.process, self.plan.sample.training);
-        if self.part == 0 {
-            recall_assignments(
-                process,
-                next.round,
-                header.topic_count,
-                training,
-                assignments,
-            )?;
-        }
-        process.meet();
         let mut remembered = Vec::new();
         for index in (self.part..training.len()).step_by(process.placement.threads) {
             let (terms, counts) = training.bag(index);
@@ -182,82 +177,15 @@ fn save_assignments(
     Ok(process.output.publish(&temporary, &relative)?)
 }
 
-/// Files with assignments, and the rounds they belong to.
-fn assignment_files(process: &Process) -> Result<Vec<(std::path::PathBuf, u64)>, RunError> {
-    let folder = process.output.path(CHECKPOINT_FOLDER);
-    let io = |source| RunError::Io {
-        path: folder.clone(),
-        source,
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(io)? {
-        let entry = entry.map_err(io)?;
-        if let Some(round) = round_of(&entry.file_name().to_string_lossy()) {
-            files.push((entry.path(), round));
-        }
+/// Writes the newest checkpoint, and keeps the one that was it until now under another name. At
+/// every moment one of the two names bears a complete one.
+fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Result<(), RunError> {
+    let output = &process.output;
+    let temporary = write_model(process, model, header)?.0;
+    if output.is_published(CHECKPOINT_FILE) {
+        output.rename(CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE)?;
     }
-    files.sort();
-    Ok(files)
-}
-
-/// Removes the process's assignments of other rounds; of processes that are no more, too.
-fn forget_assignments(process: &Process, round: u64) -> Result<(), RunError> {
-    let own = file_name(0, process.placement.process);
-    let suffix = own.rsplit('-').next().unwrap_or_default();
-    for (path, other) in assignment_files(process)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_mine = name.ends_with(suffix) || process.placement.process == 0;
-        if other != round && is_mine {
-            match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(RunError::Io {
-                        path,
-                        source: error,
-                    });
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Reads the assignments of this process's documents, whoever wrote them.
-fn recall_assignments(
-    process: &Process,
-    round: u64,
-    topic_count: usize,
-    bags: &Bags,
-    assignments: &Assignments,
-) -> Result<(), RunError> {
-    let mut found = vec![false; bags.len()];
-    for (path, of) in assignment_files(process)? {
-        if of != round {
-            continue;
-        }
-        read(&path, round, topic_count, |document, topics| {
-            let Ok(index) = bags.find(document) else {
-                return Ok(());
-            };
-            if assignments.token_count(index) != topics.len() {
-                let reason = "a document has another number of tokens";
-                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
-            }
-            found[index] = true;
-            assignments.write(index, topics)
-        })?;
-    }
-    match found.iter().all(|&f| f) {
-        true => Ok(()),
-        false => Err(lost_assignments(&process.output.path(CHECKPOINT_FILE))),
-    }
-}
-
-fn lost_assignments(checkpoint: &Path) -> RunError {
-    RunError::Checkpoint(CheckpointError::Damaged {
-        path: checkpoint.to_path_buf(),
-        reason: "assignments that belong to it are missing".to_owned(),
-    })
+    Ok(output.publish(&temporary, CHECKPOINT_FILE)?)
 }
 
 /// Writes what the process's model would publish under its final name; gives the hash that names
@@ -271,10 +199,20 @@ pub fn save(
     header: &Header,
     relative: &str,
 ) -> Result<String, RunError> {
+    let (temporary, hash) = write_model(process, model, header)?;
+    process.output.publish(&temporary, relative)?;
+    Ok(hash)
+}
+
+/// Writes what the process's model would publish; gives the file, and the hash that names it.
+fn write_model(
+    process: &Process,
+    model: &ProcessModel,
+    header: &Header,
+) -> Result<(PathBuf, String), RunError> {
     let temporary = process.output.temporary_path("model");
     let guards = model.read_published();
     let parts: Vec<&Parameters> = guards.iter().map(|part| &**part).collect();
     let hash = checkpoint::write(&temporary, header, &parts)?;
-    process.output.publish(&temporary, relative)?;
-    Ok(hash)
+    Ok((temporary, hash))
 }

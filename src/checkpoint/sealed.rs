@@ -1,0 +1,113 @@
+//! A file with a SHA-256 of all its bytes at its end: whole and unchanged, or refused.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::CheckpointError;
+use crate::math::hex::hex;
+use crate::storage::Writer;
+
+/// Hashes what passes through.
+pub(super) struct Hashing<T> {
+    inner: T,
+    hash: Sha256,
+}
+
+/// A sealed file that is being read.
+pub(super) type SealedReader = Hashing<BufReader<File>>;
+
+/// Writes what `body` writes to `path`, which is replaced, then the hash, and syncs the file. Gives
+/// the hash.
+pub(super) fn write(
+    path: &Path,
+    body: impl FnOnce(&mut Hashing<BufWriter<Writer>>) -> io::Result<()>,
+) -> Result<String, CheckpointError> {
+    let write = || {
+        let mut out = Hashing {
+            inner: BufWriter::new(Writer::create(path)?),
+            hash: Sha256::new(),
+        };
+        body(&mut out)?;
+        let hash = out.hash.finalize();
+        out.inner.write_all(&hash)?;
+        let file = out
+            .inner
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        file.sync()?;
+        Ok(hex(&hash))
+    };
+    write().map_err(|source| CheckpointError::Io {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Reads the file at `path` by `body`, which is told its size in bytes, and checks the hash that
+/// must be all that is left. Gives what `body` gave, and the hash.
+pub(super) fn read<T>(
+    path: &Path,
+    body: impl FnOnce(&mut SealedReader, u64) -> io::Result<T>,
+) -> Result<(T, String), CheckpointError> {
+    let read = || {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        let mut input = Hashing {
+            inner: BufReader::new(file),
+            hash: Sha256::new(),
+        };
+        let content = body(&mut input, size)?;
+        let expected = input.hash.finalize();
+        let mut rest = Vec::new();
+        input.inner.read_to_end(&mut rest)?;
+        match rest == expected[..] {
+            true => Ok((content, hex(&expected))),
+            false => Err(invalid("its checksum is wrong")),
+        }
+    };
+    read().map_err(|error| explain(path, error))
+}
+
+/// Content that no version of this program has written.
+pub(super) fn invalid(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason.to_owned())
+}
+
+/// Tells a damaged file from one that cannot be read.
+pub(super) fn explain(path: &Path, error: io::Error) -> CheckpointError {
+    let path = path.to_path_buf();
+    let reason = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the file ends too early".to_owned(),
+        io::ErrorKind::InvalidData => error.to_string(),
+        _ => {
+            return CheckpointError::Io {
+                path,
+                source: error,
+            };
+        }
+    };
+    CheckpointError::Damaged { path, reason }
+}
+
+impl<T: Write> Write for Hashing<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read> Read for Hashing<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hash.update(&bytes[..read]);
+        Ok(read)
+    }
+}

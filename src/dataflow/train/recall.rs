@@ -1,0 +1,272 @@
+//! Which checkpoint training goes on from: the newest that is sound, the same for all processes.
+//!
+//! Two are kept, with the assignments that belong to them. A newest one that is damaged, or whose
+//! assignments are, is set aside, and the one before it taken: its rounds are taken again, and end
+//! in the same bytes. Every process looks at all that it would go on from, and all compare what
+//! they found, before any of them does.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use timely::worker::Worker;
+
+use crate::checkpoint::assignments::{file_name, read, round_of};
+use crate::checkpoint::{self, CheckpointError, Header, Saved};
+use crate::corpus::sample::Bags;
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::all_gather;
+use crate::dataflow::process::{Once, Process};
+use crate::job::state::{
+    CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
+};
+use crate::storage;
+use crate::train::assignments::Assignments;
+use crate::train::schedule::Phase;
+
+/// What the workers of a process share when they choose.
+#[derive(Default)]
+pub struct Candidates {
+    newest: Once<Found>,
+    previous: Once<Found>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Candidates {
+    /// What a person should know of the choice: the files that were passed over.
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock();
+        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What training would go on with.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// Fingerprint of the vocabulary.
+    pub vocabulary_hash: &'a str,
+    /// The process's documents to train on.
+    pub training: &'a Bags,
+    /// Room for their assignments, if they are remembered; holds those of the checkpoint afterwards.
+    pub assignments: Option<&'a Assignments>,
+}
+
+/// What stands under one of the names of checkpoints.
+enum Found {
+    Absent,
+    Sound(Box<Saved>),
+    Damaged(String),
+}
+
+/// Chooses the checkpoint to go on from; `None` where there is none. All workers must call it.
+///
+/// # Errors
+/// All checkpoints are damaged; they are of other settings; processes see different ones; the file
+/// system refuses.
+pub fn choose<'a>(
+    worker: &mut Worker,
+    wanted: Wanted<'_>,
+    shared: &'a Candidates,
+) -> Result<Option<&'a Saved>, RunError> {
+    let mut damaged = Vec::new();
+    for (file, once) in [
+        (CHECKPOINT_FILE, &shared.newest),
+        (PREVIOUS_CHECKPOINT_FILE, &shared.previous),
+    ] {
+        let found = once.get(|| wanted.look_at(file))?;
+        match (agree(worker, found)?, found) {
+            (Some(problem), _) => damaged.push(problem),
+            (None, Found::Sound(saved)) => {
+                if worker.index() == 0 {
+                    set_aside(wanted.process, shared, &damaged)?;
+                    forget_after(wanted.process, saved.header.rounds)?;
+                }
+                return Ok(Some(saved));
+            }
+            (None, _) => {}
+        }
+    }
+    if damaged.is_empty() {
+        return Ok(None);
+    }
+    Err(RunError::NoCheckpoint {
+        damaged: damaged.join("; "),
+        folder: wanted.process.output.path(CHECKPOINT_FOLDER),
+    })
+}
+
+/// Compares what the processes found under a name; gives what is wrong with it, if anything is.
+fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError> {
+    let mine = match found {
+        Found::Absent => "absent".to_owned(),
+        Found::Sound(saved) => saved.hash.clone(),
+        Found::Damaged(reason) => format!("{DAMAGED}{reason}"),
+    };
+    let all = all_gather(worker, mine.as_bytes());
+    let texts: Vec<_> = all.iter().map(|t| String::from_utf8_lossy(t)).collect();
+    if let Some(reason) = texts.iter().find_map(|text| text.strip_prefix(DAMAGED)) {
+        return Ok(Some(reason.to_owned()));
+    }
+    match texts.iter().all(|text| *text == texts[0]) {
+        true => Ok(None),
+        false => Err(RunError::Data(
+            "processes see different checkpoints: all hosts must reach the same output folder under \
+             the same path"
+                .to_owned(),
+        )),
+    }
+}
+
+/// What a message begins with that says what is wrong with a checkpoint.
+const DAMAGED: &str = "damaged ";
+
+/// Takes a newest checkpoint that is damaged out of the way, and says so.
+fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Result<(), RunError> {
+    let Some(reason) = damaged.first() else {
+        return Ok(());
+    };
+    let output = &process.output;
+    if output.is_published(CHECKPOINT_FILE) {
+        output.rename(CHECKPOINT_FILE, DAMAGED_CHECKPOINT_FILE)?;
+    }
+    let warnings = shared.warnings.lock();
+    warnings
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(format!(
+            "{reason}; training goes on from the checkpoint before it"
+        ));
+    Ok(())
+}
+
+impl Wanted<'_> {
+    /// Reads a checkpoint and the assignments that belong to it.
+    fn look_at(&self, file: &str) -> Result<Found, RunError> {
+        let output = &self.process.output;
+        if !output.is_published(file) {
+            return Ok(Found::Absent);
+        }
+        let path = output.path(file);
+        let looked = checkpoint::read(&path)
+            .map_err(RunError::from)
+            .and_then(|saved| self.check(&saved.header, path).map(|()| saved));
+        match looked {
+            Ok(saved) => Ok(Found::Sound(Box::new(saved))),
+            Err(RunError::Checkpoint(CheckpointError::Damaged { path, reason })) => {
+                Ok(Found::Damaged(format!("{}: {reason}", path.display())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn check(&self, header: &Header, path: PathBuf) -> Result<(), RunError> {
+        let is_ours = header.settings_hash == self.process.job.train_hash()
+            && header.vocabulary_hash == self.vocabulary_hash;
+        if !is_ours {
+            let what = "sample, model or train";
+            return Err(RunError::OtherSettings { path, what });
+        }
+        match self.assignments {
+            Some(assignments) => {
+                recall_assignments(self.process, header, self.training, assignments)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The round whose assignments belong to a checkpoint; none online, and where refining is only
+/// about to begin.
+pub(super) fn assigned_round(header: &Header) -> Option<u64> {
+    let next = header.next?;
+    (next.phase == Phase::Refine && next.taken > 0).then_some(next.round)
+}
+
+/// Reads the assignments that belong to a checkpoint, those of this process's documents, whoever
+/// wrote them.
+///
+/// # Errors
+/// [`Damaged`](CheckpointError::Damaged) if a file is, or if documents are missing; the file system
+/// refuses.
+pub fn recall_assignments(
+    process: &Process,
+    header: &Header,
+    bags: &Bags,
+    assignments: &Assignments,
+) -> Result<(), RunError> {
+    let Some(round) = assigned_round(header) else {
+        return Ok(());
+    };
+    let mut found = vec![false; bags.len()];
+    for (path, of) in assignment_files(process)? {
+        if of != round {
+            continue;
+        }
+        read(&path, round, header.topic_count, |document, topics| {
+            let Ok(index) = bags.find(document) else {
+                return Ok(());
+            };
+            if assignments.token_count(index) != topics.len() {
+                let reason = "a document has another number of tokens";
+                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+            }
+            found[index] = true;
+            assignments.write(index, topics)
+        })?;
+    }
+    match found.iter().all(|&f| f) {
+        true => Ok(()),
+        false => Err(RunError::Checkpoint(CheckpointError::Damaged {
+            path: process.output.path(CHECKPOINT_FOLDER),
+            reason: format!("assignments of round {round} are missing"),
+        })),
+    }
+}
+
+/// Files with assignments, and the rounds they belong to.
+fn assignment_files(process: &Process) -> Result<Vec<(PathBuf, u64)>, RunError> {
+    let folder = process.output.path(CHECKPOINT_FOLDER);
+    let io = |source| RunError::Io {
+        path: folder.clone(),
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        if let Some(round) = round_of(&entry.file_name().to_string_lossy()) {
+            files.push((entry.path(), round));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Removes the process's assignments of rounds that are not `kept`; of processes that are no more,
+/// too.
+pub(super) fn forget_assignments(process: &Process, kept: &[u64]) -> Result<(), RunError> {
+    let own = file_name(0, process.placement.process);
+    let suffix = own.rsplit('-').next().unwrap_or_default();
+    for (path, round) in assignment_files(process)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_mine = name.ends_with(suffix) || process.placement.process == 0;
+        if is_mine && !kept.contains(&round) {
+            remove(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes assignments of rounds that have yet to be taken again: written by a run that was stopped
+/// before its checkpoint stood, or of a checkpoint that was set aside.
+fn forget_after(process: &Process, rounds: u64) -> Result<(), RunError> {
+    for (path, round) in assignment_files(process)? {
+        if round > rounds {
+            remove(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: PathBuf) -> Result<(), RunError> {
+    storage::remove_file(&path).map_err(|source| RunError::Io { path, source })
+}

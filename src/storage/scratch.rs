@@ -1,0 +1,69 @@
+//! A file without a name: gone when its value is, however the process ends.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::fault::{self, Operation};
+
+/// A file of a fixed size that is read and written anywhere, and that nobody else can open.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    file: File,
+}
+
+impl Scratch {
+    /// Creates the file at `path`, takes its name away, and makes room for `bytes` zeros.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: &Path, bytes: u64) -> io::Result<Self> {
+        fault::before(&Operation::Create(path))?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true);
+        let file = options.open(path)?;
+        super::remove_file(path)?;
+        fault::before(&Operation::Resize(path, bytes))?;
+        file.set_len(bytes)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Fills `bytes` from place `offset` on.
+    ///
+    /// # Errors
+    /// The disk failed, or the file ends before.
+    pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, offset)
+    }
+
+    /// Writes `bytes` from place `offset` on.
+    ///
+    /// # Errors
+    /// The disk is full, or failed.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let all = |bytes: &[u8]| self.file.write_all_at(bytes, offset).map(|()| bytes.len());
+        fault::write(&self.path, bytes, all).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_no_name_and_begins_with_zeros() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scratch");
+        std::fs::write(&path, "from a run that was killed").unwrap();
+        let scratch = Scratch::create(&path, 6).unwrap();
+        assert!(!path.exists());
+        scratch.write(b"ab", 3).unwrap();
+        let mut bytes = [1; 6];
+        scratch.read(&mut bytes, 0).unwrap();
+        assert_eq!(bytes, *b"\0\0\0ab\0");
+        assert!(scratch.read(&mut bytes, 1).is_err());
+    }
+}

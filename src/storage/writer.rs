@@ -1,0 +1,92 @@
+//! A file that is written from its beginning to its end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::fault::{self, Operation};
+
+/// A new file, open for writing. Not buffered: each write is a call to the system. Dropping it does
+/// not sync.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+}
+
+impl Writer {
+    /// Creates the file, or empties it.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        fault::before(&Operation::Create(path))?;
+        let file = File::create(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Creates the file, which must not be there.
+    ///
+    /// # Errors
+    /// It is there, or the file system refuses.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        fault::before(&Operation::Create(path))?;
+        let file = File::create_new(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Creates the file, which must not be there, so that its owner alone can ever read it.
+    ///
+    /// # Errors
+    /// It is there, or the file system refuses.
+    pub fn create_private(path: &Path) -> io::Result<Self> {
+        fault::before(&Operation::Create(path))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = options.open(path)?;
+        let path = path.to_owned();
+        Ok(Self { path, file })
+    }
+
+    /// Waits until the disk has what was written.
+    ///
+    /// # Errors
+    /// The disk failed.
+    pub fn sync(&self) -> io::Result<()> {
+        fault::before(&Operation::Sync(&self.path))?;
+        self.file.sync_all()
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Self { path, file } = self;
+        fault::write(path, bytes, |bytes| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_created_once_or_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut writer = Writer::create_new(&path).unwrap();
+        writer.write_all(b"abc").unwrap();
+        writer.sync().unwrap();
+        let error = Writer::create_new(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+        Writer::create(&path).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    }
+}
