@@ -48,6 +48,7 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         code: EXIT_UNAVAILABLE,
         message: farewell.text.clone(),
     };
+    guard::note_lost(peer.process, &peer.address);
     guard::end(&failure, &farewell, Some(peer.process))
 }
 
