@@ -10,7 +10,7 @@ use serde_json::json;
 use self::processes::Processes;
 
 use super::args::StatusArgs;
-use super::{Exit, Failure, figures, plan};
+use super::{Exit, Failure, figures, machine, plan};
 use crate::job::state::RunState;
 use crate::tables::output::check_ours;
 use crate::train::RoundReport;
@@ -33,46 +33,56 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     check_ours(&args.output)?;
     loop {
         let state = RunState::read(&args.output)?;
-        let now = SystemTime::now();
+        let at = Moment {
+            now: SystemTime::now(),
+            here: machine::host(),
+        };
         match args.json {
-            true => super::print_json(&json_of(&state, now))?,
-            false => super::print(&page(args, &state, now))?,
+            true => super::print_json(&json_of(&state, &at))?,
+            false => super::print(&page(args, &state, &at))?,
         }
-        let Some(seconds) = args.watch.filter(|_| is_running(&state, now)) else {
+        let Some(seconds) = args.watch.filter(|_| is_running(&state, &at)) else {
             return Ok(());
         };
         thread::sleep(Duration::from_secs(seconds));
     }
 }
 
-fn page(args: &StatusArgs, state: &RunState, now: SystemTime) -> String {
+/// When and where the question is asked.
+struct Moment {
+    now: SystemTime,
+    here: String,
+}
+
+fn page(args: &StatusArgs, state: &RunState, at: &Moment) -> String {
     let mut rows = vec![("output", args.output.display().to_string())];
-    rows.extend(rows_of(state, now));
+    rows.extend(rows_of(state, at));
     let mut page = plan::rows(&rows);
     if !state.processes.is_empty() {
-        page.push_str(&processes(state, now).table());
+        page.push_str(&processes(state, at).table());
     }
     page
 }
 
-fn processes(state: &RunState, now: SystemTime) -> Processes<'_> {
+fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
     Processes {
         all: &state.processes,
-        now,
+        now: at.now,
         is_locked: state.holder.is_some(),
+        here: &at.here,
     }
 }
 
 /// Whether the run goes on: its lock is held, or, where locks do not reach, its processes give
 /// signs of life.
-fn is_running(state: &RunState, now: SystemTime) -> bool {
-    state.holder.is_some() || (!state.complete && processes(state, now).are_alive())
+fn is_running(state: &RunState, at: &Moment) -> bool {
+    state.holder.is_some() || (!state.complete && processes(state, at).are_alive())
 }
 
-fn rows_of(state: &RunState, now: SystemTime) -> Vec<(&'static str, String)> {
-    let processes = processes(state, now);
-    let mut rows = vec![("state", state_of(state, now))];
-    if is_running(state, now) {
+fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
+    let processes = processes(state, at);
+    let mut rows = vec![("state", state_of(state, at))];
+    if is_running(state, at) {
         let overall = processes.overall();
         rows.extend(overall.map(|overall| ("now", overall.line())));
     }
@@ -81,7 +91,7 @@ fn rows_of(state: &RunState, now: SystemTime) -> Vec<(&'static str, String)> {
         rows.push(("held-out", trend));
     }
     if let (Some(checkpoint), None) = (processes.checkpoint(), &state.model) {
-        let age = figures::duration(processes.age(checkpoint));
+        let age = figures::duration(processes.age(&checkpoint));
         let (round, bytes) = (checkpoint.round, figures::bytes(checkpoint.bytes));
         let line = format!("after round {round}, {age} ago, {bytes}");
         rows.push(("checkpoint", line));
@@ -102,10 +112,10 @@ fn rows_of(state: &RunState, now: SystemTime) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn state_of(state: &RunState, now: SystemTime) -> String {
+fn state_of(state: &RunState, at: &Moment) -> String {
     match (&state.holder, state.complete) {
         (Some(holder), _) => format!("running ({holder})"),
-        (None, false) if is_running(state, now) => "running, by its processes' signs".to_owned(),
+        (None, false) if is_running(state, at) => "running, by its processes' signs".to_owned(),
         (None, true) => "complete".to_owned(),
         (None, false) if state.is_empty() => "not begun".to_owned(),
         (None, false) => "stopped; the same command goes on".to_owned(),
@@ -179,12 +189,12 @@ fn trend(evaluated: &[(u64, f64)]) -> Option<String> {
     (!figures.is_empty()).then(|| format!("{} nats per token", figures.join(", ")))
 }
 
-fn json_of(state: &RunState, now: SystemTime) -> serde_json::Value {
+fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
     let unfinished = |(name, bytes): &(String, u64)| json!({ "name": name, "bytes": bytes });
     let point = |(round, value)| json!({ "round": round, "loglik_per_token": value });
     let trend = held_out(state).into_iter();
-    let processes = processes(state, now);
-    let is_running = is_running(state, now);
+    let processes = processes(state, at);
+    let is_running = is_running(state, at);
     let table = |t: &crate::tables::read::TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     json!({
         "running": is_running,
@@ -204,7 +214,7 @@ fn json_of(state: &RunState, now: SystemTime) -> serde_json::Value {
             "round": checkpoint.round,
             "bytes": checkpoint.bytes,
             "seconds": checkpoint.seconds,
-            "age_seconds": processes.age(checkpoint).as_secs_f64(),
+            "age_seconds": processes.age(&checkpoint).as_secs_f64(),
         })),
         "checkpoint": state.checkpoint.as_ref().map(|h| json!({ "rounds": h.rounds })),
         "model": state.model.as_ref().map(|h| json!({ "rounds": h.rounds, "topics": h.topic_count })),
@@ -268,13 +278,17 @@ mod tests {
         }
     }
 
-    fn now() -> SystemTime {
-        SystemTime::now()
+    /// So many seconds from now, on another host than the run's.
+    fn later(seconds: u64) -> Moment {
+        Moment {
+            now: SystemTime::now() + Duration::from_secs(seconds),
+            here: "elsewhere".to_owned(),
+        }
     }
 
     #[test]
     fn a_stopped_run_shows_its_checkpoint_and_trend() {
-        let text = plan::rows(&rows_of(&state(), now()));
+        let text = plan::rows(&rows_of(&state(), &later(0)));
         assert!(text.contains("stopped; the same command goes on"), "{text}");
         assert!(text.contains("checkpoint after round 20"), "{text}");
         assert!(text.contains("-8.8100 (round 20) nats per token"), "{text}");
@@ -283,7 +297,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("2 files, 1.5 KiB"), "{text}");
-        let json = json_of(&state(), now());
+        let json = json_of(&state(), &later(0));
         assert_eq!(json["heldout"][9]["round"], 20);
         assert_eq!(
             (&json["running"], &json["ingest"]),
@@ -295,18 +309,18 @@ mod tests {
     fn a_running_one_names_its_holder() {
         let holder = Some("process 12".to_owned());
         let running = RunState { holder, ..state() };
-        assert_eq!(state_of(&running, now()), "running (process 12)");
+        assert_eq!(state_of(&running, &later(0)), "running (process 12)");
         let complete = RunState {
             complete: true,
             ..state()
         };
-        assert_eq!(state_of(&complete, now()), "complete");
+        assert_eq!(state_of(&complete, &later(0)), "complete");
     }
 
     #[test]
     fn signs_of_life_tell_of_a_run_whose_lock_is_not_seen() {
         let status = ProcessStatus {
-            written_unix_ms: unix_millis(now()),
+            written_unix_ms: unix_millis(SystemTime::now()),
             phase: "train".to_owned(),
             unit: "rounds".to_owned(),
             heldout: vec![Evaluation {
@@ -320,15 +334,14 @@ mod tests {
             processes,
             ..state()
         };
-        let text = plan::rows(&rows_of(&running, now()));
+        let text = plan::rows(&rows_of(&running, &later(0)));
         assert!(text.contains("running, by its processes' signs"), "{text}");
         assert!(text.contains("train: 0 rounds"), "{text}");
         assert!(
             text.contains("-8.8100 (round 20), -8.5000 (round 25)"),
             "{text}"
         );
-        let later = now() + Duration::from_secs(60);
-        assert!(state_of(&running, later).starts_with("stopped"));
-        assert_eq!(json_of(&running, later)["silent"], json!([0]));
+        assert!(state_of(&running, &later(60)).starts_with("stopped"));
+        assert_eq!(json_of(&running, &later(60))["silent"], json!([0]));
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Processes<'a> {
     pub(super) now: SystemTime,
     /// Whether the output's lock says that the run goes on.
     pub(super) is_locked: bool,
+    /// The name of the host that asks.
+    pub(super) here: &'a str,
 }
 
 /// How far the phase in hand is, over all processes.
@@ -31,7 +33,7 @@ pub(super) struct Overall {
     left_seconds: Option<f64>,
 }
 
-impl<'a> Processes<'a> {
+impl Processes<'_> {
     /// Whether a process has been seen in the last seconds and has not ended.
     pub(super) fn are_alive(&self) -> bool {
         self.all.iter().any(|status| self.is_alive(status))
@@ -55,17 +57,23 @@ impl<'a> Processes<'a> {
         lost
     }
 
+    /// Whether a process has been seen lately; of none where the lock is free, on the host of the
+    /// process that would hold it: elsewhere a file system may not tell of locks.
     fn is_alive(&self, status: &ProcessStatus) -> bool {
-        status.exit.is_none() && status.age(self.now) < SILENT_AFTER
+        let leader = self.all.iter().find(|status| status.process == 0);
+        let is_over = !self.is_locked && leader.is_some_and(|leader| leader.host == self.here);
+        status.exit.is_none() && !is_over && status.age(self.now) < SILENT_AFTER
     }
 
-    /// The newest checkpoint that a process has told of.
-    pub(super) fn checkpoint(&self) -> Option<&'a CheckpointStatus> {
-        let told = self
-            .all
-            .iter()
-            .filter_map(|status| status.checkpoint.as_ref());
-        told.max_by_key(|checkpoint| checkpoint.round)
+    /// The newest checkpoint that the processes have told of, with the bytes of all of them.
+    pub(super) fn checkpoint(&self) -> Option<CheckpointStatus> {
+        let told = self.all.iter().filter_map(|one| one.checkpoint.as_ref());
+        let newest = told.clone().max_by_key(|checkpoint| checkpoint.round)?;
+        let parts = told.filter(|checkpoint| checkpoint.round == newest.round);
+        Some(CheckpointStatus {
+            bytes: parts.map(|checkpoint| checkpoint.bytes).sum(),
+            ..newest.clone()
+        })
     }
 
     /// Time since a checkpoint was written.
@@ -117,7 +125,10 @@ impl<'a> Processes<'a> {
                 status.host.clone(),
                 status.phase.clone(),
                 amount(status.done, status.total, &status.unit),
-                format!("{} {}/s", figures::rate(status.per_second), status.unit),
+                match self.is_alive(status) {
+                    true => format!("{} {}/s", figures::rate(status.per_second), status.unit),
+                    false => String::new(),
+                },
                 status.memory_bytes.map_or_else(String::new, figures::bytes),
                 self.sign(status),
             ]);
@@ -225,6 +236,7 @@ mod tests {
             all,
             now: UNIX_EPOCH + Duration::from_secs(second),
             is_locked: false,
+            here: "elsewhere",
         }
     }
 
@@ -266,5 +278,11 @@ mod tests {
             table.contains("ended without a word, 40.0 s ago"),
             "{table}"
         );
+        let killed = [status(0, 100_000)];
+        let asked_there = Processes {
+            here: "",
+            ..at(&killed, 101)
+        };
+        assert_eq!(asked_there.silent(), [0], "the lock is free");
     }
 }

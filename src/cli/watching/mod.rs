@@ -200,8 +200,7 @@ impl Watched {
             }
             let is_due = written.is_none_or(|last| now - last >= STATUS_EVERY);
             if is_open && (is_new || is_due) {
-                // Whoever reads sees the age of the one before; the next one may succeed.
-                let _ = self.status(None).write(self.process.output.root());
+                self.write_status();
                 written = Some(now);
             }
             if is_new || now - said >= LINE_EVERY {
@@ -217,6 +216,17 @@ impl Watched {
             if *waited.unwrap_or_else(PoisonError::into_inner).0 {
                 return;
             }
+        }
+    }
+
+    /// Writes the status, unless the last one is written.
+    fn write_status(&self) {
+        let status = self.status(None);
+        // Held while writing, so that nothing comes after the last one.
+        let is_ended = lock(&self.is_ended);
+        if !*is_ended {
+            // Whoever reads sees the age of the one before; the next one may succeed.
+            let _ = status.write(self.process.output.root());
         }
     }
 
