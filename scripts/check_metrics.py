@@ -24,8 +24,15 @@ topics = 8
 documents = 20000
 [vocabulary]
 stop_words = "none"
+[sample]
+fraction = 0.4
 [model]
-topics = 20
+topics = 12
+[train]
+minibatch = 256
+passes = 2
+refine = 12
+patience = 0
 [output]
 path = "out"
 """

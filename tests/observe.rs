@@ -346,7 +346,11 @@ fn check_metrics(text: &str, process: usize) {
     assert_eq!(value("topicmill_processes"), 2.0);
     assert_eq!(value("topicmill_phase{phase=\"train\"}"), 1.0);
     assert!(value("topicmill_documents_total{stage=\"ingest\"}") > 0.0);
-    assert!(value("topicmill_sent_bytes_total") > 0.0);
+    let peer = 1 - process;
+    for way in ["sent", "received"] {
+        let series = format!("topicmill_{way}_bytes_total{{peer=\"{peer}\"}}");
+        assert!(value(&series) > 0.0, "{series}");
+    }
     assert!(value("topicmill_uptime_seconds") > 0.0);
 }
 

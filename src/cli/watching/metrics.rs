@@ -13,6 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::cluster::PeerTraffic;
 use crate::job::process_status::{ProcessStatus, since};
 use crate::job::{Work, WorkStage};
 use crate::train::RoundSeconds;
@@ -27,12 +28,15 @@ pub(super) struct Figures {
     pub(super) status: ProcessStatus,
     pub(super) spent: RoundSeconds,
     pub(super) worked: [Work; WorkStage::ALL.len()],
+    /// With every other process; none for a run of one.
+    pub(super) traffic: Vec<PeerTraffic>,
 }
 
 /// The metrics as text.
 pub(super) fn render(figures: &Figures) -> String {
     let mut registry = Registry::with_prefix("topicmill");
     process(&mut registry, &figures.status);
+    traffic(&mut registry, &figures.traffic);
     phase(&mut registry, &figures.status);
     work(&mut registry, &figures.worked);
     training(&mut registry, &figures.status, &figures.spent);
@@ -60,9 +64,6 @@ fn process(registry: &mut Registry, status: &ProcessStatus) {
     for (name, help, value) in counts {
         gauge(registry, name, help, value as f64);
     }
-    let sent: Counter = Counter::default();
-    sent.inc_by(status.bytes_sent);
-    registry.register_with_unit("sent", "Sent to other processes", Unit::Bytes, sent);
     let memory = [
         ("resident_memory", "Memory in use", status.memory_bytes),
         (
@@ -79,6 +80,23 @@ fn process(registry: &mut Registry, status: &ProcessStatus) {
     }
     let seconds = since(status.started_unix_ms, SystemTime::now()).as_secs_f64();
     gauge_seconds(registry, "uptime", "Since the process started", seconds);
+}
+
+/// Bytes over the links, by peer.
+fn traffic(registry: &mut Registry, peers: &[PeerTraffic]) {
+    if peers.is_empty() {
+        return;
+    }
+    let sent = Family::<Labels, Counter>::default();
+    let received = Family::<Labels, Counter>::default();
+    for peer in peers {
+        let labels = vec![("peer", peer.process.to_string())];
+        sent.get_or_create(&labels).inc_by(peer.sent);
+        received.get_or_create(&labels).inc_by(peer.received);
+    }
+    let help = "Over the wire, by the peer's number";
+    registry.register_with_unit("sent", help, Unit::Bytes, sent);
+    registry.register_with_unit("received", help, Unit::Bytes, received);
 }
 
 /// What is being done, and how far it is.
@@ -181,6 +199,8 @@ fn gauge_seconds(registry: &mut Registry, name: &str, help: &str, seconds: f64) 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::job::process_status::{CheckpointStatus, Evaluation};
 
@@ -199,17 +219,17 @@ mod tests {
                 },
                 Work::default(),
             ],
+            traffic: Vec::new(),
         }
     }
 
     #[test]
     fn what_is_known_is_told_with_units_and_an_end() {
-        let text = render(&figures(ProcessStatus {
+        let mut figures = figures(ProcessStatus {
             version: "1.2.3".to_owned(),
             phase: "train".to_owned(),
             unit: "rounds".to_owned(),
             done: 7,
-            bytes_sent: 9,
             heldout: vec![Evaluation {
                 round: 5,
                 loglik_per_token: -7.5,
@@ -219,14 +239,24 @@ mod tests {
                 ..Default::default()
             }),
             ..Default::default()
-        }));
+        });
+        figures.traffic.push(PeerTraffic {
+            process: 1,
+            sent: 9,
+            received: 8,
+            payload_sent: 7,
+            payload_received: 6,
+            silence: Duration::ZERO,
+        });
+        let text = render(&figures);
         for line in [
             "topicmill_build_info{version=\"1.2.3\"} 1",
             "topicmill_phase{phase=\"train\"} 1.0",
             "topicmill_phase_done{phase=\"train\",unit=\"rounds\"} 7.0",
             "topicmill_documents_total{stage=\"train\"} 5",
             "topicmill_tokens_total{stage=\"train\"} 70",
-            "topicmill_sent_bytes_total 9",
+            "topicmill_sent_bytes_total{peer=\"1\"} 9",
+            "topicmill_received_bytes_total{peer=\"1\"} 8",
             "topicmill_heldout_loglik_per_token -7.5",
             "topicmill_round_seconds_total{part=\"sampling\"} 1.5",
             "topicmill_checkpoint_rounds 5.0",

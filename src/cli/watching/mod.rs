@@ -332,6 +332,7 @@ impl Watched {
             status: self.status(None),
             spent: progress.training().spent,
             worked: progress.worked(),
+            traffic: cluster::traffic(),
         }
     }
 }
