@@ -366,7 +366,6 @@ fn watching_changes_no_byte_and_a_profile_adds_up() {
     assert!(!place.path("plain/logs/profile-00000.json").exists());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("activations"), "{said}");
-    assert!(said.lines().all(|line| line.starts_with("[0] ")), "{said}");
     for process in 0..2 {
         check_profile(&place.path("out/logs"), process, wall);
     }
