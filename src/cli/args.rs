@@ -1,6 +1,7 @@
 //! The flags as they are typed; `placement` and `job` check what they mean.
 
 mod launch;
+mod watching;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use super::failure::EXIT_CODES;
 use super::peers::PeerArgs;
 use crate::job::defaults;
+pub use watching::WatchingArgs;
 
 pub use launch::LaunchArgs;
 
@@ -175,6 +177,12 @@ pub struct RunArgs {
     )]
     #[command(flatten)]
     pub peers: PeerArgs,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub watching: WatchingArgs,
 }
 
 /// Where a job runs, as typed.
@@ -270,6 +278,10 @@ pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Print it again every so many seconds while the run goes on
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub watch: Option<u64>,
 }
 
 /// Flags of synth.

@@ -27,11 +27,13 @@ mod summary;
 mod synth;
 mod verify;
 mod watch;
+mod watching;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -90,16 +92,14 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
 
 /// Prints what went wrong, with its causes and remedy, on stderr.
 pub fn report(failure: &Failure) {
-    // Nothing is left to be done if even this cannot be printed.
-    let _ = io::stderr()
-        .lock()
-        .write_all(failure.to_string().as_bytes());
+    say(&failure.to_string());
 }
 
 /// Makes this process end as one when any of its threads fails or its peers are lost, and with the
 /// process that started it. To be called before anything else.
 pub fn guard() {
     cluster::guard::install(|failure| {
+        watching::end_current(failure.code, &failure.message);
         report(&Failure::message(Exit::of(failure.code), &failure.message));
     });
     if let Err(error) = cluster::interrupt::install(warn) {
@@ -108,10 +108,33 @@ pub fn guard() {
     cluster::spawn::follow_parent();
 }
 
+/// What lines on stderr begin with; set once, where there are several processes.
+static PREFIX: OnceLock<String> = OnceLock::new();
+
+/// Lets the lines of this process be told from those of the other processes of a run.
+fn set_prefix(process: usize) {
+    let _ = PREFIX.set(format!("[{process}] "));
+}
+
+/// What every line of this process on stderr begins with; mostly nothing.
+fn prefix() -> &'static str {
+    PREFIX.get().map_or("", String::as_str)
+}
+
+/// Writes lines to stderr.
+fn say(text: &str) {
+    let prefix = prefix();
+    let lines: String = text
+        .lines()
+        .map(|line| format!("{prefix}{line}\n"))
+        .collect();
+    // Nothing is left to be done if even this cannot be printed.
+    let _ = io::stderr().lock().write_all(lines.as_bytes());
+}
+
 /// Says on stderr what did not stop the program.
 fn warn(message: &str) {
-    // Nothing is left to be done if even this cannot be printed.
-    let _ = writeln!(io::stderr().lock(), "warning: {message}");
+    say(&format!("warning: {message}"));
 }
 
 /// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is no failure.

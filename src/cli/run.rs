@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::progress::{Display, Renderer};
-use super::{Exit, Failure, peers, plan, print_summary, watch};
+use super::watching::Watch;
+use super::{Exit, Failure, machine, peers, plan, print_summary, watch};
 use crate::cluster::interrupt::Interrupts;
 use crate::cluster::secret::SECRET_VARIABLE;
 use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
@@ -83,6 +84,9 @@ fn run_here(
         1 => ClusterSettings::default(),
         _ => args.peers.settings(&job, &placement, token)?,
     };
+    if placement.processes() > 1 && !spawn::follows_parent() {
+        super::set_prefix(placement.process);
+    }
     let root = &job.output.path;
     let output = match leads {
         true => Output::lead(root)?,
@@ -91,22 +95,50 @@ fn run_here(
     if leads && args.overwrite {
         clear(&output, stages)?;
     }
-    let process = Arc::new(Process::new(job, output, placement));
+    let mut process = Process::new(job, output, placement);
+    if args.watching.profile {
+        process = process.with_profile();
+    }
+    let process = Arc::new(process);
+    let watch = Watch::start(&process, stages, &args.watching);
+    let result = watched(&process, stages, settings, display);
+    match &result {
+        Ok(()) => watch.end(0, ""),
+        Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
+    }
+    result
+}
+
+/// Runs this process's workers and shows what came of it.
+fn watched(
+    process: &Arc<Process>,
+    stages: Stages,
+    settings: ClusterSettings,
+    display: Display,
+) -> Result<(), Failure> {
     let shared = Arc::new(RunShared::default());
-    let polled = Arc::clone(&process);
+    let polled = Arc::clone(process);
     let renderer = Renderer::start(display, move || polled.progress.snapshot());
-    let summary = run_stages(&process, &shared, stages, settings);
+    let summary = run_stages(process, &shared, stages, settings);
     renderer.finish();
-    if display != Display::Quiet {
-        shared.warnings().iter().for_each(|w| super::warn(w));
+    for warning in shared.warnings() {
+        tracing::warn!(warning, "passed over");
+        if display != Display::Quiet {
+            super::warn(&warning);
+        }
     }
-    let summary = summary?;
-    if display != Display::Quiet {
-        warn_of(shared.remarks());
+    let mut summary = summary?;
+    summary.peak_memory_bytes = machine::peak_resident_bytes();
+    let remarks = shared.remarks();
+    for remark in &remarks {
+        tracing::warn!(remark, "document without text");
     }
-    match leads {
-        true => print_summary(display, &summary),
-        false => Ok(()),
+    if display != Display::Quiet {
+        warn_of(remarks);
+    }
+    match process.placement.process {
+        0 => print_summary(display, &summary),
+        _ => Ok(()),
     }
 }
 

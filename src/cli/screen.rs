@@ -20,7 +20,7 @@ const JSON_EVERY: Duration = Duration::from_secs(1);
 pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
     match display {
         Display::Quiet => None,
-        Display::Plain => Some(Box::new(Lines::new(io::stderr(), PLAIN_EVERY, plain_line))),
+        Display::Plain => Some(Box::new(Lines::new(io::stderr(), PLAIN_EVERY, own_line))),
         Display::Json => Some(Box::new(Lines::new(io::stdout(), JSON_EVERY, json_line))),
         Display::Bar => Some(Box::new(Bar::new())),
     }
@@ -88,6 +88,11 @@ impl<W: Write> Screen for Lines<W> {
     fn close(&mut self, pace: &Pace) {
         self.write(pace, Moment::Close);
     }
+}
+
+/// A plain line that tells which process it is from, where there are several.
+fn own_line(pace: &Pace, moment: Moment) -> String {
+    format!("{}{}", super::prefix(), plain_line(pace, moment))
 }
 
 fn plain_line(pace: &Pace, moment: Moment) -> String {

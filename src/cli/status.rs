@@ -1,12 +1,19 @@
-//! `topicmill status OUT`: how far a run is, read from its output folder.
+//! `topicmill status OUT`: how far a run is, read from its output folder, by any host that sees it.
+
+mod processes;
+
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
+use self::processes::Processes;
+
 use super::args::StatusArgs;
-use super::{Exit, Failure, figures, plan};
-use crate::checkpoint::Header;
+use super::{Exit, Failure, figures, machine, plan};
 use crate::job::state::RunState;
 use crate::tables::output::check_ours;
+use crate::train::RoundReport;
 
 /// Held-out figures that are shown, the latest ones.
 const TREND: usize = 6;
@@ -24,22 +31,78 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
         );
     }
     check_ours(&args.output)?;
-    let state = RunState::read(&args.output)?;
-    if args.json {
-        return super::print_json(&json_of(&state));
+    loop {
+        let state = RunState::read(&args.output)?;
+        let at = Moment {
+            now: SystemTime::now(),
+            here: machine::host(),
+        };
+        match args.json {
+            true => super::print_json(&json_of(&state, &at))?,
+            false => super::print(&page(args, &state, &at))?,
+        }
+        let Some(seconds) = args.watch.filter(|_| is_running(&state, &at)) else {
+            return Ok(());
+        };
+        thread::sleep(Duration::from_secs(seconds));
     }
-    let mut rows = vec![("output", args.output.display().to_string())];
-    rows.extend(rows_of(&state));
-    super::print(&plan::rows(&rows))
 }
 
-fn rows_of(state: &RunState) -> Vec<(&'static str, String)> {
-    let mut rows = vec![("state", state_of(state)), ("ingest", ingest(state))];
-    rows.push(("train", train(state)));
-    if let Some(trend) = latest(state).and_then(trend) {
+/// When and where the question is asked.
+struct Moment {
+    now: SystemTime,
+    here: String,
+}
+
+fn page(args: &StatusArgs, state: &RunState, at: &Moment) -> String {
+    let mut rows = vec![("output", args.output.display().to_string())];
+    rows.extend(rows_of(state, at));
+    let mut page = plan::rows(&rows);
+    if !state.processes.is_empty() {
+        page.push_str(&processes(state, at).table());
+    }
+    page
+}
+
+fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
+    Processes {
+        all: &state.processes,
+        now: at.now,
+        is_locked: state.holder.is_some(),
+        here: &at.here,
+    }
+}
+
+/// Whether the run goes on: its lock is held, or, where locks do not reach, its processes give
+/// signs of life.
+fn is_running(state: &RunState, at: &Moment) -> bool {
+    state.holder.is_some() || (!state.complete && processes(state, at).are_alive())
+}
+
+fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
+    let processes = processes(state, at);
+    let mut rows = vec![("state", state_of(state, at))];
+    if is_running(state, at) {
+        let overall = processes.overall();
+        rows.extend(overall.map(|overall| ("now", overall.line())));
+    }
+    rows.extend([("ingest", ingest(state)), ("train", train(state))]);
+    if let Some(trend) = trend(&held_out(state)) {
         rows.push(("held-out", trend));
     }
+    if let (Some(checkpoint), None) = (processes.checkpoint(), &state.model) {
+        let age = figures::duration(processes.age(&checkpoint));
+        let (round, bytes) = (checkpoint.round, figures::bytes(checkpoint.bytes));
+        let line = format!("after round {round}, {age} ago, {bytes}");
+        rows.push(("checkpoint", line));
+    }
     rows.push(("tables", tables(state)));
+    for (name, numbers) in [("silent", processes.silent()), ("lost", processes.lost())] {
+        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        if !numbers.is_empty() {
+            rows.push((name, format!("process {}", numbers.join(", "))));
+        }
+    }
     if !state.unfinished.is_empty() {
         let bytes = state.unfinished.iter().map(|(_, bytes)| bytes).sum();
         let count = figures::grouped(state.unfinished.len() as u64);
@@ -49,9 +112,10 @@ fn rows_of(state: &RunState) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn state_of(state: &RunState) -> String {
+fn state_of(state: &RunState, at: &Moment) -> String {
     match (&state.holder, state.complete) {
         (Some(holder), _) => format!("running ({holder})"),
+        (None, false) if is_running(state, at) => "running, by its processes' signs".to_owned(),
         (None, true) => "complete".to_owned(),
         (None, false) if state.is_empty() => "not begun".to_owned(),
         (None, false) => "stopped; the same command goes on".to_owned(),
@@ -101,34 +165,39 @@ fn tables(state: &RunState) -> String {
         .join(", ")
 }
 
-/// The header that knows the training log: a finished model's does not.
-fn latest(state: &RunState) -> Option<&Header> {
+/// Rounds with their held-out figures, oldest first: of the header that knows the training log (a
+/// finished model's does not), and what the processes have told since.
+fn held_out(state: &RunState) -> Vec<(u64, f64)> {
     let headers = [&state.checkpoint, &state.model];
-    headers.into_iter().flatten().find(|h| !h.log.is_empty())
+    let header = headers.into_iter().flatten().find(|h| !h.log.is_empty());
+    let log = header.map(|header| &header.log[..]).unwrap_or_default();
+    let evaluated = |report: &RoundReport| Some((report.round + 1, report.heldout?));
+    let mut all: Vec<(u64, f64)> = log.iter().filter_map(evaluated).collect();
+    let last = all.last().map_or(0, |&(round, _)| round);
+    let told = state.processes.first().map(|status| &status.heldout);
+    let told = told.into_iter().flatten();
+    let new = told.filter(|evaluation| evaluation.round > last);
+    all.extend(new.map(|evaluation| (evaluation.round, evaluation.loglik_per_token)));
+    all
 }
 
 /// "-8.1203 (round 10), -7.9120 (round 20) nats per token".
-fn trend(header: &Header) -> Option<String> {
-    let evaluated = held_out(header);
+fn trend(evaluated: &[(u64, f64)]) -> Option<String> {
     let shown = &evaluated[evaluated.len().saturating_sub(TREND)..];
     let figure = |(round, value): &(u64, f64)| format!("{value:.4} (round {round})");
     let figures: Vec<String> = shown.iter().map(figure).collect();
     (!figures.is_empty()).then(|| format!("{} nats per token", figures.join(", ")))
 }
 
-/// Rounds, from 1, with their held-out figures.
-fn held_out(header: &Header) -> Vec<(u64, f64)> {
-    let evaluated = |report: &crate::train::RoundReport| Some((report.round + 1, report.heldout?));
-    header.log.iter().filter_map(evaluated).collect()
-}
-
-fn json_of(state: &RunState) -> serde_json::Value {
+fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
     let unfinished = |(name, bytes): &(String, u64)| json!({ "name": name, "bytes": bytes });
     let point = |(round, value)| json!({ "round": round, "loglik_per_token": value });
-    let trend = latest(state).map(held_out).unwrap_or_default().into_iter();
+    let trend = held_out(state).into_iter();
+    let processes = processes(state, at);
+    let is_running = is_running(state, at);
     let table = |t: &crate::tables::read::TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     json!({
-        "running": state.holder.is_some(),
+        "running": is_running,
         "holder": state.holder,
         "complete": state.complete,
         "ingest": state.collection.as_ref().map(|c| json!({
@@ -136,6 +205,16 @@ fn json_of(state: &RunState) -> serde_json::Value {
             "shards": c.shards.len(),
             "terms": c.terms_kept,
             "tokens": c.tokens_in_vocabulary,
+        })),
+        "now": processes.overall().filter(|_| is_running).map(|overall| overall.json()),
+        "silent": processes.silent(),
+        "lost": processes.lost(),
+        "processes": processes.json(),
+        "checkpoint_written": processes.checkpoint().map(|checkpoint| json!({
+            "round": checkpoint.round,
+            "bytes": checkpoint.bytes,
+            "seconds": checkpoint.seconds,
+            "age_seconds": processes.age(&checkpoint).as_secs_f64(),
         })),
         "checkpoint": state.checkpoint.as_ref().map(|h| json!({ "rounds": h.rounds })),
         "model": state.model.as_ref().map(|h| json!({ "rounds": h.rounds, "topics": h.topic_count })),
@@ -148,9 +227,11 @@ fn json_of(state: &RunState) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::Header;
+    use crate::job::process_status::{Evaluation, ProcessStatus, unix_millis};
     use crate::model::Priors;
+    use crate::train::RoundSeconds;
     use crate::train::schedule::{Phase, StopRule};
-    use crate::train::{RoundReport, RoundSeconds};
 
     fn state() -> RunState {
         let report = |round: u64| RoundReport {
@@ -193,12 +274,21 @@ mod tests {
             tables: Vec::new(),
             unfinished: vec![("a".into(), 1024), ("b".into(), 512)],
             complete: false,
+            processes: Vec::new(),
+        }
+    }
+
+    /// So many seconds from now, on another host than the run's.
+    fn later(seconds: u64) -> Moment {
+        Moment {
+            now: SystemTime::now() + Duration::from_secs(seconds),
+            here: "elsewhere".to_owned(),
         }
     }
 
     #[test]
     fn a_stopped_run_shows_its_checkpoint_and_trend() {
-        let text = plan::rows(&rows_of(&state()));
+        let text = plan::rows(&rows_of(&state(), &later(0)));
         assert!(text.contains("stopped; the same command goes on"), "{text}");
         assert!(text.contains("checkpoint after round 20"), "{text}");
         assert!(text.contains("-8.8100 (round 20) nats per token"), "{text}");
@@ -207,7 +297,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("2 files, 1.5 KiB"), "{text}");
-        let json = json_of(&state());
+        let json = json_of(&state(), &later(0));
         assert_eq!(json["heldout"][9]["round"], 20);
         assert_eq!(
             (&json["running"], &json["ingest"]),
@@ -219,11 +309,39 @@ mod tests {
     fn a_running_one_names_its_holder() {
         let holder = Some("process 12".to_owned());
         let running = RunState { holder, ..state() };
-        assert_eq!(state_of(&running), "running (process 12)");
+        assert_eq!(state_of(&running, &later(0)), "running (process 12)");
         let complete = RunState {
             complete: true,
             ..state()
         };
-        assert_eq!(state_of(&complete), "complete");
+        assert_eq!(state_of(&complete, &later(0)), "complete");
+    }
+
+    #[test]
+    fn signs_of_life_tell_of_a_run_whose_lock_is_not_seen() {
+        let status = ProcessStatus {
+            written_unix_ms: unix_millis(SystemTime::now()),
+            phase: "train".to_owned(),
+            unit: "rounds".to_owned(),
+            heldout: vec![Evaluation {
+                round: 25,
+                loglik_per_token: -8.5,
+            }],
+            ..Default::default()
+        };
+        let processes = vec![status];
+        let running = RunState {
+            processes,
+            ..state()
+        };
+        let text = plan::rows(&rows_of(&running, &later(0)));
+        assert!(text.contains("running, by its processes' signs"), "{text}");
+        assert!(text.contains("train: 0 rounds"), "{text}");
+        assert!(
+            text.contains("-8.8100 (round 20), -8.5000 (round 25)"),
+            "{text}"
+        );
+        assert!(state_of(&running, &later(60)).starts_with("stopped"));
+        assert_eq!(json_of(&running, &later(60))["silent"], json!([0]));
     }
 }

@@ -170,6 +170,8 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
             ),
         ));
     }
+    let peak = summary.peak_memory_bytes;
+    rows.extend(peak.map(|bytes| ("memory", format!("{} at most", figures::bytes(bytes)))));
     rows.push(("output", summary.output.display().to_string()));
     rows
 }

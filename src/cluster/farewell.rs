@@ -48,6 +48,7 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         code: EXIT_UNAVAILABLE,
         message: farewell.text.clone(),
     };
+    guard::note_lost(peer.process, &peer.address);
     // It may only be frozen, and shall know when it thaws.
     guard::end(&failure, &farewell, None)
 }

@@ -43,6 +43,8 @@ static REPORT: OnceLock<Report> = OnceLock::new();
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// Number and address of this process, to name it to the others; `None` while it is alone.
 static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
+/// Processes of this run that were lost.
+static LOST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// Makes every panic of this process, in whatever thread, end it with code 70. `report` shows the failure to the user; it must not
 /// panic, and when it blocks the process exits without it after two seconds.
@@ -126,6 +128,22 @@ impl Drop for EndOnPanic {
                 message: "a worker panicked".to_owned(),
             });
         }
+    }
+}
+
+/// The processes whose loss this one has noticed; the first is enough to end it.
+pub fn lost_peers() -> Vec<usize> {
+    let lost = LOST.try_lock();
+    lost.map(|lost| lost.clone()).unwrap_or_default()
+}
+
+/// Remembers that a process is lost, and tells the log.
+pub(super) fn note_lost(process: usize, address: &str) {
+    tracing::error!(process, address, "peer lost");
+    if let Ok(mut lost) = LOST.try_lock()
+        && !lost.contains(&process)
+    {
+        lost.push(process);
     }
 }
 

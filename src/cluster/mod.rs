@@ -37,7 +37,7 @@ pub mod tls;
 mod traffic;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use timely::WorkerConfig;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
@@ -277,8 +277,11 @@ where
     T: Send + 'static,
     F: Fn(&mut Worker) -> T + Send + Sync + 'static,
 {
+    let begun = Instant::now();
     let channels = connect::connect(placement, settings)?;
     guard::introduce(placement);
+    let (peers, seconds) = (&placement.addresses, begun.elapsed().as_secs_f64());
+    tracing::info!(processes = peers.len(), ?peers, seconds, "peers connected");
     let sockets = link_all(placement, settings, channels)
         .map_err(|error| ClusterError::Start(error.to_string()))?;
     let hooks = Hooks::default();

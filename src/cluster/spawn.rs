@@ -66,11 +66,16 @@ pub fn run(
     }
 }
 
+/// Whether another process has started this one, with [`run`] or `launch`, and shows its lines.
+pub fn follows_parent() -> bool {
+    std::env::var_os(FOLLOW).is_some()
+}
+
 /// Ends this process when the parent that started it with [`run`] or `launch` is gone, and stops it as
 /// SIGTERM does when the parent says so; call it early in `main`. Does nothing in a process that
 /// was started otherwise.
 pub fn follow_parent() {
-    if std::env::var_os(FOLLOW).is_none() {
+    if !follows_parent() {
         return;
     }
     let watch = || {

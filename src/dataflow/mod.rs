@@ -13,6 +13,8 @@ pub mod gather;
 pub mod ingest;
 pub mod process;
 pub mod process_model;
+pub mod profile;
+pub mod progress;
 pub mod project;
 pub mod record;
 pub mod rounds;

@@ -3,13 +3,17 @@
 //! Threads of a process share memory: one model, one sample, one queue of work from which whoever
 //! is free takes the next piece. None of that shows in a result: pieces are numbered by the input.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
+use super::profile::Profile;
+use super::progress::Progress;
 use crate::cluster::Placement;
-use crate::job::{Job, ProgressSnapshot, Stages};
+use crate::corpus::collection::Collection;
+use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 
 /// The ground that all stages of a run stand on, in one process.
@@ -22,7 +26,10 @@ pub struct Process {
     pub placement: Placement,
     /// How far the stage in hand is.
     pub progress: Progress,
+    /// Where the workers' time goes, if that was asked for.
+    pub profile: Option<Profile>,
     barrier: Barrier,
+    is_joined: AtomicBool,
 }
 
 impl Process {
@@ -34,8 +41,27 @@ impl Process {
             output,
             placement,
             progress: Progress::default(),
+            profile: None,
             barrier,
+            is_joined: AtomicBool::new(false),
         }
+    }
+
+    /// The same, with a look at where the workers' time goes.
+    #[must_use]
+    pub fn with_profile(mut self) -> Self {
+        self.profile = Some(Profile::default());
+        self
+    }
+
+    /// Says that the processes of the run have come together: from now on each may write.
+    pub fn set_joined(&self) {
+        self.is_joined.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this process may write into the output folder.
+    pub fn is_joined(&self) -> bool {
+        self.is_joined.load(Ordering::Relaxed)
     }
 
     /// What all processes of a run must have in common, as the greeting compares it.
@@ -43,6 +69,14 @@ impl Process {
         let job = &self.job;
         let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
         Sha256::digest(text).into()
+    }
+
+    /// Documents of the shards that this process reads: every so many-th one.
+    pub fn share(&self, collection: &Collection) -> u64 {
+        let mine = collection.shards.iter().skip(self.placement.process);
+        mine.step_by(self.placement.processes())
+            .map(|shard| shard.documents)
+            .sum()
     }
 
     /// Where the process keeps the assignments that memory has no room for.
@@ -54,7 +88,13 @@ impl Process {
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
     /// the process, so none waits for ever.
     pub fn meet(&self) {
+        let Some(profile) = &self.profile else {
+            self.barrier.wait();
+            return;
+        };
+        let since = Instant::now();
         self.barrier.wait();
+        profile.met(since.elapsed());
     }
 }
 
@@ -95,58 +135,5 @@ impl Tickets {
     /// Starts again from 0. Only while nobody takes.
     pub fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
-    }
-}
-
-/// How far this process is: read by whoever shows it, never by a computation.
-#[derive(Debug, Default)]
-pub struct Progress {
-    done: AtomicU64,
-    phase: Mutex<ProgressSnapshot>,
-}
-
-impl Progress {
-    /// Begins a phase, of so many units in all if that is known.
-    pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
-        let phase = ProgressSnapshot {
-            phase,
-            done: 0,
-            total,
-            unit,
-            note: String::new(),
-        };
-        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
-        self.done.store(0, Ordering::Relaxed);
-    }
-
-    /// Counts work that is done.
-    pub fn add(&self, count: u64) {
-        self.done.fetch_add(count, Ordering::Relaxed);
-    }
-
-    /// Sets how much is done.
-    pub fn set(&self, count: u64) {
-        self.done.store(count, Ordering::Relaxed);
-    }
-
-    /// Remarks something.
-    pub fn note(&self, note: String) {
-        self.phase
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .note = note;
-    }
-
-    /// What is being done, and how much of it is done.
-    pub fn snapshot(&self) -> ProgressSnapshot {
-        let phase = self
-            .phase
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        ProgressSnapshot {
-            done: self.done.load(Ordering::Relaxed),
-            ..phase
-        }
     }
 }

@@ -18,6 +18,7 @@ use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
+use super::profile::Recorder;
 use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
 use super::train::Candidates;
@@ -78,14 +79,21 @@ pub fn run(
         hash: process.hash(stages),
         ..settings
     };
+    let progress = Arc::clone(&process);
     let summaries = execute(&placement, &settings, move |worker| {
-        Run {
+        let recorder = process.profile.as_ref().map(|_| Recorder::attach(worker));
+        let run = Run {
             process: &process,
             shared: &shared,
             stages,
+        };
+        let summary = run.run(worker)?;
+        if let (Some(profile), Some(recorder)) = (&process.profile, recorder) {
+            profile.add(recorder.finish(worker));
         }
-        .run(worker)
+        Ok::<_, RunError>(summary)
     })?;
+    progress.progress.end();
     Ok(summaries.into_iter().next().unwrap_or_default())
 }
 
@@ -101,6 +109,7 @@ impl<'a> Run<'a> {
         if self.process.placement.process > 0 {
             self.process.output.join()?;
         }
+        self.process.set_joined();
         let mut summary = Summary {
             output: self.process.output.root().to_owned(),
             ..Summary::default()
@@ -226,7 +235,7 @@ impl<'a> Run<'a> {
         let started = Instant::now();
         process
             .progress
-            .begin("project", "documents", Some(collection.documents));
+            .begin("project", "documents", Some(process.share(collection)));
         let part = worker.index() % process.placement.threads;
         model
             .parts

@@ -122,7 +122,7 @@ pub fn load_sample<'a>(
     let mut sender = Sender::new(worker);
     process
         .progress
-        .begin("sample", "documents", Some(collection.documents));
+        .begin("sample", "documents", Some(process.share(collection)));
     for_each_document(
         worker,
         process,

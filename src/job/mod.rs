@@ -10,6 +10,7 @@ pub mod defaults;
 mod error;
 pub mod estimate;
 pub mod keys;
+pub mod process_status;
 mod progress;
 mod resolved;
 mod section;
@@ -33,7 +34,7 @@ use crate::model::settings::ModelSettings;
 use crate::train::settings::TrainSettings;
 
 pub use error::{JobError, Place};
-pub use progress::ProgressSnapshot;
+pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
     Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary, TrainSummary,

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use super::Job;
+use super::process_status::ProcessStatus;
 use crate::checkpoint::{self, CheckpointError, Header};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use crate::tables::TableError;
@@ -42,6 +43,8 @@ pub struct RunState {
     pub unfinished: Vec<(String, u64)>,
     /// Whether all is done.
     pub complete: bool,
+    /// What the processes of the latest attempt have said of themselves, by number.
+    pub processes: Vec<ProcessStatus>,
 }
 
 /// What a job would find in its output folder.
@@ -115,6 +118,7 @@ impl RunState {
             tables: listing(root)?,
             unfinished: unfinished(&root.join(TEMPORARY))?,
             complete: root.join(SUCCESS).exists(),
+            processes: ProcessStatus::read_all(root),
         })
     }
 

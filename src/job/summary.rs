@@ -26,6 +26,10 @@ pub struct Summary {
     pub output: PathBuf,
     /// The stages whose result was complete before, so that they were not run again.
     pub already_complete: Vec<String>,
+    /// The most bytes of memory that the process which tells this ever had in use; absent where
+    /// the system does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
     /// Every topic, in any order; not in the JSON, since the table `topics` has them.
     #[serde(skip)]
     pub topics: Vec<TopicSummary>,

@@ -21,11 +21,13 @@ pub const SUCCESS: &str = "_SUCCESS";
 pub const MANIFEST: &str = "manifest.json";
 /// The lock.
 pub const LOCK: &str = "_lock";
+/// The folder of what processes say of their run: no part of the result.
+pub const LOGS: &str = "logs";
 /// What the lock's text begins with; marks the folder as ours.
 const LOCK_MARK: &str = "topicmill output";
 
 /// Folders beside the tables whose whole content is topicmill's.
-const FOLDERS: [&str; 4] = ["corpus", "model", "checkpoints", TEMPORARY];
+const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
 /// Files at the root.
 const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
 

@@ -20,6 +20,7 @@ use crate::corpus::{DocumentStatus, ShardDocument};
 use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Frequencies, Totals};
 use crate::dataflow::process::Process;
+use crate::job::WorkStage;
 use crate::storage;
 
 /// How long a worker leaves it to another one to say what went wrong with the input.
@@ -90,6 +91,8 @@ pub(super) fn draft_all(
     while let Some(block) = source.blocks.next_block().map_err(cause_first)? {
         let draft = draft(process, shared, &block, &mut drafter)?;
         process.progress.add(block.content_bytes());
+        let progress = &process.progress;
+        progress.work(WorkStage::Ingest, draft.documents, draft.tokens);
         drop(block);
         frequencies.counted(worker, drafter.terms_mut(), draft.tokens);
         if draft.documents > 0 {

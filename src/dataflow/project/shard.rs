@@ -9,6 +9,7 @@ use crate::corpus::shard::{Columns, ShardReader};
 use crate::dataflow::error::RunError;
 use crate::infer::Bag;
 use crate::infer::project::{Projector, log_likelihood};
+use crate::job::WorkStage;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
 use crate::model::factors::FactorTable;
@@ -114,6 +115,8 @@ impl<'a> ShardProjector<'a> {
         parts.tally.documents += 1;
         let document = &self.document;
         let in_vocabulary = document.tokens_in_vocabulary() as i64;
+        let progress = &self.plan.process.progress;
+        progress.work(WorkStage::Project, 1, in_vocabulary as u64);
         let (total, stopped) = (
             i64::from(document.tokens_total),
             i64::from(document.tokens_stopped),

@@ -14,6 +14,7 @@
 
 mod held_out;
 mod recall;
+mod report;
 mod save;
 
 use std::time::Instant;
@@ -101,7 +102,7 @@ pub fn train(
             Some(_) => {}
         }
         trainer.rounds_taken = position.round + 1;
-        plan.process.progress.set(trainer.rounds_taken);
+        trainer.report_round(position, heldout);
         if trainer.next.is_some() {
             trainer.leave_if_asked(worker, position)?;
             trainer.checkpoint_if_due(worker, position)?;
@@ -140,6 +141,8 @@ struct Trainer<'a> {
     dealt: Vec<Vec<u32>>,
     /// Documents and tokens of each minibatch, over all processes.
     lengths: Vec<[i64; 2]>,
+    /// The same for this process alone; none on workers that do not lead it.
+    shares: Vec<[i64; 2]>,
     /// This worker's number, and its part of its process's model.
     index: usize,
     part: usize,
@@ -185,6 +188,7 @@ impl<'a> Trainer<'a> {
             log,
             dealt: Vec::new(),
             lengths: Vec::new(),
+            shares: Vec::new(),
             index: worker.index(),
             part: worker.index() % plan.process.placement.threads,
             purpose: 0,
@@ -262,6 +266,7 @@ impl<'a> Trainer<'a> {
             _ => vec![[0; 2]; self.dealt.len()],
         };
         self.lengths = bytemuck::pod_collect_to_vec(&sum(worker, bytemuck::cast_slice(&mine)));
+        self.shares = mine;
     }
 
     /// Prepares the factors a round is sampled with: online those of the minibatch's terms; a
@@ -341,13 +346,6 @@ impl<'a> Trainer<'a> {
                 .average(self.plan.process, self.part, weight);
             self.averaged += 1;
         }
-    }
-
-    fn nonzero_share(&self) -> f64 {
-        let parts = self.plan.model.read_parts();
-        let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
-        let cells = self.plan.model.vocabulary_size() * self.priors.topic_count();
-        nonzero as f64 / (cells as f64).max(1.0)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Checkpoints of training: writing them, and going on from one.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -103,6 +104,7 @@ impl Trainer<'_> {
             return Ok(());
         }
         let (process, model) = (self.plan.process, self.plan.model);
+        let (begun, mut bytes) = (Instant::now(), 0);
         let assignments = self
             .plan
             .assignments
@@ -110,12 +112,13 @@ impl Trainer<'_> {
         if let Some(assignments) = assignments {
             if self.part == 0 {
                 let bags = self.plan.sample.training;
-                save_assignments(process, self.rounds_taken, bags, assignments)?;
+                bytes += save_assignments(process, self.rounds_taken, bags, assignments)?;
             }
             barrier(worker);
         }
         if self.index == 0 {
             save_newest(process, model, &self.header())?;
+            bytes += length(&process.output.path(CHECKPOINT_FILE));
         }
         self.checkpointed = Instant::now();
         match assignments {
@@ -127,6 +130,9 @@ impl Trainer<'_> {
             forget_assignments(process, &[before, self.rounds_taken])?;
         }
         self.rounds_saved = Some(self.rounds_taken);
+        if self.part == 0 {
+            self.report_checkpoint(bytes, begun.elapsed());
+        }
         Ok(())
     }
 
@@ -163,18 +169,25 @@ impl Trainer<'_> {
     }
 }
 
-/// Writes the process's assignments under their final name.
+/// Writes the process's assignments under their final name; gives their bytes.
 fn save_assignments(
     process: &Process,
     round: u64,
     bags: &Bags,
     assignments: &Assignments,
-) -> Result<(), RunError> {
+) -> Result<u64, RunError> {
     let name = file_name(round, process.placement.process);
     let temporary = process.output.temporary_path(&name);
     write(&temporary, round, bags, assignments)?;
+    let bytes = length(&temporary);
     let relative = format!("{CHECKPOINT_FOLDER}/{name}");
-    Ok(process.output.publish(&temporary, &relative)?)
+    process.output.publish(&temporary, &relative)?;
+    Ok(bytes)
+}
+
+/// Bytes of a file, for the log; 0 if it cannot be asked.
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 /// Writes the newest checkpoint, and keeps the one that was it until now under another name. At

@@ -1,0 +1,288 @@
+//! What the processes of a run have said of themselves, put together.
+
+use std::time::{Duration, SystemTime};
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use serde_json::{Value, json};
+
+use crate::cli::figures;
+use crate::job::process_status::{CheckpointStatus, ProcessStatus, since};
+
+/// A process that has said nothing for so long is told of: five statuses are missing.
+const SILENT_AFTER: Duration = Duration::from_secs(10);
+
+/// The processes of the latest attempt, at one moment.
+pub(super) struct Processes<'a> {
+    pub(super) all: &'a [ProcessStatus],
+    pub(super) now: SystemTime,
+    /// Whether the output's lock says that the run goes on.
+    pub(super) is_locked: bool,
+    /// The name of the host that asks.
+    pub(super) here: &'a str,
+}
+
+/// How far the phase in hand is, over all processes.
+#[derive(Debug, PartialEq)]
+pub(super) struct Overall {
+    phase: String,
+    unit: String,
+    done: u64,
+    total: Option<u64>,
+    per_second: f64,
+    left_seconds: Option<f64>,
+}
+
+impl Processes<'_> {
+    /// Whether a process has been seen in the last seconds and has not ended.
+    pub(super) fn are_alive(&self) -> bool {
+        self.all.iter().any(|status| self.is_alive(status))
+    }
+
+    /// Processes that neither ended nor gave a sign for a while.
+    pub(super) fn silent(&self) -> Vec<usize> {
+        let silent = |status: &&ProcessStatus| status.exit.is_none() && !self.is_alive(status);
+        self.all
+            .iter()
+            .filter(silent)
+            .map(|status| status.process)
+            .collect()
+    }
+
+    /// Processes that others say they have lost.
+    pub(super) fn lost(&self) -> Vec<usize> {
+        let mut lost: Vec<usize> = self.all.iter().flat_map(|s| s.peers_lost.clone()).collect();
+        lost.sort_unstable();
+        lost.dedup();
+        lost
+    }
+
+    /// Whether a process has been seen lately; of none where the lock is free, on the host of the
+    /// process that would hold it: elsewhere a file system may not tell of locks.
+    fn is_alive(&self, status: &ProcessStatus) -> bool {
+        let leader = self.all.iter().find(|status| status.process == 0);
+        let is_over = !self.is_locked && leader.is_some_and(|leader| leader.host == self.here);
+        status.exit.is_none() && !is_over && status.age(self.now) < SILENT_AFTER
+    }
+
+    /// The newest checkpoint that the processes have told of, with the bytes of all of them.
+    pub(super) fn checkpoint(&self) -> Option<CheckpointStatus> {
+        let told = self.all.iter().filter_map(|one| one.checkpoint.as_ref());
+        let newest = told.clone().max_by_key(|checkpoint| checkpoint.round)?;
+        let parts = told.filter(|checkpoint| checkpoint.round == newest.round);
+        Some(CheckpointStatus {
+            bytes: parts.map(|checkpoint| checkpoint.bytes).sum(),
+            ..newest.clone()
+        })
+    }
+
+    /// Time since a checkpoint was written.
+    pub(super) fn age(&self, checkpoint: &CheckpointStatus) -> Duration {
+        since(checkpoint.written_unix_ms, self.now)
+    }
+
+    /// How far the phase of the first process is: rounds are everybody's, shares are added up, and
+    /// the slowest process decides how long it takes.
+    pub(super) fn overall(&self) -> Option<Overall> {
+        let first = self.all.iter().find(|status| !status.phase.is_empty())?;
+        let with =
+            |status: &&ProcessStatus| status.phase == first.phase && status.unit == first.unit;
+        let sharing: Vec<&ProcessStatus> = self.all.iter().filter(with).collect();
+        let mut overall = Overall {
+            phase: first.phase.clone(),
+            unit: first.unit.clone(),
+            done: first.done,
+            total: first.total,
+            per_second: first.per_second,
+            left_seconds: sharing
+                .iter()
+                .filter_map(|status| status.left_seconds)
+                .reduce(f64::max),
+        };
+        if first.unit != "rounds" {
+            overall.done = sharing.iter().map(|status| status.done).sum();
+            overall.total = sharing.iter().map(|status| status.total).sum();
+            overall.per_second = sharing.iter().map(|status| status.per_second).sum();
+        }
+        Some(overall)
+    }
+
+    /// A line a process.
+    pub(super) fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_style(NOTHING).set_header([
+            "process",
+            "host",
+            "phase",
+            "done",
+            "now",
+            "memory",
+            "last sign",
+        ]);
+        for status in self.all {
+            table.add_row([
+                status.process.to_string(),
+                status.host.clone(),
+                status.phase.clone(),
+                amount(status.done, status.total, &status.unit),
+                match self.is_alive(status) {
+                    true => format!("{} {}/s", figures::rate(status.per_second), status.unit),
+                    false => String::new(),
+                },
+                status.memory_bytes.map_or_else(String::new, figures::bytes),
+                self.sign(status),
+            ]);
+        }
+        for column in [0, 3, 4, 5] {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!("\n{}\n", table.trim_fmt())
+    }
+
+    /// The last that was seen of a process.
+    fn sign(&self, status: &ProcessStatus) -> String {
+        let age = figures::duration(status.age(self.now));
+        match &status.exit {
+            Some(exit) if exit.code == 0 => "done".to_owned(),
+            Some(exit) => format!("ended with {}: {}", exit.code, exit.reason),
+            None if self.is_alive(status) => format!("{age} ago"),
+            None if self.is_locked || self.are_alive() => format!("no sign for {age}"),
+            None => format!("ended without a word, {age} ago"),
+        }
+    }
+
+    /// The statuses, with what follows from the time of the question.
+    pub(super) fn json(&self) -> Vec<Value> {
+        let one = |status: &ProcessStatus| {
+            let mut object = serde_json::to_value(status).unwrap_or_default();
+            object["age_seconds"] = json!(status.age(self.now).as_secs_f64());
+            object
+        };
+        self.all.iter().map(one).collect()
+    }
+}
+
+impl Overall {
+    /// "train: 120 of 411 rounds (29 %), 14.2 rounds/s, 20.5 s left".
+    pub(super) fn line(&self) -> String {
+        let mut line = format!(
+            "{}: {}",
+            self.phase,
+            amount(self.done, self.total, &self.unit)
+        );
+        if let Some(total) = self.total.filter(|&total| total > 0) {
+            let percent = 100 * u128::from(self.done) / u128::from(total);
+            line.push_str(&format!(" ({percent} %)"));
+        }
+        if self.per_second > 0.0 {
+            line.push_str(&format!(
+                ", {} {}/s",
+                figures::rate(self.per_second),
+                self.unit
+            ));
+        }
+        if let Some(left) = self.left_seconds {
+            line.push_str(&format!(", {} left", figures::seconds(left)));
+        }
+        line
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "phase": self.phase,
+            "unit": self.unit,
+            "done": self.done,
+            "total": self.total,
+            "per_second": self.per_second,
+            "left_seconds": self.left_seconds,
+        })
+    }
+}
+
+/// "120 of 411 rounds".
+fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
+    let done = figures::grouped(done);
+    match total {
+        Some(total) => format!("{done} of {} {unit}", figures::grouped(total)),
+        None => format!("{done} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+    use crate::job::process_status::ExitStatus;
+
+    fn status(process: usize, written: u64) -> ProcessStatus {
+        ProcessStatus {
+            process,
+            phase: "project".to_owned(),
+            unit: "documents".to_owned(),
+            done: 30,
+            total: Some(100),
+            per_second: 10.0,
+            left_seconds: Some(7.0 + process as f64),
+            written_unix_ms: written,
+            ..Default::default()
+        }
+    }
+
+    fn at(all: &[ProcessStatus], second: u64) -> Processes<'_> {
+        Processes {
+            all,
+            now: UNIX_EPOCH + Duration::from_secs(second),
+            is_locked: false,
+            here: "elsewhere",
+        }
+    }
+
+    #[test]
+    fn shares_are_added_up_and_the_slowest_decides() {
+        let all = [status(0, 100_000), status(1, 100_000)];
+        let overall = at(&all, 101).overall().unwrap();
+        let expected = "project: 60 of 200 documents (30 %), 20.0 documents/s, 8.0 s left";
+        assert_eq!(overall.line(), expected);
+        let rounds = all.map(|status| ProcessStatus {
+            unit: "rounds".to_owned(),
+            ..status
+        });
+        let overall = at(&rounds, 101).overall().unwrap();
+        assert_eq!((overall.done, overall.total), (30, Some(100)));
+        assert_eq!(at(&[], 101).overall(), None);
+    }
+
+    #[test]
+    fn the_silent_and_the_lost_are_told() {
+        let mut all = [status(0, 100_000), status(1, 61_000)];
+        let alive = at(&all, 101);
+        assert_eq!((alive.silent(), alive.lost()), (vec![1], vec![]));
+        assert!(
+            alive.table().contains("no sign for 40.0 s"),
+            "{}",
+            alive.table()
+        );
+        all[0].peers_lost = vec![1];
+        all[0].exit = Some(ExitStatus {
+            code: 69,
+            reason: "lost process 1".to_owned(),
+        });
+        let ended = at(&all, 101);
+        assert_eq!((ended.silent(), ended.lost()), (vec![1], vec![1]));
+        let table = ended.table();
+        assert!(table.contains("ended with 69: lost process 1"), "{table}");
+        assert!(
+            table.contains("ended without a word, 40.0 s ago"),
+            "{table}"
+        );
+        let killed = [status(0, 100_000)];
+        let asked_there = Processes {
+            here: "",
+            ..at(&killed, 101)
+        };
+        assert_eq!(asked_there.silent(), [0], "the lock is free");
+    }
+}

@@ -1,0 +1,220 @@
+//! The log file of a process: lines in, one thread that writes them.
+//!
+//! A log must never end or stall a run. Whoever logs only hands a line to the thread; when that is
+//! stuck (a disk that hangs) further lines are dropped, and when the disk refuses it gives up with
+//! one warning. Before the file may be opened lines are kept in memory.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Lines that wait for the thread at most.
+const MOST_WAITING: usize = 1024;
+/// Bytes that are kept before the file is open.
+const MOST_HELD: usize = 1 << 20;
+/// Bytes of a log, beyond which a new one is begun; the one before is kept as `….1.jsonl`.
+pub(super) const MOST_BYTES: u64 = 64 << 20;
+
+/// A handle of the log; lines are whole JSON objects.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    sender: SyncSender<Message>,
+    dropped: Arc<AtomicU64>,
+}
+
+enum Message {
+    Line(Vec<u8>),
+    Open(PathBuf),
+    /// Everything before has been written.
+    Flush(SyncSender<()>),
+}
+
+impl Journal {
+    /// Starts the thread. `give_up` is told why nothing more is logged, should that happen.
+    pub(super) fn start(give_up: fn(&str)) -> io::Result<Self> {
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || keep(&receiver, give_up))?;
+        let dropped = Arc::default();
+        Ok(Self { sender, dropped })
+    }
+
+    /// Opens the file, for appending, with what was said before.
+    pub(super) fn open(&self, path: PathBuf) {
+        // Refused only by a thread that is stuck or gone: then there is no log.
+        let _ = self.sender.try_send(Message::Open(path));
+    }
+
+    /// Waits until everything is written, but not longer than `limit`.
+    pub(super) fn flush(&self, limit: Duration) {
+        let (done, is_done) = sync_channel(1);
+        if self.sender.try_send(Message::Flush(done)).is_ok() {
+            // What is not written by then is lost.
+            let _ = is_done.recv_timeout(limit);
+        }
+    }
+
+    /// Lines that were lost because the thread was stuck.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl MakeWriter<'_> for Journal {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// Each call is one line.
+impl Write for Journal {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Err(TrySendError::Full(_)) = self.sender.try_send(Message::Line(line.to_vec())) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Where lines go.
+enum Target {
+    Held(Vec<u8>),
+    Open(LogFile),
+    Nowhere,
+}
+
+fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
+    let mut target = Target::Held(Vec::new());
+    for message in receiver {
+        let done = match (message, &mut target) {
+            (Message::Line(line), Target::Held(held)) if held.len() < MOST_HELD => {
+                held.extend(line);
+                Ok(())
+            }
+            (Message::Line(line), Target::Open(file)) => file.write(&line),
+            (Message::Open(path), Target::Held(held)) => {
+                let held = std::mem::take(held);
+                LogFile::open(path).and_then(|mut file| {
+                    file.write(&held)?;
+                    target = Target::Open(file);
+                    Ok(())
+                })
+            }
+            (Message::Flush(done), _) => {
+                // Nobody waits any more: then nobody is to be told.
+                let _ = done.try_send(());
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = done {
+            give_up(&format!("no log from here on: {error}; the run goes on"));
+            target = Target::Nowhere;
+        }
+    }
+}
+
+/// A log that is written to.
+struct LogFile {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+}
+
+impl LogFile {
+    fn open(path: PathBuf) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| name(folder, &error))?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|error| name(&path, &error))?;
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        Ok(Self { path, file, bytes })
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.bytes > 0 && self.bytes + line.len() as u64 > MOST_BYTES {
+            let older = self.path.with_extension("1.jsonl");
+            fs::rename(&self.path, &older).map_err(|error| name(&older, &error))?;
+            *self = Self::open(std::mem::take(&mut self.path))?;
+        }
+        let written = self.file.write_all(line);
+        self.bytes += line.len() as u64;
+        written.map_err(|error| name(&self.path, &error))
+    }
+}
+
+/// The same error, with the file's name.
+fn name(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Journal {
+        Journal::start(|_| {}).unwrap()
+    }
+
+    #[test]
+    fn what_was_said_before_the_file_was_opened_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs/process-00000.jsonl");
+        let mut log = journal();
+        log.write_all(b"{\"n\":1}\n").unwrap();
+        log.open(path.clone());
+        log.write_all(b"{\"n\":2}\n").unwrap();
+        Journal::flush(&log, Duration::from_secs(10));
+        assert_eq!(fs::read_to_string(path).unwrap(), "{\"n\":1}\n{\"n\":2}\n");
+        assert_eq!(log.dropped(), 0);
+    }
+
+    #[test]
+    fn a_long_log_is_set_aside_and_a_new_one_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("process-00000.jsonl");
+        fs::write(&path, "old\n").unwrap();
+        let mut file = LogFile::open(path.clone()).unwrap();
+        assert_eq!(file.bytes, 4);
+        file.bytes = MOST_BYTES;
+        file.write(b"new\n").unwrap();
+        file.write(b"newer\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new\nnewer\n");
+        let older = folder.path().join("process-00000.1.jsonl");
+        assert_eq!(fs::read_to_string(older).unwrap(), "old\n");
+    }
+
+    #[test]
+    fn a_disk_that_refuses_is_told_of_once() {
+        static TOLD: AtomicU64 = AtomicU64::new(0);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let mut log = Journal::start(|_| {
+            TOLD.fetch_add(1, Ordering::SeqCst);
+        })
+        .unwrap();
+        // A file cannot be a folder.
+        log.open(file.join("process-00000.jsonl"));
+        for _ in 0..3 {
+            log.write_all(b"{}\n").unwrap();
+        }
+        Journal::flush(&log, Duration::from_secs(10));
+        assert_eq!(TOLD.load(Ordering::SeqCst), 1);
+    }
+}

@@ -1,0 +1,342 @@
+//! Watching a run: the log, the status file, the metrics and the profile of a process.
+//!
+//! One thread looks at the process a few times a second, as the display does; nothing that is
+//! computed knows of it. What cannot be written or served is warned of once, and the run goes on.
+
+mod endpoint;
+mod journal;
+mod metrics;
+mod profile;
+mod rate;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
+
+use self::journal::Journal;
+use self::metrics::Figures;
+use self::rate::Gauge;
+use super::args::WatchingArgs;
+use super::machine;
+use crate::cluster;
+use crate::cluster::settings::RUN_VARIABLE;
+use crate::dataflow::process::Process;
+use crate::job::Stages;
+use crate::job::process_status::{
+    CheckpointStatus, Evaluation, ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis,
+};
+use crate::tables::output::{LOCK, LOGS};
+
+/// How often the process is looked at.
+const POLL: Duration = Duration::from_millis(200);
+/// Time between two lines of the log that tell how far a phase is.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// How long the end of a process waits for its log.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+/// The process that is watched, for an end that comes from any thread.
+static CURRENT: OnceLock<Arc<Watched>> = OnceLock::new();
+
+/// The thread that watches, from [`start`](Self::start) to [`end`](Self::end).
+pub(super) struct Watch {
+    watched: Arc<Watched>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A process that is watched.
+struct Watched {
+    process: Arc<Process>,
+    /// None where its thread could not be started.
+    journal: Option<Journal>,
+    /// What never changes of the status.
+    identity: ProcessStatus,
+    started: Instant,
+    gauge: Mutex<Gauge>,
+    metrics_address: Mutex<Option<String>>,
+    is_ended: Mutex<bool>,
+    ending: Condvar,
+}
+
+impl Watch {
+    /// Begins to log and to tell of `process`. The output must be this run's: of the leading
+    /// process, whose lock it holds.
+    pub(super) fn start(process: &Arc<Process>, stages: Stages, args: &WatchingArgs) -> Self {
+        let leads = process.placement.process == 0;
+        if leads {
+            ProcessStatus::clear(process.output.root());
+            process.set_joined();
+        }
+        let watched = Arc::new(Watched {
+            process: Arc::clone(process),
+            journal: start_log(),
+            identity: identity(process),
+            started: Instant::now(),
+            gauge: Mutex::default(),
+            metrics_address: Mutex::default(),
+            is_ended: Mutex::new(false),
+            ending: Condvar::new(),
+        });
+        let _ = CURRENT.set(Arc::clone(&watched));
+        watched.say_start(stages);
+        watched.serve_metrics(args);
+        let looking = Arc::clone(&watched);
+        let thread = thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || looking.look())
+            .ok();
+        Self { watched, thread }
+    }
+
+    /// Writes the profile and the last words of a process that ends here with an exit code, and
+    /// why if that is not 0.
+    pub(super) fn end(mut self, code: u8, reason: &str) {
+        profile::report(&self.watched.process);
+        self.watched.end(code, reason);
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has ended the process already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes the last words of the process that is watched, if one is: for ends that do not come back
+/// to who started it.
+pub(super) fn end_current(code: u8, reason: &str) {
+    if let Some(watched) = CURRENT.get() {
+        watched.end(code, reason);
+    }
+}
+
+/// Starts the log and sends it all events of this program, and warnings of others.
+fn start_log() -> Option<Journal> {
+    let journal = Journal::start(super::warn).ok()?;
+    let ours = Targets::new()
+        .with_target("topicmill", LevelFilter::INFO)
+        .with_default(LevelFilter::WARN);
+    let lines = tracing_subscriber::fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .with_ansi(false)
+        .with_writer(journal.clone())
+        .with_filter(ours);
+    tracing_subscriber::registry().with(lines).try_init().ok()?;
+    Some(journal)
+}
+
+fn identity(process: &Process) -> ProcessStatus {
+    let placement = &process.placement;
+    ProcessStatus {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        job: process.job.id(),
+        run: std::env::var(RUN_VARIABLE).unwrap_or_default(),
+        process: placement.process,
+        processes: placement.processes(),
+        threads: placement.threads,
+        host: machine::host(),
+        pid: std::process::id(),
+        started_unix_ms: unix_millis(SystemTime::now()),
+        ..ProcessStatus::default()
+    }
+}
+
+impl Watched {
+    fn say_start(&self, stages: Stages) {
+        let who = &self.identity;
+        tracing::info!(
+            version = who.version,
+            job = who.job,
+            run = who.run,
+            process = who.process,
+            processes = who.processes,
+            threads = who.threads,
+            host = who.host,
+            pid = who.pid,
+            stages = %stages,
+            "process starts"
+        );
+    }
+
+    /// Serves metrics, if they are asked for.
+    fn serve_metrics(self: &Arc<Self>, args: &WatchingArgs) {
+        let Some(address) = &args.metrics_addr else {
+            return;
+        };
+        let watched = Arc::clone(self);
+        let served = endpoint::serve(address, self.identity.process, move || {
+            metrics::render(&watched.figures())
+        });
+        match served {
+            Ok(address) => {
+                tracing::info!(%address, "metrics are served");
+                *lock(&self.metrics_address) = Some(address.to_string());
+            }
+            Err(error) => {
+                tracing::warn!(address, %error, "metrics are not served");
+                super::warn(&format!(
+                    "no metrics at {address}: {error}; the run goes on without them"
+                ));
+            }
+        }
+    }
+
+    /// Looks at the process until it ends.
+    fn look(&self) {
+        let (mut is_open, mut phase) = (false, String::new());
+        let (mut written, mut said) = (None::<Instant>, Instant::now());
+        loop {
+            let now = Instant::now();
+            let snapshot = self.process.progress.snapshot();
+            let is_new = snapshot.phase != phase;
+            phase = snapshot.phase.to_owned();
+            lock(&self.gauge).see(snapshot, self.started.elapsed());
+            if !is_open && self.process.is_joined() {
+                self.open_log();
+                is_open = true;
+            }
+            let is_due = written.is_none_or(|last| now - last >= STATUS_EVERY);
+            if is_open && (is_new || is_due) {
+                self.write_status();
+                written = Some(now);
+            }
+            if is_new || now - said >= LINE_EVERY {
+                if !is_new {
+                    self.say_progress();
+                }
+                said = now;
+            }
+            let is_ended = lock(&self.is_ended);
+            let waited = self
+                .ending
+                .wait_timeout_while(is_ended, POLL, |ended| !*ended);
+            if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+                return;
+            }
+        }
+    }
+
+    /// Writes the status, unless the last one is written.
+    fn write_status(&self) {
+        let status = self.status(None);
+        // Held while writing, so that nothing comes after the last one.
+        let is_ended = lock(&self.is_ended);
+        if !*is_ended {
+            // Whoever reads sees the age of the one before; the next one may succeed.
+            let _ = status.write(self.process.output.root());
+        }
+    }
+
+    fn open_log(&self) {
+        if let Some(journal) = &self.journal {
+            let name = format!("process-{:05}.jsonl", self.identity.process);
+            journal.open(self.process.output.path(LOGS).join(name));
+        }
+    }
+
+    fn say_progress(&self) {
+        let status = self.status(None);
+        if status.phase.is_empty() {
+            return;
+        }
+        tracing::info!(
+            phase = status.phase,
+            done = status.done,
+            total = status.total,
+            unit = status.unit,
+            per_second = status.per_second,
+            rounds = status.rounds,
+            bytes_sent = status.bytes_sent,
+            memory_bytes = status.memory_bytes,
+            "phase goes on"
+        );
+    }
+
+    /// The last line and the last status; only of the first end.
+    fn end(&self, code: u8, reason: &str) {
+        if std::mem::replace(&mut *lock(&self.is_ended), true) {
+            return;
+        }
+        self.ending.notify_all();
+        let seconds = self.started.elapsed().as_secs_f64();
+        let peak_memory_bytes = machine::peak_resident_bytes();
+        let lines_dropped = self.journal.as_ref().map_or(0, Journal::dropped);
+        if code == 0 {
+            tracing::info!(
+                code,
+                seconds,
+                peak_memory_bytes,
+                lines_dropped,
+                "process ends"
+            );
+        } else {
+            tracing::error!(
+                code,
+                reason,
+                seconds,
+                peak_memory_bytes,
+                lines_dropped,
+                "process ends"
+            );
+        }
+        // A process that others have not yet met may write only where a run leads already.
+        let is_joined = self.process.is_joined();
+        if !is_joined && !self.process.output.path(LOCK).exists() {
+            return;
+        }
+        self.open_log();
+        if let Some(journal) = &self.journal {
+            journal.flush(FLUSH_LIMIT);
+        }
+        let reason = reason.to_owned();
+        let status = self.status(Some(ExitStatus { code, reason }));
+        // The log has it too.
+        let _ = status.write(self.process.output.root());
+    }
+
+    fn status(&self, exit: Option<ExitStatus>) -> ProcessStatus {
+        let training = self.process.progress.training();
+        let evaluation = |&(round, loglik_per_token): &(u64, f64)| Evaluation {
+            round,
+            loglik_per_token,
+        };
+        let mut status = ProcessStatus {
+            written_unix_ms: unix_millis(SystemTime::now()),
+            rounds: training.rounds,
+            heldout: training.heldout.iter().map(evaluation).collect(),
+            checkpoint: training.checkpoint.map(|mark| CheckpointStatus {
+                round: mark.rounds,
+                written_unix_ms: unix_millis(mark.written),
+                seconds: mark.seconds,
+                bytes: mark.bytes,
+            }),
+            bytes_sent: cluster::bytes_sent(),
+            memory_bytes: machine::resident_bytes(),
+            peak_memory_bytes: machine::peak_resident_bytes(),
+            metrics_address: lock(&self.metrics_address).clone(),
+            peers_lost: cluster::guard::lost_peers(),
+            exit,
+            ..self.identity.clone()
+        };
+        lock(&self.gauge).describe(&mut status);
+        status
+    }
+
+    fn figures(&self) -> Figures {
+        let progress = &self.process.progress;
+        lock(&self.gauge).see(progress.snapshot(), self.started.elapsed());
+        Figures {
+            status: self.status(None),
+            spent: progress.training().spent,
+            worked: progress.worked(),
+            traffic: cluster::traffic(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

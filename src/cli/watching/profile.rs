@@ -1,0 +1,146 @@
+//! The profile of a process: a file with all of it, a table of what took longest.
+
+use std::fs;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use crate::dataflow::process::Process;
+use crate::dataflow::profile::{OperatorProfile, WorkerProfile};
+use crate::tables::output::LOGS;
+
+/// Operators that a person is shown.
+const MOST_OPERATORS: usize = 15;
+
+/// Writes the profile of the process below `logs`, and says on stderr what of the first process is
+/// worth seeing; nothing if none was asked for.
+pub(super) fn report(process: &Process) {
+    let Some(profile) = &process.profile else {
+        return;
+    };
+    let workers = profile.workers();
+    if workers.is_empty() {
+        return;
+    }
+    let number = process.placement.process;
+    let path = process
+        .output
+        .path(LOGS)
+        .join(format!("profile-{number:05}.json"));
+    let json = serde_json::json!({ "process": number, "workers": workers });
+    if let Err(error) = fs::write(&path, format!("{json:#}\n")) {
+        crate::cli::warn(&format!("no profile: {}: {error}", path.display()));
+    }
+    if number == 0 {
+        crate::cli::say(&page(&workers));
+    }
+}
+
+/// The workers' time, and the operators that took most of it.
+fn page(workers: &[WorkerProfile]) -> String {
+    let mut times = Table::new();
+    times.load_style(NOTHING).set_header([
+        "worker",
+        "seconds",
+        "operators",
+        "parked",
+        "meeting",
+        "own code",
+    ]);
+    for worker in workers {
+        let share = |seconds: f64| format!("{:.1} %", 100.0 * seconds / worker.seconds.max(1e-9));
+        times.add_row([
+            worker.worker.to_string(),
+            format!("{:.2}", worker.seconds),
+            share(worker.operators_seconds),
+            share(worker.parked_seconds),
+            share(worker.meeting_seconds),
+            share(worker.own_seconds),
+        ]);
+    }
+    let mut operators = Table::new();
+    operators.load_style(NOTHING).set_header([
+        "dataflow",
+        "operator",
+        "count",
+        "activations",
+        "seconds",
+        "records in",
+        "records out",
+    ]);
+    for line in all_workers(workers).iter().take(MOST_OPERATORS) {
+        operators.add_row([
+            line.dataflow.clone(),
+            line.operator.clone(),
+            line.count.to_string(),
+            line.activations.to_string(),
+            format!("{:.3}", line.seconds),
+            line.records_received.to_string(),
+            line.records_sent.to_string(),
+        ]);
+    }
+    align(&mut times, 0..6);
+    align(&mut operators, 2..7);
+    format!("{}\n\n{}\n", times.trim_fmt(), operators.trim_fmt())
+}
+
+fn align(table: &mut Table, columns: std::ops::Range<usize>) {
+    for column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// The operators of all workers, those with the most seconds first.
+fn all_workers(workers: &[WorkerProfile]) -> Vec<OperatorProfile> {
+    let mut all: Vec<OperatorProfile> = Vec::new();
+    for operator in workers.iter().flat_map(|worker| &worker.operators) {
+        let is_same = |one: &&mut OperatorProfile| {
+            (&one.dataflow, &one.operator) == (&operator.dataflow, &operator.operator)
+        };
+        match all.iter_mut().find(is_same) {
+            Some(line) => line.add(operator),
+            None => all.push(operator.clone()),
+        }
+    }
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_of_all_workers_are_added_up() {
+        let operator = |name: &str, seconds| OperatorProfile {
+            dataflow: "rounds".to_owned(),
+            operator: name.to_owned(),
+            count: 1,
+            activations: 10,
+            seconds,
+            ..Default::default()
+        };
+        let worker = |worker, operators| WorkerProfile {
+            worker,
+            seconds: 10.0,
+            parked_seconds: 2.5,
+            operators,
+            ..Default::default()
+        };
+        let workers = [
+            worker(0, vec![operator("merge", 1.0), operator("collect", 0.5)]),
+            worker(1, vec![operator("collect", 2.0)]),
+        ];
+        let all = all_workers(&workers);
+        let names: Vec<&str> = all.iter().map(|line| line.operator.as_str()).collect();
+        assert_eq!(names, ["collect", "merge"]);
+        assert_eq!(
+            (all[0].seconds, all[0].activations, all[0].count),
+            (2.5, 20, 2)
+        );
+        let page = page(&workers);
+        assert!(page.contains("25.0 %") && page.contains("merge"), "{page}");
+    }
+}

@@ -1,0 +1,212 @@
+//! What a process says of itself while it runs: one small file each, written anew every few seconds,
+//! so that any host that sees the output folder can tell how far a run is.
+//!
+//! A file is complete or absent (it is renamed to its name), but not synced: it tells of the
+//! living, and is worth nothing after a loss of power.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::tables::output::LOGS;
+
+/// How often a process writes its status.
+pub const STATUS_EVERY: Duration = Duration::from_secs(2);
+
+/// A process at one moment. Times are milliseconds since 1970 by the clock of its host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessStatus {
+    /// The version of the program.
+    pub version: String,
+    /// The job's id.
+    pub job: String,
+    /// The token of the attempt (`TOPICMILL_RUN`); empty if none was given.
+    pub run: String,
+    /// Its number, from 0.
+    pub process: usize,
+    /// Processes of the run.
+    pub processes: usize,
+    /// Its worker threads.
+    pub threads: usize,
+    /// Its host's name.
+    pub host: String,
+    /// Its number on that host.
+    pub pid: u32,
+    /// When it started.
+    pub started_unix_ms: u64,
+    /// When this was written.
+    pub written_unix_ms: u64,
+    /// What it does; empty before the first phase.
+    pub phase: String,
+    /// How much of it is done, in `unit`s.
+    pub done: u64,
+    /// How much of it there is for this process, when that is known.
+    pub total: Option<u64>,
+    /// What is counted. Rounds are everybody's, all else the process's share.
+    pub unit: String,
+    /// Units per second, now: over the last seconds.
+    pub per_second: f64,
+    /// Seconds since the phase began.
+    pub phase_seconds: f64,
+    /// Seconds that it will still take at its pace so far, when that is known.
+    pub left_seconds: Option<f64>,
+    /// Training rounds done.
+    pub rounds: u64,
+    /// The latest evaluations, oldest first.
+    pub heldout: Vec<Evaluation>,
+    /// The newest checkpoint that was written.
+    pub checkpoint: Option<CheckpointStatus>,
+    /// Bytes sent to other processes.
+    pub bytes_sent: u64,
+    /// Bytes of memory in use, where the system says.
+    pub memory_bytes: Option<u64>,
+    /// The most that were ever in use, where the system says.
+    pub peak_memory_bytes: Option<u64>,
+    /// Where the metrics are served, if they are.
+    pub metrics_address: Option<String>,
+    /// Processes that this one has lost.
+    pub peers_lost: Vec<usize>,
+    /// How it ended; absent while it runs, and when it was killed.
+    pub exit: Option<ExitStatus>,
+}
+
+/// A held-out evaluation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Rounds done then.
+    pub round: u64,
+    /// Log-likelihood per held-out token, in nats.
+    pub loglik_per_token: f64,
+}
+
+/// A checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointStatus {
+    /// Rounds done then.
+    pub round: u64,
+    /// When it was complete.
+    pub written_unix_ms: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Bytes that the process wrote of it.
+    pub bytes: u64,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExitStatus {
+    /// The exit code.
+    pub code: u8,
+    /// Why, if it is not 0.
+    pub reason: String,
+}
+
+impl ProcessStatus {
+    /// Where process `process` writes its status, below the output folder `root`.
+    pub fn path(root: &Path, process: usize) -> PathBuf {
+        root.join(LOGS).join(format!("status-{process:05}.json"))
+    }
+
+    /// Writes the status below the output folder `root`, replacing the one before.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn write(&self, root: &Path) -> io::Result<()> {
+        let path = Self::path(root, self.process);
+        let temporary = path.with_extension("json.tmp");
+        let json = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        fs::create_dir_all(root.join(LOGS))?;
+        fs::write(&temporary, json)?;
+        fs::rename(&temporary, &path)
+    }
+
+    /// The statuses below the output folder `root`, by number of the process. What is being
+    /// replaced or is no status is left out.
+    pub fn read_all(root: &Path) -> Vec<Self> {
+        let mut all: Vec<Self> = status_files(root)
+            .filter_map(|path| fs::read(path).ok())
+            .filter_map(|json| serde_json::from_slice(&json).ok())
+            .collect();
+        all.sort_by_key(|status| status.process);
+        all
+    }
+
+    /// Removes the statuses of an earlier attempt.
+    pub fn clear(root: &Path) {
+        for path in status_files(root) {
+            // One that stays is replaced, or shown with its age.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Time from its writing to `now`; none if the clocks of two hosts disagree the other way.
+    pub fn age(&self, now: SystemTime) -> Duration {
+        since(self.written_unix_ms, now)
+    }
+}
+
+/// Time from a moment to `now`.
+pub fn since(unix_ms: u64, now: SystemTime) -> Duration {
+    Duration::from_millis(unix_millis(now).saturating_sub(unix_ms))
+}
+
+/// A moment as milliseconds since 1970.
+pub fn unix_millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The status files of all processes.
+fn status_files(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(root.join(LOGS))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("status-") && name.ends_with(".json")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_read_as_they_were_written_and_others_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let status = |process| ProcessStatus {
+            process,
+            total: Some(7),
+            per_second: 1.5,
+            ..Default::default()
+        };
+        for process in [1, 0] {
+            status(process).write(folder.path()).unwrap();
+        }
+        let logs = folder.path().join(LOGS);
+        fs::write(logs.join("status-00002.json"), "{").unwrap();
+        fs::write(logs.join("process-00000.jsonl"), "{}").unwrap();
+        assert_eq!(
+            ProcessStatus::read_all(folder.path()),
+            [status(0), status(1)]
+        );
+        ProcessStatus::clear(folder.path());
+        assert_eq!(fs::read_dir(&logs).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_age_is_never_negative() {
+        let status = ProcessStatus {
+            written_unix_ms: 5_000,
+            ..Default::default()
+        };
+        let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
+        assert_eq!(status.age(at(7_500)), Duration::from_millis(2_500));
+        assert_eq!(status.age(at(4_000)), Duration::ZERO);
+    }
+}
