@@ -11,7 +11,7 @@ use crate::cluster::{self, ClusterError, hosts, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
-use crate::tables::output::Output;
+use crate::tables::output::{Output, Place};
 
 /// Documents that are warned of one by one.
 const MOST_WARNINGS: usize = 5;
@@ -74,10 +74,15 @@ fn run_here(
         true => Display::choose(args.quiet, args.json),
         false => Display::Quiet,
     };
-    let root = &job.output.path;
+    let settings = &job.output;
+    let place = Place::new(
+        &settings.path,
+        settings.scratch.as_deref(),
+        placement.process,
+    );
     let output = match leads {
-        true => Output::lead(root)?,
-        false => Output::follow(root),
+        true => Output::lead(place)?,
+        false => Output::follow(place)?,
     };
     if leads && args.overwrite {
         clear(&output, stages)?;
@@ -92,6 +97,7 @@ fn run_here(
         shared.warnings().iter().for_each(|w| super::warn(w));
     }
     let summary = summary?;
+    process.output.leave()?;
     if display != Display::Quiet {
         warn_of(shared.remarks());
     }

@@ -6,6 +6,7 @@ use super::args::StatusArgs;
 use super::{Exit, Failure, figures, plan};
 use crate::checkpoint::Header;
 use crate::job::state::RunState;
+use crate::storage::object::is_remote;
 use crate::tables::output::check_ours;
 
 /// Held-out figures that are shown, the latest ones.
@@ -17,7 +18,7 @@ const TREND: usize = 6;
 /// There is no such folder, or it is not a run's; it cannot be read; stdout cannot be written.
 pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
-    if !args.output.is_dir() {
+    if !is_remote(&args.output) && !args.output.is_dir() {
         let message = format!("{}: not a folder", args.output.display());
         return Err(
             Failure::message(Exit::Usage, message).help("give what a job names as `output.path`")

@@ -120,7 +120,7 @@ impl RunError {
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
-            Self::Table(TableError::Locked { .. }) => EXIT_TEMPORARY,
+            Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => EXIT_TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }
     }

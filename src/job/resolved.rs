@@ -110,7 +110,7 @@ impl Job {
             ("model", model_pairs(self)),
             ("train", train_pairs(self)),
             ("project", project_pairs(self)),
-            ("output", vec![("path", path(&self.output.path))]),
+            ("output", output_pairs(self)),
         ]
     }
 
@@ -269,6 +269,14 @@ fn project_pairs(job: &Job) -> Vec<Pair> {
         ("top_terms", whole(project.top_terms as u64)),
     ]);
     pairs
+}
+
+fn output_pairs(job: &Job) -> Vec<Pair> {
+    let scratch = job.output.scratch.as_deref();
+    vec![
+        ("path", path(&job.output.path)),
+        ("scratch", scratch.map_or_else(|| Value::from(""), path)),
+    ]
 }
 
 fn synth_pairs(synth: &SynthStage) -> Vec<Pair> {
