@@ -8,9 +8,8 @@
 #![cfg(feature = "s3")]
 #![allow(
     clippy::unwrap_used,
-    clippy::print_stderr,
     clippy::print_stdout,
-    reason = "helpers outside of #[test] functions may fail a test, and a skipped test says so"
+    reason = "helpers outside of #[test] functions may fail a test, and one says how long it took"
 )]
 
 #[path = "object_store/client.rs"]

@@ -2,6 +2,7 @@
 //! are.
 
 use std::fs;
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -39,7 +40,11 @@ impl Server {
     /// topicmill in a folder, with the settings that reach this server.
     pub fn topicmill(&self, folder: &Path, arguments: &[String]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_topicmill"));
-        command.current_dir(folder).args(arguments);
+        // What a failed run keeps for the next one goes with the test.
+        command
+            .current_dir(folder)
+            .env("TMPDIR", folder)
+            .args(arguments);
         self.set(&mut command);
         command
     }
@@ -130,7 +135,9 @@ fn program() -> Option<PathBuf> {
     if program.exists() {
         return Some(program);
     }
-    eprintln!(
+    // Past the harness, which would keep it to itself where a test passes.
+    let _ = writeln!(
+        std::io::stderr(),
         "SKIPPED: no S3 server at {}; scripts/test installs one",
         program.display()
     );
