@@ -224,7 +224,7 @@ fn output_with_topics(root: &Path, complete: bool) {
     if complete {
         let mut manifest = Manifest::new("job", 1, "fingerprint");
         manifest
-            .describe(root, &Default::default())
+            .describe(&output, &Default::default())
             .expect("described");
         output.complete(&manifest).expect("completed");
     }

@@ -35,7 +35,7 @@ exits!(SynthError {
 
 exits!(TableError {
     TableError::Io { .. } => Io,
-    TableError::Locked { .. } => Temporary,
+    TableError::Locked { .. } | TableError::Lost { .. } => Temporary,
     _ => Data,
 });
 

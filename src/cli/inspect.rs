@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::InspectArgs;
 use super::{Exit, Failure};
+use crate::tables::output::{View, Wanted};
 
 /// What a path can be.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,10 +29,23 @@ enum Thing {
 /// There is nothing that can be shown; it cannot be read; stdout cannot be written.
 pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     super::existing_output(&args.path)?;
-    let thing = recognise(&args.path).map_err(|error| {
-        let path = args.path.display();
-        Failure::new(Exit::Io, error).context(format!("{path}: cannot be read"))
-    })?;
+    let recognise = |path: &Path| {
+        recognise(path).map_err(|error| {
+            let path = args.path.display();
+            Failure::new(Exit::Io, error).context(format!("{path}: cannot be read"))
+        })
+    };
+    let mut view = View::open(&args.path, Wanted::Outline)?;
+    let mut thing = recognise(view.path())?;
+    if matches!(thing, Some(Thing::Table)) {
+        // Rows are wanted, not only what the files say of them.
+        view = View::open(&args.path, Wanted::All)?;
+        thing = recognise(view.path())?;
+    }
+    let args = &InspectArgs {
+        path: view.path().to_owned(),
+        ..args.clone()
+    };
     match thing {
         Some(Thing::Root) => root::show(args),
         Some(Thing::Model(path)) => model::show(args, &path),

@@ -45,6 +45,8 @@ pub use summary::{print_summary, render_summary};
 
 use crate::cluster;
 use crate::job::Stages;
+use crate::storage::object::is_remote;
+use crate::tables::output::exists;
 
 /// Reads the command line.
 ///
@@ -158,12 +160,20 @@ fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
 
 /// Refuses a path that a person gave and that does not exist.
 fn existing_output(path: &Path) -> Result<(), Failure> {
+    if is_remote(path) {
+        return match exists(path)? {
+            true => Ok(()),
+            false => Err(not_there(path)),
+        };
+    }
     match path.try_exists() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(
-            Failure::message(Exit::Usage, format!("{}: not there", path.display()))
-                .help("give what a job names as `output.path`"),
-        ),
+        Ok(false) => Err(not_there(path)),
         Err(error) => Err(Failure::new(Exit::Io, error).context(path.display())),
     }
+}
+
+fn not_there(path: &Path) -> Failure {
+    Failure::message(Exit::Usage, format!("{}: not there", path.display()))
+        .help("give what a job names as `output.path`")
 }

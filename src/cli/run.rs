@@ -14,7 +14,7 @@ use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
-use crate::tables::output::Output;
+use crate::tables::output::{Output, Place};
 
 /// Documents that are warned of one by one.
 const MOST_WARNINGS: usize = 5;
@@ -87,10 +87,11 @@ fn run_here(
     if placement.processes() > 1 && !spawn::follows_parent() {
         super::set_prefix(placement.process);
     }
-    let root = &job.output.path;
+    let written = &job.output;
+    let place = Place::new(&written.path, written.scratch.as_deref(), placement.process);
     let output = match leads {
-        true => Output::lead(root)?,
-        false => Output::follow(root),
+        true => Output::lead(place)?,
+        false => Output::follow(place)?,
     };
     if leads && args.overwrite {
         clear(&output, stages)?;
@@ -128,6 +129,7 @@ fn watched(
         }
     }
     let mut summary = summary?;
+    process.output.leave()?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     let remarks = shared.remarks();
     for remark in &remarks {

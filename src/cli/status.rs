@@ -12,6 +12,7 @@ use self::processes::Processes;
 use super::args::StatusArgs;
 use super::{Exit, Failure, figures, machine, plan};
 use crate::job::state::RunState;
+use crate::storage::object::is_remote;
 use crate::tables::output::check_ours;
 use crate::train::RoundReport;
 
@@ -24,7 +25,7 @@ const TREND: usize = 6;
 /// There is no such folder, or it is not a run's; it cannot be read; stdout cannot be written.
 pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
-    if !args.output.is_dir() {
+    if !is_remote(&args.output) && !args.output.is_dir() {
         let message = format!("{}: not a folder", args.output.display());
         return Err(
             Failure::message(Exit::Usage, message).help("give what a job names as `output.path`")

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::args::VerifyArgs;
 use super::{Exit, Failure, figures};
 use crate::tables::digest::column_digests;
+use crate::tables::output::{View, Wanted};
 use crate::tables::{TableError, VerifyReport, digest, output, verify};
 
 /// Checks a result, or prints its digest.
@@ -20,7 +21,8 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     if args.digest {
         return print_digest(args);
     }
-    let report = verify(&args.output)?;
+    let view = View::open(&args.output, Wanted::All)?;
+    let report = verify(view.path())?;
     if args.json {
         super::print_json(&json_of(&report))?;
     } else {
@@ -37,22 +39,23 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
 }
 
 fn print_digest(args: &VerifyArgs) -> Result<(), Failure> {
-    if !args.output.join(output::SUCCESS).exists() {
+    let view = View::open(&args.output, Wanted::All)?;
+    if !view.path().join(output::SUCCESS).exists() {
         let root = args.output.clone();
         return Err(TableError::Incomplete { root }.into());
     }
     if args.tables {
-        return print_columns(args);
+        return print_columns(args, view.path());
     }
-    let digest = digest(&args.output)?;
+    let digest = digest(view.path())?;
     match args.json {
         true => super::print_json(&json!({ "digest": digest })),
         false => super::print(&format!("{digest}\n")),
     }
 }
 
-fn print_columns(args: &VerifyArgs) -> Result<(), Failure> {
-    let columns = column_digests(&args.output)?;
+fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
+    let columns = column_digests(root)?;
     if args.json {
         let object = |c: &crate::tables::digest::ColumnDigest| json!({ "table": c.table, "column": c.column, "sha256": c.sha256 });
         let columns: Vec<_> = columns.iter().map(object).collect();

@@ -4,9 +4,10 @@
 //! several members and zstd files of several frames (what `pigz`, `pzstd` and `cat a b` make) read as
 //! one stream. Other compressions are recognised only to be refused with a remedy.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+
+use crate::storage::source::Source;
 
 /// Bytes asked of the disk at a time, for compressed files.
 const DISK_BUFFER_BYTES: usize = 256 * 1024;
@@ -51,7 +52,7 @@ impl Compression {
 
     /// Opens the file and reads what it holds, decompressed as it goes.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
-        let file = File::open(path)?;
+        let file = Source::open(path)?;
         Ok(match self {
             Self::Plain => Box::new(file),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(

@@ -7,6 +7,7 @@
 //! has none: offset is where the record begins, in bytes of the decompressed file (in rows, for Parquet).
 
 mod error;
+mod objects;
 mod pattern;
 mod vocabulary;
 
@@ -15,9 +16,10 @@ pub use error::InputError;
 use super::compression::{Compression, read_start};
 use super::settings::{CorpusSettings, Format};
 use crate::math::hex::hex;
+use crate::storage::object::is_remote;
+use crate::storage::source::Source;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -39,9 +41,26 @@ pub struct InputFile {
     pub bytes: u64,
     /// For [`Format::Uci`]: the vocabulary beside it.
     pub vocabulary: Option<PathBuf>,
+    /// What changes when the content does, if it lies in an object store.
+    pub tag: Option<String>,
 }
 
 impl InputFile {
+    /// Opens the file, which must be what it was when it was found.
+    ///
+    /// # Errors
+    /// It cannot be read, or has changed.
+    pub(crate) fn open(&self) -> Result<Source, InputError> {
+        let unreadable = || InputError::unreadable(&self.path);
+        let source = Source::open(&self.path).map_err(unreadable())?;
+        let bytes = source.length().map_err(unreadable())?;
+        if bytes != self.bytes || source.tag() != self.tag.as_deref() {
+            let path = self.path.clone();
+            return Err(InputError::Changed { path });
+        }
+        Ok(source)
+    }
+
     /// How many bytes of content to expect: compressed files are counted four times, Parquet twice.
     pub fn expected_bytes(&self) -> u64 {
         match self.format {
@@ -69,7 +88,7 @@ impl Input {
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
     /// SHA-256 over every file's name, format, size, and first and last 64 KiB, vocabularies included;
-    /// times of modification do not enter. Fails when a file can no longer be read.
+    /// times of modification do not enter. Of an object its tag stands for its ends. Fails when a file can no longer be read.
     pub fn fingerprint(&self) -> Result<String, InputError> {
         let mut digest = Sha256::new();
         for file in &self.files {
@@ -86,9 +105,13 @@ impl Input {
 
 /// Adds a file's size and its two ends, the middle left out.
 fn update_with_ends(digest: &mut Sha256, path: &Path) -> io::Result<()> {
-    let mut file = File::open(path)?;
-    let bytes = file.metadata()?.len();
+    let mut file = Source::open(path)?;
+    let bytes = file.length()?;
     digest.update(bytes.to_le_bytes());
+    if let Some(tag) = file.tag() {
+        digest.update(tag);
+        return Ok(());
+    }
     digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
     if bytes > FINGERPRINT_BYTES {
         file.seek(SeekFrom::Start(
@@ -116,7 +139,11 @@ fn discover_with(
     let mut paths: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for text in &settings.input {
         let expanded = pattern::expand(text, environment)?;
-        for path in pattern::find(&settings.base, text, &expanded)? {
+        let found = match objects::address(&settings.base, &expanded) {
+            Some(address) => objects::find(text, &address)?,
+            None => pattern::find(&settings.base, text, &expanded)?,
+        };
+        for path in found {
             paths.entry(pattern::normalize(&path)).or_insert(path);
         }
     }
@@ -141,6 +168,9 @@ fn discover_with(
 /// The path from `base`, if that is how it was named or where it lies; else the whole path.
 fn name_of(path: &Path, base: &Path) -> String {
     let relative = path.strip_prefix(base).unwrap_or(path);
+    if is_remote(relative) {
+        return relative.to_string_lossy().into_owned();
+    }
     pattern::normalize(relative).to_string_lossy().into_owned()
 }
 
@@ -172,12 +202,8 @@ fn guess(name: &str) -> Format {
 
 /// Whether there is a `docword*.txt` in the file's folder.
 fn stands_beside_documents(path: &Path) -> bool {
-    let Some(entries) = path.parent().and_then(|folder| folder.read_dir().ok()) else {
-        return false;
-    };
-    entries
-        .flatten()
-        .any(|entry| guess(&entry.file_name().to_string_lossy()) == Format::Uci)
+    let names = objects::names_beside(path).unwrap_or_default();
+    names.iter().any(|name| guess(name) == Format::Uci)
 }
 
 /// The name without what compression appends.
@@ -190,12 +216,12 @@ fn stripped(name: &str) -> &str {
 
 /// Opens the file once: its size, its compression, its vocabulary.
 fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, InputError> {
-    let open = || -> io::Result<(Vec<u8>, u64)> {
-        let mut file = File::open(&path)?;
-        let bytes = file.metadata()?.len();
-        Ok((read_start(file.by_ref(), 16)?, bytes))
+    let open = || -> io::Result<(Vec<u8>, u64, Option<String>)> {
+        let mut file = Source::open(&path)?;
+        let (bytes, tag) = (file.length()?, file.tag().map(str::to_owned));
+        Ok((read_start(file.by_ref(), 16)?, bytes, tag))
     };
-    let (start, bytes) = open().map_err(InputError::unreadable(&path))?;
+    let (start, bytes, tag) = open().map_err(InputError::unreadable(&path))?;
     let refuse = |compression| InputError::Compression {
         path: path.clone(),
         compression,
@@ -215,6 +241,7 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
         compression,
         bytes,
         vocabulary,
+        tag,
     })
 }
 

@@ -125,7 +125,7 @@ impl RunError {
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
             Self::Left(_) => EXIT_INTERRUPTED,
-            Self::Table(TableError::Locked { .. }) => EXIT_TEMPORARY,
+            Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => EXIT_TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
         }
     }

@@ -341,12 +341,12 @@ impl Finisher<'_> {
     fn complete(&self, written: &Written) -> Result<(), RunError> {
         let (job, output) = (&self.process.job, &self.process.output);
         output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
-        output.write_atomic("views.sql", views_sql(output).as_bytes())?;
+        output.write_atomic("views.sql", views_sql(output)?.as_bytes())?;
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = settings(job);
         manifest.documents_by_status = self.finished.collection.documents_by_status.clone();
-        manifest.describe(output.root(), written)?;
+        manifest.describe(output, written)?;
         output.clear("checkpoints")?;
         Ok(output.complete(&manifest)?)
     }

@@ -149,7 +149,7 @@ pub fn ingest(
 /// It is missing or damaged.
 pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, RunError> {
     Ok(vocabulary_file::read(
-        &process.output.path(VOCABULARY_FILE),
+        &process.output.local(VOCABULARY_FILE)?,
     )?)
 }
 
@@ -170,10 +170,10 @@ fn find_complete(
     process: &Process,
     source: &Source,
 ) -> Result<Option<Collection>, RunError> {
-    let path = process.output.path(COLLECTION_FILE);
     let mut message = source.fingerprint.clone();
+    let path = process.output.path(COLLECTION_FILE);
     if worker.index() == 0 {
-        match std::fs::read_to_string(&path) {
+        match std::fs::read_to_string(process.output.local(COLLECTION_FILE)?) {
             Ok(json) => message.push_str(&json),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 process.output.clear(SHARDS_FOLDER)?;

@@ -55,7 +55,7 @@ impl TrainingRecord {
 
     /// What an earlier run, or an earlier stage, left.
     pub fn read(process: &Process) -> Result<Self, RunError> {
-        let path = process.output.path(RECORD);
+        let path = process.output.local(RECORD)?;
         let io = |source| RunError::Io {
             path: path.clone(),
             source,

@@ -30,6 +30,7 @@ use crate::corpus::synth::synthesize;
 use crate::infer::settings::Estimator;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::model::published::PublishedTopic;
+use crate::tables::output::MANIFEST;
 use crate::tables::{FileMetadata, Manifest};
 use crate::train::assignments::Assignments;
 use crate::train::publish::published;
@@ -159,12 +160,12 @@ impl<'a> Run<'a> {
     /// Whether the output is complete already; an error if another job made it.
     fn find_complete(&self, worker: &mut Worker, summary: &mut Summary) -> Result<bool, RunError> {
         let output = &self.process.output;
-        let is_complete = output.is_complete();
+        let is_complete = output.is_complete()?;
         barrier(worker);
         if !is_complete {
             return Ok(false);
         }
-        let manifest = Manifest::read(output.root())?;
+        let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
         let ours = finish::settings(&self.process.job);
         for (section, what) in [
             ("corpus", "corpus, tokens or vocabulary"),
@@ -179,16 +180,22 @@ impl<'a> Run<'a> {
         let stages = ["ingest", "train", "project"];
         summary.already_complete = stages.map(str::to_owned).to_vec();
         summary.documents = manifest.documents_by_status.values().sum();
-        summary.tokens = Collection::read(output.root())?.tokens_in_vocabulary;
+        summary.tokens = self.collection()?.tokens_in_vocabulary;
         summary.documents_by_status = manifest.documents_by_status;
         Ok(true)
+    }
+
+    /// What ingest has left.
+    fn collection(&self) -> Result<Collection, RunError> {
+        let root = self.process.output.local_root(&[COLLECTION_FILE])?;
+        Ok(Collection::read(root)?)
     }
 
     /// Makes the job's own corpus if it has one, then ingests; or finds that done.
     fn ingest(&self, worker: &mut Worker, summary: &mut Summary) -> Result<Collection, RunError> {
         let job = &self.process.job;
         if !self.stages.ingests() {
-            return Ok(Collection::read(self.process.output.root())?);
+            return self.collection();
         }
         if let Some(synth) = &job.synth {
             if worker.index() == 0 {
@@ -198,7 +205,7 @@ impl<'a> Run<'a> {
             }
             barrier(worker);
         }
-        let was_complete = self.process.output.is_published(COLLECTION_FILE);
+        let was_complete = self.process.output.is_published(COLLECTION_FILE)?;
         barrier(worker);
         let started = Instant::now();
         let collection = ingest(worker, self.process, &self.shared.ingest)?;

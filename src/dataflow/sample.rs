@@ -100,7 +100,7 @@ fn for_each_document(
         let Some(shard) = collection.shards.get(number) else {
             return Ok(());
         };
-        let path = process.output.path(&Collection::shard_name(number));
+        let path = process.output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::Counts)?;
         let mut next = shard.first_document;
         while reader.read_into(&mut document)? {

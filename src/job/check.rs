@@ -19,6 +19,7 @@ use crate::corpus::synth_settings::SynthSettings;
 use crate::infer::settings::{Estimator, InferSettings, ProjectSettings};
 use crate::model::settings::{Alpha, Geometry, ModelSettings};
 use crate::model::statistics::MAX_TERMS;
+use crate::storage::object::is_remote;
 use crate::train::settings::TrainSettings;
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
@@ -62,9 +63,11 @@ pub(super) fn corpus(
     folder: &Path,
     synth: Option<&SynthStage>,
 ) -> Result<CorpusSettings, JobError> {
-    let base = section
-        .name("base")?
-        .map_or_else(|| folder.to_owned(), |base| folder.join(base));
+    let base = match section.name("base")? {
+        None => folder.to_owned(),
+        Some(base) if is_remote(Path::new(&base)) => PathBuf::from(base),
+        Some(base) => folder.join(base),
+    };
     Ok(CorpusSettings {
         base,
         input: input(section, job_path, synth)?,
@@ -318,8 +321,10 @@ pub(super) fn output(section: &Section, job_path: &Path) -> Result<OutputSetting
     let path = section
         .name("path")?
         .ok_or_else(|| missing(job_path, "output", "path"))?;
+    let scratch = section.text("scratch")?.filter(|path| !path.is_empty());
     Ok(OutputSettings {
         path: PathBuf::from(path),
+        scratch: scratch.map(PathBuf::from),
     })
 }
 

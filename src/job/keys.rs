@@ -105,7 +105,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     },
     SectionKeys {
         name: "output",
-        keys: &["path"],
+        keys: &["path", "scratch"],
     },
     SectionKeys {
         name: "cluster",

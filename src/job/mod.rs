@@ -72,8 +72,11 @@ pub struct Job {
 /// Section `[output]` of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSettings {
-    /// The result's folder, relative to the current directory.
+    /// The result's folder, relative to the current directory, or its address in an object store.
     pub path: PathBuf,
+    /// For an output in an object store: the folder that processes keep their working copies in;
+    /// the system's temporary folder where the job does not say.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Section `[cluster]` of a job: no part of any hash, since it changes no result.

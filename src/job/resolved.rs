@@ -110,7 +110,7 @@ impl Job {
             ("model", model_pairs(self)),
             ("train", train_pairs(self)),
             ("project", project_pairs(self)),
-            ("output", vec![("path", path(&self.output.path))]),
+            ("output", output_pairs(self)),
             ("cluster", cluster_pairs(self)),
         ]
     }
@@ -276,6 +276,14 @@ fn cluster_pairs(job: &Job) -> Vec<Pair> {
     let file = job.cluster.secret_file.as_deref();
     let file = file.map_or_else(|| Value::from(""), path);
     vec![("secret_file", file)]
+}
+
+fn output_pairs(job: &Job) -> Vec<Pair> {
+    let scratch = job.output.scratch.as_deref();
+    vec![
+        ("path", path(&job.output.path)),
+        ("scratch", scratch.map_or_else(|| Value::from(""), path)),
+    ]
 }
 
 fn synth_pairs(synth: &SynthStage) -> Vec<Pair> {

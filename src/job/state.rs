@@ -12,7 +12,7 @@ use crate::checkpoint::{self, CheckpointError, Header};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use crate::tables::TableError;
 use crate::tables::manifest::Manifest;
-use crate::tables::output::{SUCCESS, TEMPORARY, check_ours, holder};
+use crate::tables::output::{SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
 use crate::tables::read::{TableListing, listing};
 
 /// Where the finished model stands in the output folder.
@@ -97,6 +97,13 @@ impl RunState {
     /// # Errors
     /// Something in it cannot be read or is damaged.
     pub fn read(root: &Path) -> Result<Self, StateError> {
+        let holder = holder(root)?;
+        let view = View::open(root, Wanted::Outline)?;
+        Self::read_view(view.path(), holder)
+    }
+
+    /// The same of a local copy, the holder of the lock being known.
+    fn read_view(root: &Path, holder: Option<String>) -> Result<Self, StateError> {
         let collection = match root.join(COLLECTION_FILE).exists() {
             true => Some(Collection::read(root)?),
             false => None,
@@ -108,7 +115,7 @@ impl RunState {
                 .transpose()
         };
         Ok(Self {
-            holder: holder(root)?,
+            holder,
             collection,
             checkpoint: match (header(CHECKPOINT_FILE), header(PREVIOUS_CHECKPOINT_FILE)) {
                 (Ok(None) | Err(CheckpointError::Damaged { .. }), Ok(Some(before))) => Some(before),
@@ -159,17 +166,19 @@ impl RunState {
 /// Something there cannot be read or is damaged.
 pub fn output_state(job: &Job) -> Result<OutputState, StateError> {
     let root = &job.output.path;
-    if !root.exists() {
+    if !exists(root)? {
         return Ok(OutputState::Empty);
     }
     match check_ours(root) {
         Err(TableError::NotOurs { found, .. }) => return Ok(OutputState::NotOurs { found }),
         other => other?,
     }
-    let state = RunState::read(root)?;
-    if let Some(holder) = state.holder {
+    if let Some(holder) = holder(root)? {
         return Ok(OutputState::InUse { holder });
     }
+    let view = View::open(root, Wanted::Outline)?;
+    let root = view.path();
+    let state = RunState::read_view(root, None)?;
     if state.is_empty() {
         return Ok(OutputState::Empty);
     }

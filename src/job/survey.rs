@@ -10,6 +10,7 @@ use super::SynthStage;
 use crate::corpus::block::{self, Estimate};
 use crate::corpus::input::{self, Input, InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, Format};
+use crate::tables::output::{View, Wanted};
 use crate::tables::{TableError, read::table_schema};
 
 /// Bytes of content that are looked at in a file.
@@ -153,7 +154,8 @@ impl Survey {
             Format::Text => self.documents += files.len() as u64,
             Format::Parquet => {
                 for file in files {
-                    self.documents += table_schema(&file.path)?.rows;
+                    let view = View::open(&file.path, Wanted::Outline)?;
+                    self.documents += table_schema(view.path())?.rows;
                 }
             }
             Format::Uci => {

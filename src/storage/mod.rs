@@ -5,14 +5,21 @@
 //! keeps a second run out. Errors are the system's; callers name the path. Which order of steps
 //! makes a file complete or absent is the callers' business (`tables::output`, `checkpoint`).
 //!
+//! What lies in an object store is named by `object`, read like a file through `source`, and worked
+//! on through a local folder by `remote`; `lease` is the lock there.
+//!
 //! Builds with debug assertions count every step, and can be told by `TOPICMILL_FAULT` to fail or
 //! to die at one of them (`fault`); `tests/crash_points` does so at each. Release builds hold
 //! none of that.
 
 #[cfg_attr(not(debug_assertions), path = "no_fault.rs")]
 mod fault;
+pub mod lease;
 mod lock;
+pub mod object;
+pub mod remote;
 mod scratch;
+pub mod source;
 mod writer;
 
 use std::fs::{self, File};

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::output::MANIFEST;
-use super::parts::{describe, footer, hash_file, part_files, scan};
+use super::output::{MANIFEST, Output};
+use super::parts::{describe, footer, hash_file, part_names, scan};
 use super::{COMMIT, PartInfo, SCHEMA_VERSION, TABLES, TableError, VERSION};
 
 /// Version of the manifest's layout.
@@ -109,23 +109,24 @@ impl Manifest {
         }
     }
 
-    /// Lists every table and model file that stands in `root`. `written`: parts whose
+    /// Lists every table and model file that stands in the output. `written`: parts whose
     /// [`PartInfo`] is known, by relative path; the others are read and hashed.
     pub fn describe(
         &mut self,
-        root: &Path,
+        output: &Output,
         written: &BTreeMap<String, PartInfo>,
     ) -> Result<(), TableError> {
         self.tables.clear();
         for table in TABLES {
-            let described = describe_table(root, table.name, written)?;
+            let described = describe_table(output, table.name, written)?;
             if !described.parts.is_empty() {
                 self.tables.insert(table.name.to_owned(), described);
             }
         }
         self.files = Vec::new();
-        for path in model_files(root)? {
-            let (bytes, sha256) = hash_file(&root.join(&path))?;
+        for name in output.names("model")? {
+            let path = format!("model/{name}");
+            let (bytes, sha256) = hash_file(&output.local(&path)?)?;
             self.files.push(FileManifest {
                 path,
                 bytes,
@@ -164,14 +165,15 @@ impl Manifest {
 }
 
 fn describe_table(
-    root: &Path,
+    output: &Output,
     table: &str,
     written: &BTreeMap<String, PartInfo>,
 ) -> Result<TableManifest, TableError> {
     let mut described = TableManifest::default();
-    for path in part_files(&root.join(table))? {
+    for name in part_names(output.names(table)?) {
+        let relative = format!("{table}/{name}");
         if described.columns.is_empty() {
-            described.columns = describe(footer(&path)?.1.schema())
+            described.columns = describe(footer(&output.local(&relative)?)?.1.schema())
                 .into_iter()
                 .map(|(name, kind, nullable)| ColumnManifest {
                     name,
@@ -180,11 +182,9 @@ fn describe_table(
                 })
                 .collect();
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let relative = format!("{table}/{name}");
         let info = match written.get(&relative) {
             Some(info) => info.clone(),
-            None => scan(&path)?,
+            None => scan(&output.local(&relative)?)?,
         };
         described.rows += info.rows;
         described.parts.push(PartManifest {

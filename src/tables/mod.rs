@@ -91,6 +91,17 @@ pub enum TableError {
         /// What the lock says of its holder.
         holder: String,
     },
+    /// Another run has taken the lock of an output in an object store, or it could not be renewed.
+    #[error(
+        "{root}: {reason}, so this run ends without writing more; see that one run at a time has \
+         this output, and start it again: it continues"
+    )]
+    Lost {
+        /// The output's address.
+        root: PathBuf,
+        /// What happened.
+        reason: String,
+    },
     /// The folder holds files that topicmill has not written.
     #[error(
         "{root} holds {found:?}, which topicmill has not written: choose an empty folder for \

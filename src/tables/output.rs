@@ -4,14 +4,26 @@
 //! synced: whenever the program is stopped, what bears a final name is complete. `manifest.json`
 //! and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel frees it however the
 //! process ends. Only files that topicmill writes are ever removed.
+//!
+//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, each step by what a
+//! store has for it (`stored`): there a process works in a local folder of its own.
 
-use std::fs;
-use std::io;
+mod ours;
+mod place;
+mod stored;
+mod view;
+
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
 use super::{TABLES, TableError};
+use crate::storage::object::is_remote;
 use crate::storage::{self, Lock, Locking};
+pub use ours::check_ours;
+use ours::{is_known, names};
+pub use place::Place;
+use stored::Stored;
+pub use view::{View, Wanted, exists};
 
 /// The folder of unfinished files.
 pub const TEMPORARY: &str = "_temporary";
@@ -33,8 +45,10 @@ const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
 
 /// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {
-    root: PathBuf,
+    place: Place,
     lock: Option<Lock>,
+    /// For an output in an object store.
+    stored: Option<Stored>,
 }
 
 impl Output {
@@ -44,19 +58,26 @@ impl Output {
     /// Errors: [`Locked`](TableError::Locked) while another run has it,
     /// [`NotOurs`](TableError::NotOurs) if the folder holds anything that is not topicmill's
     /// (names that begin with a dot are overlooked).
-    pub fn lead(root: &Path) -> Result<Self, TableError> {
-        create_folder(root)?;
-        check_ours(root)?;
-        let lock = take_lock(root)?;
-        let output = Self {
-            root: root.to_owned(),
-            lock,
+    pub fn lead(place: impl Into<Place>) -> Result<Self, TableError> {
+        let place = place.into();
+        let (lock, stored) = match place.is_remote() {
+            true => (None, Some(Stored::lead(&place)?)),
+            false => {
+                create_folder(&place.root)?;
+                check_ours(&place.root)?;
+                (take_lock(&place.root)?, None)
+            }
         };
-        let temporary = output.path(TEMPORARY);
+        let output = Self {
+            place,
+            lock,
+            stored,
+        };
+        let temporary = output.temporary();
         storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
-        match output.is_complete() {
+        match output.is_complete()? {
             // A run that was killed right after its last rename is complete for good only now.
-            true => sync_folder(root)?,
+            true => sync_folder(output.place.local())?,
             false => create_folder(&temporary)?,
         }
         Ok(output)
@@ -64,54 +85,109 @@ impl Output {
 
     /// The same folder for the other processes of a run: no lock, and nothing is touched before
     /// [`join`](Self::join).
-    pub fn follow(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
+    ///
+    /// Errors: for an address in an object store, that it is none, or the settings.
+    pub fn follow(place: impl Into<Place>) -> Result<Self, TableError> {
+        let place = place.into();
+        let stored = match place.is_remote() {
+            true => Some(Stored::follow(&place)?),
+            false => None,
+        };
+        Ok(Self {
+            place,
             lock: None,
-        }
+            stored,
+        })
     }
 
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
     /// process must have opened it before.
     pub fn join(&self) -> Result<(), TableError> {
-        match self.is_complete() {
+        if let Some(stored) = &self.stored {
+            stored.prepare()?;
+            let temporary = self.temporary();
+            storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        }
+        match self.is_complete()? {
             true => Ok(()),
-            false => create_folder(&self.path(TEMPORARY)),
+            false => create_folder(&self.temporary()),
         }
     }
 
-    /// The folder.
+    /// To be called where a process has done its part: what it kept of an output elsewhere goes.
+    pub fn leave(&self) -> Result<(), TableError> {
+        self.stored.as_ref().map_or(Ok(()), Stored::leave)
+    }
+
+    /// The folder, as the job names it.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.place.root
     }
 
     /// Whether this value holds the lock: false after [`join`](Self::join), and on a file system
     /// that has no locks.
     pub fn is_locked(&self) -> bool {
-        self.lock.is_some()
+        self.lock.is_some() || self.stored.as_ref().is_some_and(Stored::is_locked)
     }
 
-    /// Where a path relative to the folder (`documents/part-00000.parquet`) finally stands.
+    /// What a path relative to the folder (`documents/part-00000.parquet`) is called in the end. To
+    /// read it, ask [`local`](Self::local).
     pub fn path(&self, relative: &str) -> PathBuf {
-        self.root.join(relative)
+        self.place.root.join(relative)
+    }
+
+    /// Where this process reads a published file: there, or in its own copy of it. Where no such
+    /// file is published, nothing stands at the path.
+    pub fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
+        match &self.stored {
+            Some(stored) => stored.fetch(relative),
+            None => Ok(self.path(relative)),
+        }
+    }
+
+    /// The folder below which these published files can be read.
+    pub fn local_root(&self, files: &[&str]) -> Result<&Path, TableError> {
+        for file in files {
+            self.local(file)?;
+        }
+        Ok(self.place.local())
     }
 
     /// Where an unfinished file is written. Two writers must not use one `name` (a single path
     /// component) at a time.
     pub fn temporary_path(&self, name: &str) -> PathBuf {
-        self.root.join(TEMPORARY).join(name)
+        self.temporary().join(name)
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.place.local().join(TEMPORARY)
     }
 
     /// Whether a file or folder stands under this final name: then it is complete.
-    pub fn is_published(&self, relative: &str) -> bool {
-        self.path(relative).exists()
+    pub fn is_published(&self, relative: &str) -> Result<bool, TableError> {
+        match &self.stored {
+            Some(stored) => stored.exists(relative),
+            None => Ok(self.path(relative).exists()),
+        }
+    }
+
+    /// The names of what is published in a folder, sorted; none where there is no such folder.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>, TableError> {
+        match &self.stored {
+            Some(stored) => stored.names(folder),
+            None if !self.path(folder).is_dir() => Ok(Vec::new()),
+            None => names(&self.path(folder)),
+        }
     }
 
     /// Syncs a finished file and gives it its final name, replacing what stood there.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
+        if let Some(stored) = &self.stored {
+            return stored.publish(temporary, relative);
+        }
         storage::sync(temporary).map_err(|e| TableError::io(temporary, e))?;
         let target = self.path(relative);
-        let parent = target.parent().unwrap_or(&self.root);
+        let parent = target.parent().unwrap_or(self.root());
         create_folder(parent)?;
         storage::rename(temporary, &target).map_err(|e| TableError::io(&target, e))?;
         sync_folder(parent)
@@ -120,9 +196,20 @@ impl Output {
     /// Gives a published file another final name, replacing what stood there. Both names are in one
     /// folder.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
+        if let Some(stored) = &self.stored {
+            return stored.rename(from, to);
+        }
         let (from, to) = (self.path(from), self.path(to));
         storage::rename(&from, &to).map_err(|e| TableError::io(&from, e))?;
-        sync_folder(to.parent().unwrap_or(&self.root))
+        sync_folder(to.parent().unwrap_or(self.root()))
+    }
+
+    /// Removes one published file, if it is there, that nothing refers to any more.
+    pub fn remove(&self, relative: &str) -> Result<(), TableError> {
+        match &self.stored {
+            Some(stored) => stored.remove(relative),
+            None => remove_file(&self.path(relative)),
+        }
     }
 
     /// Writes a small file: all of it or nothing.
@@ -139,19 +226,20 @@ impl Output {
     pub fn complete(&self, manifest: &Manifest) -> Result<(), TableError> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["corpus", "corpus/shards", "model"]) {
-            if self.path(name).is_dir() {
-                sync_folder(&self.path(name))?;
+            let folder = self.place.local().join(name);
+            if folder.is_dir() {
+                sync_folder(&folder)?;
             }
         }
         self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
         self.write_atomic(SUCCESS, b"")?;
-        let temporary = self.path(TEMPORARY);
+        let temporary = self.temporary();
         storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
-        sync_folder(&self.root)
+        sync_folder(self.place.local())
     }
 
     /// Whether a run has ended here and nothing was taken away since.
-    pub fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> Result<bool, TableError> {
         self.is_published(SUCCESS)
     }
 
@@ -159,10 +247,10 @@ impl Output {
     /// anything in a complete output changes.
     pub fn reopen(&self) -> Result<(), TableError> {
         for name in [SUCCESS, MANIFEST] {
-            remove_file(&self.path(name))?;
+            self.remove(name)?;
         }
-        create_folder(&self.path(TEMPORARY))?;
-        sync_folder(&self.root)
+        create_folder(&self.temporary())?;
+        sync_folder(self.place.local())
     }
 
     /// Removes one thing that topicmill writes: a table, a folder of ours or something in it, a
@@ -178,15 +266,19 @@ impl Output {
             return Err(self.not_ours(relative));
         }
         self.reopen()?;
+        let is_table = TABLES.iter().any(|table| table.name == first);
+        if let Some(stored) = &self.stored {
+            return stored.clear(relative, is_table);
+        }
         let target = self.path(relative);
         if !target.is_dir() || target.is_symlink() {
             return remove_file(&target);
         }
-        if TABLES.iter().any(|table| table.name == first) {
+        if is_table {
             return self.clear_table(&target);
         }
         storage::remove_tree(&target).map_err(|e| TableError::io(&target, e))?;
-        sync_folder(target.parent().unwrap_or(&self.root))
+        sync_folder(target.parent().unwrap_or(self.root()))
     }
 
     /// Removes everything that topicmill writes, but the lock: what `--overwrite` asks for.
@@ -197,7 +289,7 @@ impl Output {
                 self.clear(name)?;
             }
         }
-        create_folder(&self.path(TEMPORARY))
+        create_folder(&self.temporary())
     }
 
     fn clear_table(&self, folder: &Path) -> Result<(), TableError> {
@@ -210,12 +302,12 @@ impl Output {
             remove_file(&folder.join(name))?;
         }
         storage::remove_folder(folder).map_err(|e| TableError::io(folder, e))?;
-        sync_folder(&self.root)
+        sync_folder(self.root())
     }
 
     fn not_ours(&self, found: &str) -> TableError {
         TableError::NotOurs {
-            root: self.root.clone(),
+            root: self.place.root.clone(),
             found: found.to_owned(),
         }
     }
@@ -224,6 +316,9 @@ impl Output {
 /// Who writes here now, as the lock tells it; `None` when nobody does. A run that starts in the very
 /// moment of the question is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
+    if is_remote(root) {
+        return stored::holder(root);
+    }
     let path = root.join(LOCK);
     let text = storage::holder(&path).map_err(|e| TableError::io(&path, e))?;
     Ok(text.as_deref().map(holder_named))
@@ -250,52 +345,6 @@ pub(super) fn is_part_name(name: &str) -> bool {
         .strip_prefix("part-")
         .and_then(|rest| rest.strip_suffix(".parquet"));
     number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
-}
-
-fn is_known(name: &str) -> bool {
-    FOLDERS.contains(&name) || FILES.contains(&name) || TABLES.iter().any(|t| t.name == name)
-}
-
-/// The names in a folder, sorted, without those that begin with a dot.
-fn names(folder: &Path) -> Result<Vec<String>, TableError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|e| TableError::io(folder, e))? {
-        let entry = entry.map_err(|e| TableError::io(folder, e))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// Refuses a folder that is not ours: ours are empty, or bear our mark and hold nothing but names
-/// of ours. Changes nothing.
-///
-/// Errors: [`NotOurs`](TableError::NotOurs).
-pub fn check_ours(root: &Path) -> Result<(), TableError> {
-    let names = names(root)?;
-    let foreign = match names.iter().find(|name| !is_known(name)) {
-        Some(foreign) => foreign,
-        None if names.is_empty() || has_mark(root)? => return Ok(()),
-        None => &names[0],
-    };
-    Err(TableError::NotOurs {
-        root: root.to_owned(),
-        found: foreign.clone(),
-    })
-}
-
-/// Whether the lock or the manifest says that topicmill wrote this folder. A lock whose writer was
-/// killed is empty or cut short, and nothing else was written before it.
-fn has_mark(root: &Path) -> Result<bool, TableError> {
-    let path = root.join(LOCK);
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(text.starts_with(LOCK_MARK) || LOCK_MARK.starts_with(&text)),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Manifest::read(root).is_ok()),
-        Err(e) => Err(TableError::io(&path, e)),
-    }
 }
 
 /// `None` where the file system has no locks.

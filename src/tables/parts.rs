@@ -38,6 +38,13 @@ pub(super) fn part_files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
     Ok(parts)
 }
 
+/// Of these names those of Parquet files, in the order of their numbers.
+pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| name.ends_with(".parquet"));
+    names.sort_by_cached_key(|name| (name.len(), name.clone()));
+    names
+}
+
 /// What a file's footer says.
 pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), TableError> {
     let file = File::open(path).map_err(|e| TableError::io(path, e))?;

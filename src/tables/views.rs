@@ -1,6 +1,6 @@
 //! `views.sql`: a view per table for DuckDB, and a few joined ones that people ask for first.
 
-use super::{TABLES, output::Output};
+use super::{TABLES, TableError, output::Output};
 
 /// The joined views, with the tables each of them needs.
 const JOINED: [(&str, &[&str], &str); 4] = [
@@ -40,8 +40,16 @@ FROM documents GROUP BY ALL ORDER BY ALL;",
 ];
 
 /// The text of `views.sql` for the tables that stand in the output.
-pub fn views_sql(output: &Output) -> String {
-    views_of(|table| output.is_published(table))
+///
+/// Errors: the folder, or the store, cannot be asked.
+pub fn views_sql(output: &Output) -> Result<String, TableError> {
+    let mut standing = Vec::new();
+    for table in TABLES {
+        if output.is_published(table.name)? {
+            standing.push(table.name);
+        }
+    }
+    Ok(views_of(|table| standing.contains(&table)))
 }
 
 fn views_of(stands: impl Fn(&str) -> bool) -> String {

@@ -28,7 +28,7 @@ fn child() {
     };
     let mut job = fixture::job(Path::new(&folder), "out", &[]);
     job.corpus.block_bytes = Some(2000);
-    let output = Output::follow(&job.output.path);
+    let output = Output::follow(&job.output.path).unwrap();
     output.join().unwrap();
     match fixture::run(&placement, &job, output) {
         Ok(_) => std::process::exit(0),

@@ -10,6 +10,7 @@ use super::{Content, Cut};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, OnDamage};
+use crate::storage::source::Source;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::sync::Arc;
@@ -297,7 +298,7 @@ fn read_header(
 fn read_vocabulary(file: &InputFile, term_count: u64) -> Result<Vec<String>, InputError> {
     let path = file.vocabulary.as_deref().unwrap_or(&file.path);
     let read = || -> std::io::Result<Vec<String>> {
-        let start = crate::corpus::compression::read_start(std::fs::File::open(path)?, 16)?;
+        let start = crate::corpus::compression::read_start(Source::open(path)?, 16)?;
         let compression = Compression::of(&start).map_err(std::io::Error::other)?;
         let mut terms = Vec::new();
         for line in BufReader::new(compression.open(path)?).split(b'\n') {

@@ -5,13 +5,14 @@
 //! skipped unless the pattern names them; a folder linked into itself is entered once.
 
 use super::InputError;
+use crate::storage::object::is_remote;
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 /// `*` stays within a folder and does not match a leading dot.
-const OPTIONS: MatchOptions = MatchOptions {
+pub(super) const OPTIONS: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: true,
@@ -166,7 +167,7 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
+pub(super) fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
     Pattern::new(glob).map_err(|error| InputError::Pattern {
         pattern: pattern.to_owned(),
         reason: error.to_string(),
@@ -204,7 +205,10 @@ impl Exclusions {
                 true => "/".to_owned(),
                 false => Pattern::escape(&base.to_string_lossy()),
             };
-            let whole = normalize(&Path::new(&base).join(trimmed));
+            let whole = match is_remote(Path::new(trimmed)) {
+                true => rooted(Path::new(trimmed)),
+                false => rooted(&Path::new(&base).join(trimmed)),
+            };
             exclusions
                 .paths
                 .push(compile(&whole.to_string_lossy(), pattern)?);
@@ -214,7 +218,7 @@ impl Exclusions {
 
     /// Whether the file at `path` (as [`find`] gives it), called `name`, is left out.
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
-        let path = normalize(path);
+        let path = rooted(path);
         let component = |pattern: &Pattern| {
             name.iter()
                 .any(|part| pattern.matches_with(&part.to_string_lossy(), OPTIONS))
@@ -224,6 +228,14 @@ impl Exclusions {
                 .any(|folder| pattern.matches_path_with(folder, EXCLUSION_OPTIONS))
         };
         self.components.iter().any(component) || self.paths.iter().any(whole)
+    }
+}
+
+/// The path to match: an address begins with `/` too.
+fn rooted(path: &Path) -> PathBuf {
+    match is_remote(path) {
+        true => Path::new("/").join(normalize(path)),
+        false => normalize(path),
     }
 }
 

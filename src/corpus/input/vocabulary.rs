@@ -1,6 +1,7 @@
 //! The vocabulary file of a UCI bag of words: found by its name, beside the `docword` file.
 
 use super::InputError;
+use super::objects::names_beside;
 use std::path::{Path, PathBuf};
 
 /// Whether a file name says that it is the documents of a UCI bag of words.
@@ -17,14 +18,8 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
 /// compression; else the only one in the folder.
 pub(super) fn find(documents: &Path) -> Result<PathBuf, InputError> {
     let folder = documents.parent().unwrap_or(Path::new("."));
-    let mut candidates = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(InputError::unreadable(folder))? {
-        let entry = entry.map_err(InputError::unreadable(folder))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if is_vocabulary(&name) && !name.starts_with('.') && entry.path().is_file() {
-            candidates.push(name);
-        }
-    }
+    let mut candidates = names_beside(documents).map_err(InputError::unreadable(folder))?;
+    candidates.retain(|name| is_vocabulary(name) && !name.starts_with('.'));
     candidates.sort();
     let name = documents.file_name().unwrap_or_default().to_string_lossy();
     let expected = super::stripped(&name).replacen("docword", "vocab", 1);
@@ -32,8 +27,8 @@ pub(super) fn find(documents: &Path) -> Result<PathBuf, InputError> {
         .iter()
         .find(|candidate| super::stripped(candidate) == expected);
     match (twin, candidates.as_slice()) {
-        (Some(name), _) => Ok(folder.join(name)),
-        (None, [only]) => Ok(folder.join(only)),
+        (Some(name), _) => Ok(documents.with_file_name(name)),
+        (None, [only]) => Ok(documents.with_file_name(only)),
         (None, others) => Err(InputError::Vocabulary {
             path: documents.to_owned(),
             expected: format!("named `{expected}`"),

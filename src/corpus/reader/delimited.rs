@@ -195,6 +195,7 @@ mod tests {
             compression: Compression::Plain,
             bytes: 0,
             vocabulary: None,
+            tag: None,
         };
         let header = Header::parse(header.as_bytes(), &file, &settings)?;
         let context = Context::new(&file, &settings);

@@ -290,6 +290,7 @@ mod tests {
             compression: Compression::Plain,
             bytes: 0,
             vocabulary: None,
+            tag: None,
         };
         let mut seen = Vec::new();
         read(

@@ -19,7 +19,6 @@ use super::settings::{CorpusSettings, Format, OnDamage};
 use super::{Body, DocumentStatus, RawDocument};
 use delimited::Header;
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{Seek, SeekFrom};
 
 /// Bytes of a plain file that are held at a time.
@@ -66,17 +65,10 @@ fn read_range(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let begin = range.begin - u64::from(!range.begins_record);
-    let open = || -> std::io::Result<(File, u64)> {
-        let mut opened = File::open(&file.path)?;
-        let bytes = opened.metadata()?.len();
-        opened.seek(SeekFrom::Start(begin))?;
-        Ok((opened, bytes))
-    };
-    let (opened, bytes) = open().map_err(InputError::unreadable(&file.path))?;
-    if bytes != file.bytes {
-        let path = file.path.clone();
-        return Err(InputError::Changed { path });
-    }
+    let mut opened = file.open()?;
+    opened
+        .seek(SeekFrom::Start(begin))
+        .map_err(InputError::unreadable(&file.path))?;
     let mut cutter = RecordCutter::new(opened, begin, Boundary::Line, settings.max_document_bytes);
     if !range.begins_record {
         cutter.skip_line(range.end);

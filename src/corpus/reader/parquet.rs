@@ -11,6 +11,7 @@ use crate::corpus::block::cutter::Piece;
 use crate::corpus::block::{Content, Cut};
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::CorpusSettings;
+use crate::storage::source::Source;
 use arrow::array::{
     Array, ArrayRef, LargeBinaryArray, LargeListArray, LargeStringArray, RecordBatch, cast::AsArray,
 };
@@ -22,8 +23,8 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::RowGroupMetaData;
 use std::borrow::Cow;
-use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -67,7 +68,13 @@ impl GroupRuns {
         settings: &CorpusSettings,
         block_bytes: u64,
     ) -> Result<Self, InputError> {
-        let opened = File::open(&file.path).map_err(InputError::unreadable(&file.path))?;
+        let opened = match file.open()? {
+            Source::File(opened) => opened,
+            Source::Object(object) => object
+                .parquet_footer()
+                .and_then(|footer| object.copy_of(&[footer]))
+                .map_err(InputError::unreadable(&file.path))?,
+        };
         let metadata = ArrowReaderMetadata::load(&opened, ArrowReaderOptions::new());
         let (layout, broken) = match metadata {
             Ok(metadata) => (Some(Arc::new(Layout::new(metadata, file, settings)?)), None),
@@ -207,12 +214,6 @@ impl RowGroups {
         &self,
         file: &InputFile,
     ) -> Result<Result<ParquetRecordBatchReader, ArrowError>, InputError> {
-        let unreadable = || InputError::unreadable(&file.path);
-        let opened = File::open(&file.path).map_err(unreadable())?;
-        if opened.metadata().map_err(unreadable())?.len() != file.bytes {
-            let path = file.path.clone();
-            return Err(InputError::Changed { path });
-        }
         let metadata = &self.layout.metadata;
         let groups = &metadata.metadata().row_groups()[self.groups.clone()];
         let bytes: u64 = groups
@@ -223,6 +224,12 @@ impl RowGroups {
         let batch_rows = (BATCH_BYTES.saturating_mul(rows) / bytes.max(1)).clamp(1, BATCH_ROWS);
         let mask =
             ProjectionMask::roots(metadata.parquet_schema(), self.layout.roots.iter().copied());
+        let opened = match file.open()? {
+            Source::File(opened) => opened,
+            Source::Object(object) => object
+                .copy_of(&chunks(groups, &mask))
+                .map_err(InputError::unreadable(&file.path))?,
+        };
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata.clone())
             .with_row_groups(self.groups.clone().collect())
             .with_projection(mask)
@@ -230,6 +237,20 @@ impl RowGroups {
             .build();
         Ok(reader.map_err(ArrowError::from))
     }
+}
+
+/// Where the columns of the mask lie in these groups.
+fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>> {
+    let columns = groups
+        .iter()
+        .flat_map(|group| group.columns().iter().enumerate());
+    let wanted = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
+    wanted
+        .map(|(_, column)| {
+            let (begins, bytes) = column.byte_range();
+            begins..begins.saturating_add(bytes)
+        })
+        .collect()
 }
 
 /// The type that a column is converted to before its values are read; `None` where they are no text.

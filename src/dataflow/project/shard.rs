@@ -70,7 +70,7 @@ impl<'a> ShardProjector<'a> {
             topics: DocumentTopicsWriter::create(&temporary[1], metadata)?,
             tally: Tally::new(topics, settings.documents_per_topic),
         };
-        let path = output.path(&Collection::shard_name(number));
+        let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
         let first = collection.shards[number].first_document;
         model.with_table(|table| {

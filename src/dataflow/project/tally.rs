@@ -176,7 +176,7 @@ pub fn read(
     number: usize,
     metadata: &FileMetadata,
 ) -> Result<Option<Tally>, RunError> {
-    let path = process.output.path(&note_name(number));
+    let path = process.output.local(&note_name(number))?;
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -186,11 +186,14 @@ pub fn read(
         tally.model_hash == metadata.model_hash
             && tally.settings_hash == metadata.settings_hash
             && tally.parts.is_some()
-            && PARTS
-                .iter()
-                .all(|table| process.output.is_published(&part_path(table, number)))
     };
-    Ok(serde_json::from_slice(&bytes).ok().filter(is_current))
+    let tally = serde_json::from_slice(&bytes).ok().filter(is_current);
+    for table in PARTS {
+        if tally.is_some() && !process.output.is_published(&part_path(table, number))? {
+            return Ok(None);
+        }
+    }
+    Ok(tally)
 }
 
 /// Notes that a shard is projected.

@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
         summary: &mut Summary,
     ) -> Result<Model<'a>, RunError> {
         let output = &self.process.output;
-        let is_complete = output.is_published(MODEL_FILE);
+        let is_complete = output.is_published(MODEL_FILE)?;
         barrier(worker);
         if !is_complete && !self.stages.trains() {
             return Err(RunError::Data(format!(
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
     /// The model that training ended in.
     fn read_model(&self, collection: &Collection) -> Result<Saved, RunError> {
         let path = self.process.output.path(MODEL_FILE);
-        let saved = checkpoint::read(&path)?;
+        let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
         self.check_settings(&saved.header, collection, path)?;
         Ok(saved)
     }
@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
     /// whoever goes on from it.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
         let path = self.process.output.path(CHECKPOINT_FILE);
-        match checkpoint::read_header(&path) {
+        match checkpoint::read_header(&self.process.output.local(CHECKPOINT_FILE)?) {
             Ok(header) => self.check_settings(&header, collection, path),
             Err(_) => Ok(()),
         }

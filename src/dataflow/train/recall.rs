@@ -19,7 +19,6 @@ use crate::dataflow::process::{Once, Process};
 use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
-use crate::storage;
 use crate::train::assignments::Assignments;
 use crate::train::schedule::Phase;
 
@@ -127,7 +126,7 @@ fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Resu
         return Ok(());
     };
     let output = &process.output;
-    if output.is_published(CHECKPOINT_FILE) {
+    if output.is_published(CHECKPOINT_FILE)? {
         output.rename(CHECKPOINT_FILE, DAMAGED_CHECKPOINT_FILE)?;
     }
     let warnings = shared.warnings.lock();
@@ -143,11 +142,11 @@ impl Wanted<'_> {
     /// Reads a checkpoint and the assignments that belong to it.
     fn look_at(&self, file: &str) -> Result<Found, RunError> {
         let output = &self.process.output;
-        if !output.is_published(file) {
+        if !output.is_published(file)? {
             return Ok(Found::Absent);
         }
         let path = output.path(file);
-        let looked = checkpoint::read(&path)
+        let looked = checkpoint::read(&output.local(file)?)
             .map_err(RunError::from)
             .and_then(|saved| self.check(&saved.header, path).map(|()| saved));
         match looked {
@@ -198,10 +197,11 @@ pub fn recall_assignments(
         return Ok(());
     };
     let mut found = vec![false; bags.len()];
-    for (path, of) in assignment_files(process)? {
+    for (relative, of) in assignment_files(process)? {
         if of != round {
             continue;
         }
+        let path = process.output.local(&relative)?;
         read(&path, round, header.topic_count, |document, topics| {
             let Ok(index) = bags.find(document) else {
                 return Ok(());
@@ -223,22 +223,14 @@ pub fn recall_assignments(
     }
 }
 
-/// Files with assignments, and the rounds they belong to.
-fn assignment_files(process: &Process) -> Result<Vec<(PathBuf, u64)>, RunError> {
-    let folder = process.output.path(CHECKPOINT_FOLDER);
-    let io = |source| RunError::Io {
-        path: folder.clone(),
-        source,
+/// Files with assignments, below the output's root, and the rounds they belong to.
+fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, RunError> {
+    let names = process.output.names(CHECKPOINT_FOLDER)?.into_iter();
+    let with_round = |name: String| {
+        let round = round_of(&name)?;
+        Some((format!("{CHECKPOINT_FOLDER}/{name}"), round))
     };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(io)? {
-        let entry = entry.map_err(io)?;
-        if let Some(round) = round_of(&entry.file_name().to_string_lossy()) {
-            files.push((entry.path(), round));
-        }
-    }
-    files.sort();
-    Ok(files)
+    Ok(names.filter_map(with_round).collect())
 }
 
 /// Removes the process's assignments of rounds that are not `kept`; of processes that are no more,
@@ -246,11 +238,10 @@ fn assignment_files(process: &Process) -> Result<Vec<(PathBuf, u64)>, RunError> 
 pub(super) fn forget_assignments(process: &Process, kept: &[u64]) -> Result<(), RunError> {
     let own = file_name(0, process.placement.process);
     let suffix = own.rsplit('-').next().unwrap_or_default();
-    for (path, round) in assignment_files(process)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for (name, round) in assignment_files(process)? {
         let is_mine = name.ends_with(suffix) || process.placement.process == 0;
         if is_mine && !kept.contains(&round) {
-            remove(path)?;
+            process.output.remove(&name)?;
         }
     }
     Ok(())
@@ -259,14 +250,10 @@ pub(super) fn forget_assignments(process: &Process, kept: &[u64]) -> Result<(), 
 /// Removes assignments of rounds that have yet to be taken again: written by a run that was stopped
 /// before its checkpoint stood, or of a checkpoint that was set aside.
 fn forget_after(process: &Process, rounds: u64) -> Result<(), RunError> {
-    for (path, round) in assignment_files(process)? {
+    for (name, round) in assignment_files(process)? {
         if round > rounds {
-            remove(path)?;
+            process.output.remove(&name)?;
         }
     }
     Ok(())
-}
-
-fn remove(path: PathBuf) -> Result<(), RunError> {
-    storage::remove_file(&path).map_err(|source| RunError::Io { path, source })
 }

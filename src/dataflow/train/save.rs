@@ -195,7 +195,7 @@ fn length(path: &Path) -> u64 {
 fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Result<(), RunError> {
     let output = &process.output;
     let temporary = write_model(process, model, header)?.0;
-    if output.is_published(CHECKPOINT_FILE) {
+    if output.is_published(CHECKPOINT_FILE)? {
         output.rename(CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE)?;
     }
     Ok(output.publish(&temporary, CHECKPOINT_FILE)?)

@@ -69,7 +69,7 @@ fn complete(output: &Output) {
     let mut manifest = Manifest::new("job-1", 7, "input");
     manifest.documents_by_status = [("empty".to_owned(), 2), ("ok".to_owned(), 8)].into();
     let written = Default::default();
-    manifest.describe(output.root(), &written).unwrap();
+    manifest.describe(output, &written).unwrap();
     output.complete(&manifest).unwrap();
 }
 

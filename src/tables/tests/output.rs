@@ -11,15 +11,15 @@ fn an_unfinished_part_has_no_final_name() {
     let writer = TopicsWriter::create(&temporary, &metadata()).unwrap();
     drop(writer);
     assert!(temporary.exists());
-    assert!(!output.is_published("topics"));
+    assert!(!output.is_published("topics").unwrap());
 
     let writer = TopicsWriter::create(&temporary, &metadata()).unwrap();
     let info = writer.finish().unwrap();
-    assert!(!output.is_published("topics"));
+    assert!(!output.is_published("topics").unwrap());
     output
         .publish(&temporary, "topics/part-00000.parquet")
         .unwrap();
-    assert!(output.is_published("topics/part-00000.parquet"));
+    assert!(output.is_published("topics/part-00000.parquet").unwrap());
     assert!(!temporary.exists());
     let part = output.path("topics/part-00000.parquet");
     assert_eq!(scan(&part).unwrap(), info);
@@ -49,7 +49,7 @@ fn a_second_run_is_refused_until_the_first_ends() {
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process), "{error}");
     assert!(first.temporary_path("half").exists());
-    let follower = Output::follow(folder.path());
+    let follower = Output::follow(folder.path()).unwrap();
     follower.join().unwrap();
     assert!(!follower.is_locked());
     drop(first);
@@ -61,13 +61,13 @@ fn a_second_run_is_refused_until_the_first_ends() {
 fn success_comes_last_and_goes_first() {
     let folder = tempfile::tempdir().unwrap();
     let output = write_output(folder.path());
-    assert!(output.is_complete());
-    assert!(!output.is_published(TEMPORARY));
+    assert!(output.is_complete().unwrap());
+    assert!(!output.is_published(TEMPORARY).unwrap());
     output.clear("topics").unwrap();
-    assert!(!output.is_complete());
-    assert!(!output.is_published(MANIFEST));
-    assert!(!output.is_published("topics"));
-    assert!(output.is_published("documents"));
+    assert!(!output.is_complete().unwrap());
+    assert!(!output.is_published(MANIFEST).unwrap());
+    assert!(!output.is_published("topics").unwrap());
+    assert!(output.is_published("documents").unwrap());
     output.write_atomic("job.toml", b"x").unwrap();
     assert_eq!(fs::read(output.path("job.toml")).unwrap(), b"x");
 }
@@ -115,14 +115,14 @@ fn nothing_foreign_is_written_beside_or_removed() {
         let error = output.clear(name).unwrap_err();
         assert!(matches!(error, TableError::NotOurs { .. }), "{name}");
     }
-    assert!(output.is_complete());
+    assert!(output.is_complete().unwrap());
     let notes = output.path("topics/notes.parquet");
     fs::write(&notes, "precious").unwrap();
     assert!(matches!(
         output.clear_all(),
         Err(TableError::NotOurs { .. })
     ));
-    assert!(notes.exists() && output.is_published("topics/part-00000.parquet"));
+    assert!(notes.exists() && output.is_published("topics/part-00000.parquet").unwrap());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_copied_result_without_its_lock_is_still_ours() {
     drop(write_output(folder.path()));
     fs::remove_file(folder.path().join(LOCK)).unwrap();
     let output = Output::lead(folder.path()).unwrap();
-    assert!(output.is_published(SUCCESS));
+    assert!(output.is_published(SUCCESS).unwrap());
 }
 
 #[test]

@@ -1,0 +1,357 @@
+//! A lock in an object store: an object that names its holder, who must keep renewing it.
+//!
+//! It is taken by a write that succeeds only where there is no such object, or where the object is
+//! still the one that was found free. A holder that is killed cannot free it, so it runs out: nobody
+//! renewed it for [`Terms::stale`], by the store's own clock; or its process is seen to be gone, by
+//! another one on the same machine. A holder that was silent for so long must take it for lost: it
+//! asks [`Lease::check`] before whatever it writes.
+
+use std::fs;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::object::{Bucket, Condition, ObjectMeta, StoreError};
+use crate::math::hex::hex;
+
+/// Attempts to take a lock that changes while it is looked at.
+const ATTEMPTS: usize = 5;
+
+/// How long a lease lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Time between two renewals.
+    pub renew: Duration,
+    /// Silence after which another may take it.
+    pub stale: Duration,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            renew: Duration::from_secs(10),
+            stale: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Where a lock is kept.
+#[derive(Clone, Debug)]
+pub struct LockName {
+    /// The bucket.
+    pub bucket: Arc<Bucket>,
+    /// The lock's key.
+    pub key: String,
+    /// What the keys of objects may begin with that are written to ask the store for the time.
+    pub probes: String,
+}
+
+/// What came of an attempt.
+#[derive(Debug)]
+pub enum Leasing {
+    /// This process has it.
+    Held(Lease),
+    /// Another one has it; the text is what it says of itself.
+    Busy(String),
+}
+
+/// A lease that this process holds until the value is dropped, or another takes it.
+#[derive(Debug)]
+pub struct Lease {
+    shared: Arc<Shared>,
+    renewer: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    name: LockName,
+    mark: String,
+    id: String,
+    terms: Terms,
+    state: Mutex<State>,
+    ending: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    etag: String,
+    renewed: Instant,
+    renewals: u64,
+    is_ending: bool,
+    lost: Option<String>,
+}
+
+impl Lease {
+    /// Takes the lock, whose text begins with the line `mark`.
+    ///
+    /// # Errors
+    /// The store refuses, does not answer, or does not keep conditions on writes.
+    pub fn take(name: LockName, mark: &str, terms: Terms) -> Result<Leasing, StoreError> {
+        let id = unique();
+        let LockName { bucket, key, .. } = &name;
+        for _ in 0..ATTEMPTS {
+            let found = bucket.get(key)?;
+            let condition = match &found {
+                None => Condition::Absent,
+                Some((meta, text)) => {
+                    let text = String::from_utf8_lossy(text).into_owned();
+                    if !is_over(&name, meta, &text, terms, &id)? {
+                        return Ok(Leasing::Busy(text));
+                    }
+                    Condition::Unchanged(&meta.etag)
+                }
+            };
+            let asked = Instant::now();
+            bucket.put_if(key, text(mark, &id, 0).as_bytes(), condition)?;
+            // What the store says now decides: the answer to a write may be that of its repetition.
+            let Some((meta, text)) = bucket.get(key)? else {
+                continue;
+            };
+            if is_of(&text, &id) {
+                let shared = Shared {
+                    name: name.clone(),
+                    mark: mark.to_owned(),
+                    id,
+                    terms,
+                    state: Mutex::new(State {
+                        etag: meta.etag,
+                        renewed: asked,
+                        renewals: 0,
+                        is_ending: false,
+                        lost: None,
+                    }),
+                    ending: Condvar::new(),
+                };
+                return Ok(Leasing::Held(Self::keep(shared)));
+            }
+        }
+        let text = bucket.get(key)?.map(|(_, text)| text).unwrap_or_default();
+        Ok(Leasing::Busy(String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    fn keep(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        let renewed = Arc::clone(&shared);
+        let renewer = thread::Builder::new()
+            .name("lease".to_owned())
+            .spawn(move || renewed.keep_renewing());
+        // Without the thread the lease runs out, and `check` says so.
+        let renewer = renewer.ok();
+        Self { shared, renewer }
+    }
+
+    /// Whether the lease still holds: to be asked before anything is written.
+    ///
+    /// # Errors
+    /// It was taken by another, or could not be renewed in time: why, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let state = self.shared.state();
+        let silent = state.renewed.elapsed();
+        match &state.lost {
+            Some(holder) => Err(format!("another run has taken it over ({holder})")),
+            None if silent >= self.shared.terms.stale => Err(format!(
+                "the lock could not be renewed for {} s",
+                silent.as_secs()
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Lease {
+    /// Frees the lock, if the store listens.
+    fn drop(&mut self) {
+        self.shared.state().is_ending = true;
+        self.shared.ending.notify_all();
+        if let Some(renewer) = self.renewer.take() {
+            // It ends by itself; a panic in it has been told of.
+            let _ = renewer.join();
+        }
+        let state = self.shared.state();
+        if state.lost.is_none() {
+            let Shared { name, mark, .. } = &*self.shared;
+            let free = format!("{mark}\n{FREE}\n");
+            // Else it runs out.
+            let _ = name.bucket.put_if(
+                &name.key,
+                free.as_bytes(),
+                Condition::Unchanged(&state.etag),
+            );
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep_renewing(&self) {
+        loop {
+            let state = self.state();
+            let waited = self
+                .ending
+                .wait_timeout_while(state, self.terms.renew, |state| !state.is_ending);
+            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.is_ending || state.lost.is_some() {
+                return;
+            }
+            let (etag, renewals) = (state.etag.clone(), state.renewals + 1);
+            drop(state);
+            // A store that does not answer may do so at the next renewal.
+            let _ = self.renew(&etag, renewals);
+        }
+    }
+
+    fn renew(&self, etag: &str, renewals: u64) -> Result<(), StoreError> {
+        let asked = Instant::now();
+        let LockName { bucket, key, .. } = &self.name;
+        let text = text(&self.mark, &self.id, renewals);
+        let condition = Condition::Unchanged(etag);
+        let put = bucket.put_if(key, text.as_bytes(), condition)?;
+        let (etag, lost) = match put {
+            Some(etag) => (etag, None),
+            None => match bucket.get(key)? {
+                Some((meta, text)) if is_of(&text, &self.id) => (meta.etag, None),
+                Some((_, text)) => {
+                    let text = String::from_utf8_lossy(&text);
+                    (String::new(), Some(holder(&text)))
+                }
+                None => (String::new(), Some("the lock was removed".to_owned())),
+            },
+        };
+        let mut state = self.state();
+        state.lost = lost;
+        state.etag = etag;
+        state.renewals = renewals;
+        state.renewed = asked;
+        Ok(())
+    }
+}
+
+/// The second line of a lock that nobody holds.
+const FREE: &str = "free";
+
+/// Who holds a lock with this text, for a person.
+pub fn holder(text: &str) -> String {
+    text.lines().nth(1).unwrap_or("process unknown").to_owned()
+}
+
+/// Who holds a lock; `None` if nobody does.
+///
+/// # Errors
+/// The store refuses or does not answer.
+pub fn holder_of(name: &LockName) -> Result<Option<String>, StoreError> {
+    let Some((meta, text)) = name.bucket.get(&name.key)? else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(&text);
+    let is_over = is_over(name, &meta, &text, Terms::default(), &unique())?;
+    Ok((!is_over).then(|| holder(&text)))
+}
+
+/// Whether a lock that was found binds nobody any more.
+fn is_over(
+    name: &LockName,
+    meta: &ObjectMeta,
+    text: &str,
+    terms: Terms,
+    id: &str,
+) -> Result<bool, StoreError> {
+    if text.lines().nth(1) == Some(FREE) || is_known_dead(text) {
+        return Ok(true);
+    }
+    // The store's own clock: an object that was written just now tells it.
+    let LockName { bucket, probes, .. } = name;
+    let probe = format!("{probes}{id}");
+    bucket.put(&probe, b"")?;
+    let now = bucket.head(&probe)?;
+    bucket.delete(&probe)?;
+    let age = now.and_then(|now| now.modified.duration_since(meta.modified).ok());
+    Ok(age.is_some_and(|age| age >= terms.stale))
+}
+
+/// The text of a lock that this process holds.
+fn text(mark: &str, id: &str, renewals: u64) -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let process = std::process::id();
+    let host = match host.trim() {
+        "" => "an unknown host",
+        host => host,
+    };
+    let begun = begun(process).unwrap_or_default();
+    let place = place().unwrap_or_default();
+    format!(
+        "{mark}\nprocess {process} on {host}\nrun {id}\nplace {place}\nbegun {begun}\n\
+         renewed {renewals} times\n"
+    )
+}
+
+fn is_of(text: &[u8], id: &str) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.lines().nth(2) == Some(&format!("run {id}"))
+}
+
+/// Whether the holder was a process of this very machine, and is gone.
+fn is_known_dead(text: &str) -> bool {
+    let mut lines = text.lines().skip(1);
+    let mut value = |name: &str| lines.find_map(|line| line.strip_prefix(name));
+    let process = value("process ").and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+    let (there, begun_then) = (value("place "), value("begun "));
+    let (Some(process), Some(there), Some(begun_then)) = (process, there, begun_then) else {
+        return false;
+    };
+    let is_here = place().is_some_and(|here| here == there);
+    is_here && !begun_then.is_empty() && begun(process).as_deref() != Some(begun_then)
+}
+
+/// What tells this machine, since it was started, from all others: only processes of the same place
+/// see each other. `None` where the system does not say.
+fn place() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// When a process of this machine began, in ticks since the machine did; `None` if it is not there,
+/// or only waits to be buried.
+fn begun(process: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name stands in parentheses and may hold anything; fields count from the state, the third.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    let state = fields.next()?;
+    let begun = fields.nth(18)?;
+    (!matches!(state, "Z" | "X")).then(|| begun.to_owned())
+}
+
+/// A text that no other run has.
+fn unique() -> String {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => hex(&bytes),
+        Err(_) => format!("{} {:?}", std::process::id(), Instant::now()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_of_this_machine_is_seen_to_live_or_not() {
+        let mine = text("topicmill output", "abc", 3);
+        assert!(is_of(mine.as_bytes(), "abc") && !is_of(mine.as_bytes(), "ab"));
+        assert!(holder(&mine).starts_with(&format!("process {} on ", std::process::id())));
+        assert!(!is_known_dead(&mine), "{mine}");
+        let Some(begun) = begun(std::process::id()) else {
+            return;
+        };
+        let reused = mine.replace(&format!("begun {begun}"), "begun 1");
+        assert!(is_known_dead(&reused), "its number is another's now");
+        let place = place().unwrap();
+        let elsewhere = reused.replace(&place, "another place");
+        assert!(!is_known_dead(&elsewhere), "nobody sees into other hosts");
+        assert!(!is_known_dead("topicmill output\n"));
+    }
+}

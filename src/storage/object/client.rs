@@ -1,0 +1,370 @@
+//! The client: blocking calls for any thread, over the crate `object_store`.
+//!
+//! Settings come from the usual `AWS_*` variables. Requests that fail in a passing way are repeated,
+//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files go up in parts and come down in ranges,
+//! a few of them at a time, so that memory does not grow with the file.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::Path as Key;
+use object_store::{
+    BackoffConfig, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
+    UpdateVersion,
+};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use super::explain::{explain, is_final, lacks_bucket};
+use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
+use crate::storage::Writer;
+
+use super::{Condition, ObjectMeta, ObjectUrl, StoreError, StoreErrorKind, runtime};
+
+/// The variable that says for how many seconds a request is repeated.
+const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
+/// For how long when it does not say.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The clients of this process, by bucket.
+static BUCKETS: Mutex<Option<HashMap<String, Arc<Bucket>>>> = Mutex::new(None);
+
+/// A bucket of an object store.
+#[derive(Debug)]
+pub struct Bucket {
+    name: String,
+    store: Arc<AmazonS3>,
+    handle: Handle,
+    patience: Duration,
+}
+
+impl Bucket {
+    /// The process's client for a bucket, by the `AWS_*` variables of the environment. Nothing is
+    /// asked of the store yet.
+    ///
+    /// # Errors
+    /// A variable is wrong; the system refuses a thread.
+    pub fn open(name: &str) -> Result<Arc<Self>, StoreError> {
+        let mut buckets = BUCKETS.lock().unwrap_or_else(PoisonError::into_inner);
+        let buckets = buckets.get_or_insert_with(HashMap::new);
+        if let Some(bucket) = buckets.get(name) {
+            return Ok(Arc::clone(bucket));
+        }
+        let refuse = |reason: String| StoreError {
+            url: format!("{}{name}", super::SCHEME),
+            kind: StoreErrorKind::Setting,
+            message: format!("{reason}; look at the variables AWS_… and {PATIENCE_VARIABLE}"),
+        };
+        let patience = patience().map_err(refuse)?;
+        let store = AmazonS3Builder::from_env()
+            .with_bucket_name(name)
+            .with_retry(RetryConfig {
+                backoff: BackoffConfig {
+                    init_backoff: Duration::from_millis(100),
+                    max_backoff: LONGEST_PAUSE,
+                    base: 2.0,
+                },
+                max_retries: usize::MAX,
+                retry_timeout: patience,
+            })
+            .build()
+            .map_err(|e| refuse(e.to_string()))?;
+        let handle = runtime::handle().map_err(|e| refuse(e.to_string()))?;
+        let bucket = Arc::new(Self {
+            name: name.to_owned(),
+            store: Arc::new(store),
+            handle,
+            patience,
+        });
+        buckets.insert(name.to_owned(), Arc::clone(&bucket));
+        Ok(bucket)
+    }
+
+    /// What the store says of an object; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn head(&self, key: &str) -> Result<Option<ObjectMeta>, StoreError> {
+        let location = self.location(key)?;
+        let head = runtime::wait(&self.handle, self.store.head(&location));
+        self.if_there(key, head.map(meta))
+    }
+
+    /// A small object, whole; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn get(&self, key: &str) -> Result<Option<(ObjectMeta, Vec<u8>)>, StoreError> {
+        let location = self.location(key)?;
+        let get = self.persist(|| async {
+            let got = self.store.get(&location).await?;
+            let about = got.meta.clone();
+            Ok((meta(about), got.bytes().await?.to_vec()))
+        });
+        self.if_there(key, get)
+    }
+
+    /// A range of an object's bytes.
+    ///
+    /// # Errors
+    /// [`Changed`](StoreErrorKind::Changed) if it no longer has the tag; the store refuses or does
+    /// not answer.
+    pub fn read(&self, key: &str, range: Range<u64>, etag: &str) -> Result<Vec<u8>, StoreError> {
+        let location = self.location(key)?;
+        let read = self.persist(|| read_range(&self.store, &location, range.clone(), etag));
+        read.map_err(|e| self.error(key, &e))
+    }
+
+    /// Copies an object to a local file, which is overwritten and synced; `None` if there is no such
+    /// object.
+    ///
+    /// # Errors
+    /// The store refuses, does not answer, or the object changes meanwhile; the disk.
+    pub fn download(&self, key: &str, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
+        let Some(meta) = self.head(key)? else {
+            return Ok(None);
+        };
+        let disk = |e| StoreError::disk(&self.url(key), path, &e);
+        let mut file = Writer::create(path).map_err(disk)?;
+        let mut coming = VecDeque::new();
+        let mut next = 0;
+        let location = self.location(key)?;
+        while next < meta.bytes || !coming.is_empty() {
+            while next < meta.bytes && coming.len() < IN_FLIGHT {
+                let range = next..(next + PART_BYTES).min(meta.bytes);
+                next = range.end;
+                coming.push_back((range.clone(), self.start_read(&location, range, &meta.etag)));
+            }
+            let Some((range, first)) = coming.pop_front() else {
+                break;
+            };
+            let bytes = match runtime::wait(&self.handle, first) {
+                Ok(Ok(bytes)) => bytes,
+                // Once more, with patience: a body may break off where a request would be repeated.
+                _ => self.read(key, range.clone(), &meta.etag)?,
+            };
+            file.write_all(&bytes).map_err(disk)?;
+        }
+        file.sync().map_err(disk)?;
+        Ok(Some(meta))
+    }
+
+    fn start_read(
+        &self,
+        location: &Key,
+        range: Range<u64>,
+        etag: &str,
+    ) -> JoinHandle<Result<Vec<u8>, Error>> {
+        let (store, location) = (Arc::clone(&self.store), location.clone());
+        let etag = etag.to_owned();
+        self.handle
+            .spawn(async move { read_range(&store, &location, range, &etag).await })
+    }
+
+    /// Every object whose key begins with `prefix`, by key.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn list(&self, prefix: &str) -> Result<Vec<ObjectMeta>, StoreError> {
+        let mut found = Vec::new();
+        self.pages(prefix, None, &mut |page| {
+            found.extend(page.objects.into_iter().map(meta));
+        })?;
+        found.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(found)
+    }
+
+    /// What follows `prefix` in the keys that begin with it, up to the next `/`; each once, sorted.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn names(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let mut names = Vec::new();
+        let name = |key: &Key| {
+            let name = key.as_ref().strip_prefix(prefix)?.trim_matches('/');
+            (!name.is_empty()).then(|| name.to_owned())
+        };
+        self.pages(prefix, Some("/"), &mut |page| {
+            names.extend(page.objects.iter().filter_map(|o| name(&o.location)));
+            names.extend(page.common_prefixes.iter().filter_map(name));
+        })?;
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn pages(
+        &self,
+        prefix: &str,
+        delimiter: Option<&'static str>,
+        visit: &mut dyn FnMut(object_store::ListResult),
+    ) -> Result<(), StoreError> {
+        let prefix = (!prefix.is_empty()).then_some(prefix);
+        let mut page_token = None;
+        loop {
+            let page = self.persist(|| {
+                let options = PaginatedListOptions {
+                    delimiter: delimiter.map(Into::into),
+                    page_token: page_token.clone(),
+                    ..PaginatedListOptions::default()
+                };
+                self.store.list_paginated(prefix, options)
+            });
+            let page = page.map_err(|e| self.error(prefix.unwrap_or(""), &e))?;
+            visit(page.result);
+            page_token = page.page_token;
+            if page_token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes a small object; gives its tag.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn put(&self, key: &str, bytes: &[u8]) -> Result<String, StoreError> {
+        let location = self.location(key)?;
+        let payload = PutPayload::from(bytes.to_vec());
+        let put = runtime::wait(&self.handle, self.store.put(&location, payload));
+        let put = put.map_err(|e| self.error(key, &e))?;
+        Ok(put.e_tag.unwrap_or_default())
+    }
+
+    /// Writes a small object if the condition holds, and gives its tag; `None` if it does not hold.
+    ///
+    /// A write whose answer was lost may be repeated and then find its own work: who must know
+    /// reads the object.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn put_if(
+        &self,
+        key: &str,
+        bytes: &[u8],
+        condition: Condition<'_>,
+    ) -> Result<Option<String>, StoreError> {
+        let location = self.location(key)?;
+        let mode = match condition {
+            Condition::Absent => PutMode::Create,
+            Condition::Unchanged(etag) => PutMode::Update(UpdateVersion {
+                e_tag: Some(etag.to_owned()),
+                version: None,
+            }),
+        };
+        let payload = PutPayload::from(bytes.to_vec());
+        let put = self.store.put_opts(&location, payload, mode.into());
+        match runtime::wait(&self.handle, put) {
+            Ok(put) => Ok(Some(put.e_tag.unwrap_or_default())),
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
+            Err(e) => Err(self.error(key, &e)),
+        }
+    }
+
+    /// Copies a local file to an object, in parts if it is large; gives its tag. The object appears
+    /// when all of it has arrived.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer; the file cannot be read, or changes meanwhile.
+    pub fn put_file(&self, path: &Path, key: &str) -> Result<String, StoreError> {
+        let disk = |e| StoreError::disk(&self.url(key), path, &e);
+        let mut file = File::open(path).map_err(disk)?;
+        let bytes = file.metadata().map_err(disk)?.len();
+        if bytes <= PART_BYTES {
+            let mut whole = Vec::with_capacity(bytes as usize);
+            file.read_to_end(&mut whole).map_err(disk)?;
+            return self.put(key, &whole);
+        }
+        let location = self.location(key)?;
+        let put = runtime::wait(&self.handle, put_parts(&self.store, &location, file, bytes));
+        put.map_err(disk)?.map_err(|e| self.error(key, &e))
+    }
+
+    /// Makes an object the same as another one, within the store.
+    ///
+    /// # Errors
+    /// There is no such object; the store refuses or does not answer.
+    pub fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        let (source, target) = (self.location(from)?, self.location(to)?);
+        let copy = runtime::wait(&self.handle, self.store.copy(&source, &target));
+        copy.map_err(|e| self.error(from, &e))
+    }
+
+    /// Removes an object; what is not there is no error.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    pub fn delete(&self, key: &str) -> Result<(), StoreError> {
+        let location = self.location(key)?;
+        let delete = runtime::wait(&self.handle, self.store.delete(&location));
+        self.if_there(key, delete).map(|_| ())
+    }
+
+    /// Repeats a read whose answer breaks off, within the patience.
+    fn persist<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        ask: impl Fn() -> F,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        loop {
+            match runtime::wait(&self.handle, ask()) {
+                Err(e @ Error::Generic { .. })
+                    if !is_final(&e) && started.elapsed() < self.patience =>
+                {
+                    sleep(LONGEST_PAUSE / 4);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    fn if_there<T>(&self, key: &str, asked: Result<T, Error>) -> Result<Option<T>, StoreError> {
+        match asked {
+            Ok(answer) => Ok(Some(answer)),
+            Err(e @ Error::NotFound { .. }) if !lacks_bucket(&e) => Ok(None),
+            Err(e) => Err(self.error(key, &e)),
+        }
+    }
+
+    fn url(&self, key: &str) -> ObjectUrl {
+        ObjectUrl {
+            bucket: self.name.clone(),
+            key: key.to_owned(),
+        }
+    }
+
+    fn location(&self, key: &str) -> Result<Key, StoreError> {
+        Key::parse(key).map_err(|e| StoreError {
+            url: self.url(key).to_string(),
+            kind: StoreErrorKind::Setting,
+            message: format!("{e}; give it another name"),
+        })
+    }
+
+    fn error(&self, key: &str, error: &Error) -> StoreError {
+        explain(&self.url(key), error)
+    }
+}
+
+/// For how long a request is repeated.
+fn patience() -> Result<Duration, String> {
+    let Ok(text) = std::env::var(PATIENCE_VARIABLE) else {
+        return Ok(PATIENCE);
+    };
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+        Err(_) => Err(format!(
+            "{PATIENCE_VARIABLE}={text} is no number of seconds"
+        )),
+    }
+}

@@ -1,0 +1,102 @@
+//! What a store's refusals mean to whoever runs a job, and the remedy.
+
+use std::error::Error as _;
+
+use object_store::Error;
+
+use super::{ObjectUrl, StoreError, StoreErrorKind};
+
+/// Whether it is the bucket that is missing, not an object in it.
+pub(super) fn lacks_bucket(error: &Error) -> bool {
+    causes(error).contains("NoSuchBucket")
+}
+
+/// Whether the store has understood the request and refuses it: asking again does not help.
+pub(super) fn is_final(error: &Error) -> bool {
+    causes(error).contains("status code: 4")
+}
+
+/// The error in our words.
+pub(super) fn explain(url: &ObjectUrl, error: &Error) -> StoreError {
+    let causes = causes(error);
+    let asks_machine = ["169.254.169.254", "169.254.170.2", "InstanceCredential"];
+    let (kind, message) = if asks_machine.iter().any(|sign| causes.contains(sign)) {
+        let message = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+        (StoreErrorKind::Refused, message.to_owned())
+    } else if lacks_bucket(error) {
+        let message = format!(
+            "there is no bucket `{}`: create it, or correct its name or AWS_ENDPOINT_URL",
+            url.bucket
+        );
+        (StoreErrorKind::Missing, message)
+    } else {
+        told_by_kind(error, &causes)
+    };
+    StoreError {
+        url: url.to_string(),
+        kind,
+        message,
+    }
+}
+
+fn told_by_kind(error: &Error, causes: &str) -> (StoreErrorKind, String) {
+    let said = shorten(causes);
+    let refusals = ["403 Forbidden", "401 Unauthorized"];
+    let is_refusal = refusals.iter().any(|sign| causes.contains(sign));
+    match error {
+        Error::NotFound { .. } => (
+            StoreErrorKind::Missing,
+            "there is no such object".to_owned(),
+        ),
+        Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
+            StoreErrorKind::Changed,
+            "has changed meanwhile; nobody else may write there while a run lasts".to_owned(),
+        ),
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
+        _ if is_refusal => refused(&said),
+        _ if causes.contains("BadScheme") || causes.contains("URL scheme is not allowed") => (
+            StoreErrorKind::Setting,
+            "the endpoint is http: set AWS_ALLOW_HTTP=true, or give one with https".to_owned(),
+        ),
+        _ => (
+            StoreErrorKind::Unreachable,
+            format!(
+                "the store does not answer as it should: {said}; look at AWS_ENDPOINT_URL and the \
+                 network, then run the same command again"
+            ),
+        ),
+    }
+}
+
+fn refused(said: &str) -> (StoreErrorKind, String) {
+    let message = format!(
+        "the store refuses these credentials: {said}; look at AWS_ACCESS_KEY_ID, \
+         AWS_SECRET_ACCESS_KEY and what they may do in this bucket"
+    );
+    (StoreErrorKind::Refused, message)
+}
+
+/// The error and its causes, each said once.
+fn causes(error: &Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !said.contains(&text) {
+            said.push_str(": ");
+            said.push_str(&text);
+        }
+        cause = error.source();
+    }
+    said
+}
+
+/// A store's answer can be a page of XML.
+fn shorten(said: &str) -> String {
+    const LONGEST: usize = 300;
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

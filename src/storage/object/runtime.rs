@@ -1,0 +1,35 @@
+//! The one thread that drives the client's connections and timers: one a process, however many
+//! buckets and callers there are. It sleeps while nothing is asked.
+
+use std::future::{Future, pending};
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use tokio::runtime::{Builder, Handle};
+
+/// The thread's runtime, once it is started.
+static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
+
+/// The process's runtime, started if need be.
+///
+/// # Errors
+/// The system refuses a thread or a poll.
+pub(super) fn handle() -> io::Result<Handle> {
+    let mut started = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*started {
+        return Ok(handle.clone());
+    }
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    thread::Builder::new()
+        .name("object-store".to_owned())
+        .spawn(move || runtime.block_on(pending::<()>()))?;
+    *started = Some(handle.clone());
+    Ok(handle)
+}
+
+/// Waits for a future on the calling thread.
+pub(super) fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
+    handle.block_on(future)
+}

@@ -1,0 +1,118 @@
+//! Objects' bytes on their way: a range down, a file up in parts.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::time::SystemTime;
+
+use object_store::aws::AmazonS3;
+use object_store::path::Path as Key;
+use object_store::{Error, GetOptions, MultipartUpload, ObjectStore, PutMultipartOptions};
+use tokio::task::JoinSet;
+
+use super::ObjectMeta;
+
+/// Files above this go up in parts of at least this size, and all come down in ranges of it.
+pub(super) const PART_BYTES: u64 = 8 << 20;
+/// Parts of one upload; S3 allows 10,000.
+const MOST_PARTS: u64 = 9_000;
+/// Parts or ranges of one file that are on their way at a time.
+pub(super) const IN_FLIGHT: usize = 4;
+
+/// What the crate says of an object, in our words.
+pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
+    ObjectMeta {
+        key: object.location.as_ref().to_owned(),
+        bytes: object.size,
+        etag: object.e_tag.unwrap_or_default(),
+        modified: SystemTime::from(object.last_modified),
+    }
+}
+
+/// A range of an object that still has its tag.
+pub(super) async fn read_range(
+    store: &AmazonS3,
+    location: &Key,
+    range: Range<u64>,
+    etag: &str,
+) -> Result<Vec<u8>, Error> {
+    let wanted = range.end - range.start;
+    let options = GetOptions::new()
+        .with_if_match(Some(etag))
+        .with_range(Some(range));
+    let got = store.get_opts(location, options).await?;
+    // Not every store keeps the condition.
+    if got.meta.e_tag.as_deref() != Some(etag) {
+        return Err(Error::Precondition {
+            path: location.to_string(),
+            source: "another tag".into(),
+        });
+    }
+    let bytes = got.bytes().await?;
+    match bytes.len() as u64 == wanted {
+        true => Ok(bytes.to_vec()),
+        false => Err(broken("the answer broke off")),
+    }
+}
+
+/// Copies a file of so many bytes to an object, part by part; gives its tag. What has arrived is
+/// given up where a part fails.
+pub(super) async fn put_parts(
+    store: &AmazonS3,
+    location: &Key,
+    mut file: File,
+    bytes: u64,
+) -> io::Result<Result<String, Error>> {
+    let mut upload = match store
+        .put_multipart_opts(location, PutMultipartOptions::default())
+        .await
+    {
+        Ok(upload) => upload,
+        Err(error) => return Ok(Err(error)),
+    };
+    let sent = send_parts(upload.as_mut(), &mut file, bytes).await;
+    if !matches!(sent, Ok(Ok(()))) {
+        // The store keeps the parts until it is told; it may be the one that does not listen.
+        let _ = upload.abort().await;
+    }
+    match sent? {
+        Ok(()) => Ok(upload
+            .complete()
+            .await
+            .map(|put| put.e_tag.unwrap_or_default())),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+async fn send_parts(
+    upload: &mut dyn MultipartUpload,
+    file: &mut File,
+    bytes: u64,
+) -> io::Result<Result<(), Error>> {
+    let part_bytes = PART_BYTES.max(bytes.div_ceil(MOST_PARTS));
+    let mut on_their_way = JoinSet::new();
+    let mut left = bytes;
+    while left > 0 || !on_their_way.is_empty() {
+        if left > 0 && on_their_way.len() < IN_FLIGHT {
+            let mut part = vec![0; left.min(part_bytes) as usize];
+            file.read_exact(&mut part)?;
+            left -= part.len() as u64;
+            on_their_way.spawn(upload.put_part(part.into()));
+            continue;
+        }
+        match on_their_way.join_next().await {
+            Some(Ok(Err(error))) => return Ok(Err(error)),
+            Some(Err(error)) => return Ok(Err(error.into())),
+            Some(Ok(Ok(()))) | None => {}
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// An answer that is none.
+pub(super) fn broken(reason: &'static str) -> Error {
+    Error::Generic {
+        store: "S3",
+        source: reason.into(),
+    }
+}
