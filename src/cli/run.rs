@@ -107,7 +107,8 @@ fn run_here(
         Ok(()) => watch.end(0, ""),
         Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
     }
-    result
+    result?;
+    Ok(process.output.leave()?)
 }
 
 /// Runs this process's workers and shows what came of it.
@@ -129,7 +130,6 @@ fn watched(
         }
     }
     let mut summary = summary?;
-    process.output.leave()?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     let remarks = shared.remarks();
     for remark in &remarks {

@@ -11,8 +11,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::tables::output::LOGS;
-
 /// How often a process writes its status.
 pub const STATUS_EVERY: Duration = Duration::from_secs(2);
 
@@ -106,28 +104,28 @@ pub struct ExitStatus {
 }
 
 impl ProcessStatus {
-    /// Where process `process` writes its status, below the output folder `root`.
-    pub fn path(root: &Path, process: usize) -> PathBuf {
-        root.join(LOGS).join(format!("status-{process:05}.json"))
+    /// The file that process `process` writes its status to, in the folder of logs.
+    pub fn file_name(process: usize) -> String {
+        format!("status-{process:05}.json")
     }
 
-    /// Writes the status below the output folder `root`, replacing the one before.
+    /// Writes the status into the folder of logs, replacing the one before.
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn write(&self, root: &Path) -> io::Result<()> {
-        let path = Self::path(root, self.process);
+    pub fn write(&self, logs: &Path) -> io::Result<()> {
+        let path = logs.join(Self::file_name(self.process));
         let temporary = path.with_extension("json.tmp");
         let json = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-        fs::create_dir_all(root.join(LOGS))?;
+        fs::create_dir_all(logs)?;
         fs::write(&temporary, json)?;
         fs::rename(&temporary, &path)
     }
 
-    /// The statuses below the output folder `root`, by number of the process. What is being
+    /// The statuses in a folder of logs, by number of the process. What is being
     /// replaced or is no status is left out.
-    pub fn read_all(root: &Path) -> Vec<Self> {
-        let mut all: Vec<Self> = status_files(root)
+    pub fn read_all(logs: &Path) -> Vec<Self> {
+        let mut all: Vec<Self> = status_files(logs)
             .filter_map(|path| fs::read(path).ok())
             .filter_map(|json| serde_json::from_slice(&json).ok())
             .collect();
@@ -136,8 +134,8 @@ impl ProcessStatus {
     }
 
     /// Removes the statuses of an earlier attempt.
-    pub fn clear(root: &Path) {
-        for path in status_files(root) {
+    pub fn clear(logs: &Path) {
+        for path in status_files(logs) {
             // One that stays is replaced, or shown with its age.
             let _ = fs::remove_file(path);
         }
@@ -161,11 +159,8 @@ pub fn unix_millis(time: SystemTime) -> u64 {
 }
 
 /// The status files of all processes.
-fn status_files(root: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(root.join(LOGS))
-        .into_iter()
-        .flatten()
-        .flatten();
+fn status_files(logs: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(logs).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("status-") && name.ends_with(".json")
@@ -179,6 +174,7 @@ mod tests {
     #[test]
     fn statuses_are_read_as_they_were_written_and_others_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
         let status = |process| ProcessStatus {
             process,
             total: Some(7),
@@ -186,16 +182,12 @@ mod tests {
             ..Default::default()
         };
         for process in [1, 0] {
-            status(process).write(folder.path()).unwrap();
+            status(process).write(&logs).unwrap();
         }
-        let logs = folder.path().join(LOGS);
         fs::write(logs.join("status-00002.json"), "{").unwrap();
         fs::write(logs.join("process-00000.jsonl"), "{}").unwrap();
-        assert_eq!(
-            ProcessStatus::read_all(folder.path()),
-            [status(0), status(1)]
-        );
-        ProcessStatus::clear(folder.path());
+        assert_eq!(ProcessStatus::read_all(&logs), [status(0), status(1)]);
+        ProcessStatus::clear(&logs);
         assert_eq!(fs::read_dir(&logs).unwrap().count(), 1);
     }
 

@@ -12,7 +12,7 @@ use crate::checkpoint::{self, CheckpointError, Header};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use crate::tables::TableError;
 use crate::tables::manifest::Manifest;
-use crate::tables::output::{SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
+use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
 use crate::tables::read::{TableListing, listing};
 
 /// Where the finished model stands in the output folder.
@@ -125,7 +125,7 @@ impl RunState {
             tables: listing(root)?,
             unfinished: unfinished(&root.join(TEMPORARY))?,
             complete: root.join(SUCCESS).exists(),
-            processes: ProcessStatus::read_all(root),
+            processes: ProcessStatus::read_all(&root.join(LOGS)),
         })
     }
 

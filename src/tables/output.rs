@@ -124,6 +124,21 @@ impl Output {
         &self.place.root
     }
 
+    /// Where this process writes what it says of itself: below the folder, or, of an output in an
+    /// object store, below the one that it works in.
+    pub fn logs(&self) -> PathBuf {
+        self.place.local().join(LOGS)
+    }
+
+    /// Puts a copy of a file of [`logs`](Self::logs) where others look for it; it is there already
+    /// unless the output is in an object store.
+    pub fn share_log(&self, name: &str) -> Result<(), TableError> {
+        match &self.stored {
+            Some(stored) => stored.share(&self.logs().join(name), &format!("{LOGS}/{name}")),
+            None => Ok(()),
+        }
+    }
+
     /// Whether this value holds the lock: false after [`join`](Self::join), and on a file system
     /// that has no locks.
     pub fn is_locked(&self) -> bool {

@@ -28,7 +28,7 @@ use crate::job::Stages;
 use crate::job::process_status::{
     CheckpointStatus, Evaluation, ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis,
 };
-use crate::tables::output::{LOCK, LOGS};
+use crate::tables::output::LOCK;
 
 /// How often the process is looked at.
 const POLL: Duration = Duration::from_millis(200);
@@ -36,6 +36,9 @@ const POLL: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How long the end of a process waits for its log.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+
+/// How often the status is copied into an object store.
+const SHARE_EVERY: Duration = Duration::from_secs(10);
 
 /// The process that is watched, for an end that comes from any thread.
 static CURRENT: OnceLock<Arc<Watched>> = OnceLock::new();
@@ -66,7 +69,7 @@ impl Watch {
     pub(super) fn start(process: &Arc<Process>, stages: Stages, args: &WatchingArgs) -> Self {
         let leads = process.placement.process == 0;
         if leads {
-            ProcessStatus::clear(process.output.root());
+            ProcessStatus::clear(&process.output.logs());
             process.set_joined();
         }
         let watched = Arc::new(Watched {
@@ -188,6 +191,7 @@ impl Watched {
     fn look(&self) {
         let (mut is_open, mut phase) = (false, String::new());
         let (mut written, mut said) = (None::<Instant>, Instant::now());
+        let mut shared = None::<Instant>;
         loop {
             let now = Instant::now();
             let snapshot = self.process.progress.snapshot();
@@ -202,6 +206,10 @@ impl Watched {
             if is_open && (is_new || is_due) {
                 self.write_status();
                 written = Some(now);
+            }
+            if is_open && shared.is_none_or(|last| now - last >= SHARE_EVERY) {
+                self.share_status();
+                shared = Some(now);
             }
             if is_new || now - said >= LINE_EVERY {
                 if !is_new {
@@ -226,14 +234,24 @@ impl Watched {
         let is_ended = lock(&self.is_ended);
         if !*is_ended {
             // Whoever reads sees the age of the one before; the next one may succeed.
-            let _ = status.write(self.process.output.root());
+            let _ = status.write(&self.process.output.logs());
         }
+    }
+
+    /// Shows the status to those who do not see this disk.
+    fn share_status(&self) {
+        let name = ProcessStatus::file_name(self.identity.process);
+        // As above.
+        let _ = self.process.output.share_log(&name);
+    }
+
+    fn log_name(&self) -> String {
+        format!("process-{:05}.jsonl", self.identity.process)
     }
 
     fn open_log(&self) {
         if let Some(journal) = &self.journal {
-            let name = format!("process-{:05}.jsonl", self.identity.process);
-            journal.open(self.process.output.path(LOGS).join(name));
+            journal.open(self.process.output.logs().join(self.log_name()));
         }
     }
 
@@ -293,8 +311,10 @@ impl Watched {
         }
         let reason = reason.to_owned();
         let status = self.status(Some(ExitStatus { code, reason }));
-        // The log has it too.
-        let _ = status.write(self.process.output.root());
+        // The log has it too; and of what a store does not take the working folder keeps a copy.
+        let _ = status.write(&self.process.output.logs());
+        self.share_status();
+        let _ = self.process.output.share_log(&self.log_name());
     }
 
     fn status(&self, exit: Option<ExitStatus>) -> ProcessStatus {

@@ -7,7 +7,6 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::dataflow::process::Process;
 use crate::dataflow::profile::{OperatorProfile, WorkerProfile};
-use crate::tables::output::LOGS;
 
 /// Operators that a person is shown.
 const MOST_OPERATORS: usize = 15;
@@ -23,12 +22,15 @@ pub(super) fn report(process: &Process) {
         return;
     }
     let number = process.placement.process;
-    let path = process
-        .output
-        .path(LOGS)
-        .join(format!("profile-{number:05}.json"));
+    let name = format!("profile-{number:05}.json");
+    let path = process.output.logs().join(&name);
     let json = serde_json::json!({ "process": number, "workers": workers });
-    if let Err(error) = fs::write(&path, format!("{json:#}\n")) {
+    let written = fs::write(&path, format!("{json:#}\n")).map_err(|error| error.to_string());
+    let shared = written.and_then(|()| {
+        let shared = process.output.share_log(&name);
+        shared.map_err(|error| error.to_string())
+    });
+    if let Err(error) = shared {
         crate::cli::warn(&format!("no profile: {}: {error}", path.display()));
     }
     if number == 0 {

@@ -77,6 +77,15 @@ impl Stored {
         Ok(self.writable()?.publish(temporary, relative, is_kept)?)
     }
 
+    /// Uploads a file that goes on being written.
+    pub(super) fn share(&self, file: &Path, relative: &str) -> Result<(), TableError> {
+        let remote = self.writable()?;
+        Ok(remote
+            .bucket()
+            .put_file(file, &remote.key(relative))
+            .map(drop)?)
+    }
+
     /// A store has no renaming: the object stands under both names for a moment.
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
         let remote = self.writable()?;
