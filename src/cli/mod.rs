@@ -101,8 +101,9 @@ pub fn report(failure: &Failure) {
 /// process that started it. To be called before anything else.
 pub fn guard() {
     cluster::guard::install(|failure| {
-        watching::end_current(failure.code, &failure.message);
         report(&Failure::message(Exit::of(failure.code), &failure.message));
+        // Last: a log may lie where nothing answers.
+        watching::end_current(failure.code, &failure.message);
     });
     if let Err(error) = cluster::interrupt::install(warn) {
         warn(&format!("signals will end the run at once: {error}"));

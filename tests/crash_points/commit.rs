@@ -15,10 +15,12 @@ fn run(ground: &Ground, placement: &[&str], more: &[&str]) -> Output {
     command.args(more).output().expect("it starts")
 }
 
-/// Every path below the output, with its time of change.
+/// Every path below the output but the logs, with its time of change.
 fn listing(ground: &Ground) -> Vec<(PathBuf, Option<std::time::SystemTime>)> {
     let entries = walkdir::WalkDir::new(ground.out()).sort_by_file_name();
-    let entries = entries.into_iter().map(|entry| entry.expect("readable"));
+    let is_told = |entry: &walkdir::DirEntry| entry.file_name() != "logs";
+    let entries = entries.into_iter().filter_entry(is_told);
+    let entries = entries.map(|entry| entry.expect("readable"));
     let file = |entry: walkdir::DirEntry| {
         let metadata = entry.metadata().expect("readable");
         let is_lock = entry.file_name() == "_lock";

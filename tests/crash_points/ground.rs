@@ -128,8 +128,9 @@ impl Ground {
             let Ok(entry) = entry else {
                 continue; // The output is not begun.
             };
-            if entry.file_type().is_file() && !entry.path().starts_with(self.path("out/_temporary"))
-            {
+            let unfinished = ["out/_temporary", "out/logs"].map(|folder| self.path(folder));
+            let is_final = !unfinished.iter().any(|f| entry.path().starts_with(f));
+            if entry.file_type().is_file() && is_final {
                 check_file(entry.path());
             }
         }
