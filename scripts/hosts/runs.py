@@ -50,8 +50,8 @@ class Ended:
 
     @property
     def last_line(self) -> str:
-        lines = [line for line in self.said.splitlines() if line.startswith("error: ")]
-        return lines[-1].removeprefix("error: ") if lines else ""
+        errors = [line.partition("error: ")[2] for line in self.said.splitlines() if "error: " in line]
+        return errors[-1] if errors else ""
 
 
 @dataclass

@@ -37,7 +37,7 @@ pub struct PeerArgs {
     /// The certificate's key, PEM; `{host}` as above
     #[arg(long, value_name = "FILE", requires = "tls_ca")]
     pub tls_key: Option<PathBuf>,
-    /// Compress what goes between processes; pays on links slower than some 100 MB/s
+    /// Compress what goes between processes; pays on slow links (docs/SCALING.md)
     #[arg(long)]
     pub compress: bool,
 }
