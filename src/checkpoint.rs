@@ -10,8 +10,7 @@
 pub mod assignments;
 mod sealed;
 
-use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -131,19 +130,30 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
 }
 
 /// Reads only the header of a model: quick, but the rest of the file is not checked.
+///
+/// # Errors
+/// The file cannot be read, or does not begin like a model.
 pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
-    let io = |source| CheckpointError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let file = File::open(path).map_err(io)?;
-    let size = file.metadata().map_err(io)?.len();
-    parse_header(&mut BufReader::new(file), size).map_err(|error| explain(path, error))
+    let header = sealed::open(path).and_then(|(mut input, size)| parse_header(&mut input, size));
+    header.map_err(|error| explain(path, error))
 }
 
 /// Reads a model, and checks all of it.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    let (saved, hash) = sealed::read(path, read_body)?;
+    let saved = sealed::open(path).and_then(|(input, size)| read_from(input, size));
+    saved.map_err(|error| explain(path, error))
+}
+
+/// Reads a model of `size` bytes from `input`, and checks all of it. Whatever the bytes are, it
+/// takes no more memory than a few times their size.
+///
+/// # Errors
+/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of a model.
+pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
+    let (saved, hash) = sealed::read(input, |input| read_body(input, size))?;
     Ok(Saved { hash, ..saved })
 }
 
@@ -179,14 +189,17 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
     if count as u64 > size / 8 {
         return Err(invalid("its rows are longer than the file"));
     }
-    let mut entries = Vec::with_capacity(count);
-    for _ in 0..count {
-        let topic = u32::from_le_bytes(read_bytes(input)?);
-        let value = f32::from_le_bytes(read_bytes(input)?);
-        if topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-            return Err(invalid("a row holds an impossible entry"));
+    let mut entries: Vec<Entry> = Vec::with_capacity(count);
+    for row in starts.windows(2) {
+        for place in row[0]..row[1] {
+            let topic = u32::from_le_bytes(read_bytes(input)?);
+            let value = f32::from_le_bytes(read_bytes(input)?);
+            let ascends = place == row[0] || entries[place - 1].topic < topic;
+            if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
+                return Err(invalid("a row holds an impossible entry"));
+            }
+            entries.push(Entry { topic, value });
         }
-        entries.push(Entry { topic, value });
     }
     Ok(Saved {
         header,

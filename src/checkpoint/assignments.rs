@@ -73,7 +73,23 @@ pub fn read(
     topic_count: usize,
     visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
 ) -> Result<(), CheckpointError> {
-    sealed::read(path, |input, _| read_body(input, round, topic_count, visit)).map(|_| ())
+    let read =
+        sealed::open(path).and_then(|(input, _)| read_from(input, round, topic_count, visit));
+    read.map_err(|error| sealed::explain(path, error))
+}
+
+/// The same for the bytes of `input`. Whatever they are, it takes no more memory than their size.
+///
+/// # Errors
+/// Those of `input` and of `visit`; `UnexpectedEof` and `InvalidData` where these are not the
+/// bytes of assignments.
+pub fn read_from(
+    input: impl Read,
+    round: u64,
+    topic_count: usize,
+    visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    sealed::read(input, |input| read_body(input, round, topic_count, visit)).map(|_| ())
 }
 
 fn read_body(

@@ -16,9 +16,6 @@ pub(super) struct Hashing<T> {
     hash: Sha256,
 }
 
-/// A sealed file that is being read.
-pub(super) type SealedReader = Hashing<BufReader<File>>;
-
 /// Writes what `body` writes to `path`, which is replaced, then the hash, and syncs the file. Gives
 /// the hash.
 pub(super) fn write(
@@ -46,29 +43,32 @@ pub(super) fn write(
     })
 }
 
-/// Reads the file at `path` by `body`, which is told its size in bytes, and checks the hash that
-/// must be all that is left. Gives what `body` gave, and the hash.
-pub(super) fn read<T>(
-    path: &Path,
-    body: impl FnOnce(&mut SealedReader, u64) -> io::Result<T>,
-) -> Result<(T, String), CheckpointError> {
-    let read = || {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
-        let mut input = Hashing {
-            inner: BufReader::new(file),
-            hash: Sha256::new(),
-        };
-        let content = body(&mut input, size)?;
-        let expected = input.hash.finalize();
-        let mut rest = Vec::new();
-        input.inner.read_to_end(&mut rest)?;
-        match rest == expected[..] {
-            true => Ok((content, hex(&expected))),
-            false => Err(invalid("its checksum is wrong")),
-        }
+/// The file at `path`, and its size in bytes.
+pub(super) fn open(path: &Path) -> io::Result<(BufReader<File>, u64)> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok((BufReader::new(file), size))
+}
+
+/// Reads `input` by `body`, and checks the hash that must be all that is left. Gives what `body`
+/// gave, and the hash.
+pub(super) fn read<R: Read, T>(
+    input: R,
+    body: impl FnOnce(&mut Hashing<R>) -> io::Result<T>,
+) -> io::Result<(T, String)> {
+    let mut input = Hashing {
+        inner: input,
+        hash: Sha256::new(),
     };
-    read().map_err(|error| explain(path, error))
+    let content = body(&mut input)?;
+    let expected = input.hash.finalize();
+    let mut rest = Vec::new();
+    let most = expected.len() as u64 + 1;
+    input.inner.take(most).read_to_end(&mut rest)?;
+    match rest == expected[..] {
+        true => Ok((content, hex(&expected))),
+        false => Err(invalid("its checksum is wrong")),
+    }
 }
 
 /// Content that no version of this program has written.

@@ -25,6 +25,11 @@ pub const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
 /// The first port on each host when nobody says another.
 pub const DEFAULT_PORT: u16 = 7101;
 
+/// The most processes that anyone may speak of: more than a run can have, few enough to list.
+const MOST_PROCESSES: usize = 1 << 16;
+/// The most bytes of a host's name; the domain name system has 253.
+const MOST_NAME_BYTES: usize = 255;
+
 /// The variables of an environment that are text.
 pub type Variables = BTreeMap<String, String>;
 
@@ -196,7 +201,7 @@ fn own(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
         Peers::Listed { addresses, .. } => addresses.len(),
         Peers::File(_) => 0,
     });
-    let processes = number(variables, PROCESSES_VARIABLE)?.or(listed);
+    let processes = count(variables, PROCESSES_VARIABLE)?.or(listed);
     let processes = processes.ok_or(EnvironmentError::Half {
         given: PROCESS_VARIABLE,
         missing: PROCESSES_VARIABLE,
@@ -262,10 +267,14 @@ fn kubernetes(variables: &Variables) -> Result<Option<Candidate>, EnvironmentErr
 fn job_and_service(variables: &Variables) -> Result<(String, String), EnvironmentError> {
     let get = |variable: &'static str| {
         let value = variables.get(variable).filter(|value| !value.is_empty());
-        value.ok_or(EnvironmentError::Missing {
+        let value = value.ok_or(EnvironmentError::Missing {
             by: KUBERNETES,
             variable,
-        })
+        })?;
+        match value.len() <= MOST_NAME_BYTES {
+            true => Ok(value),
+            false => Err(wrong(variables, variable, "a name of at most 255 bytes")),
+        }
     };
     let index = get("JOB_COMPLETION_INDEX")?;
     let service = get(SERVICE_VARIABLE)?;
@@ -295,9 +304,9 @@ fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
 fn pair(
     variables: &Variables,
     index: &'static str,
-    count: &'static str,
+    all: &'static str,
 ) -> Result<Option<(usize, usize)>, EnvironmentError> {
-    let (Some(process), Some(processes)) = (number(variables, index)?, number(variables, count)?)
+    let (Some(process), Some(processes)) = (number(variables, index)?, count(variables, all)?)
     else {
         return Ok(None);
     };
@@ -314,6 +323,15 @@ fn below(
     match process < processes {
         true => Ok(()),
         false => Err(wrong(variables, variable, "below the number of processes")),
+    }
+}
+
+/// The number of processes in a variable; none if it is not set, or empty.
+fn count(variables: &Variables, variable: &'static str) -> Result<Option<usize>, EnvironmentError> {
+    let processes = number(variables, variable)?;
+    match processes.is_none_or(|processes| processes <= MOST_PROCESSES) {
+        true => Ok(processes),
+        false => Err(wrong(variables, variable, "at most 65536 processes")),
     }
 }
 

@@ -201,7 +201,7 @@ pub fn host_of(address: &str) -> &str {
 /// Says what keeps `address` from being `host:port`.
 fn check(address: &str) -> Result<(), &'static str> {
     let (host, port) = address.rsplit_once(':').ok_or("the port is missing")?;
-    if host.is_empty() {
+    if host_of(address).is_empty() {
         return Err("the host is missing");
     }
     if host.starts_with('-') {
@@ -257,6 +257,7 @@ mod tests {
         assert!(message("a:x").contains("not a number"));
         assert!(message("a:0").contains("not a number"));
         assert!(message(":80").contains("the host is missing"));
+        assert!(message("[]:80").contains("the host is missing"));
         assert!(message("a b:80").contains("space"));
         assert!(message("a b 80").contains("the port is missing"));
         assert!(message("-oProxyCommand=x:80").contains("hyphen"));

@@ -129,14 +129,18 @@ impl Collection {
                 collection.format
             )));
         }
-        let mut next = 0;
+        let mut next: u64 = 0;
         for (number, shard) in collection.shards.iter().enumerate() {
             if shard.first_document != next {
                 return Err(refuse(format!(
                     "shard {number} does not begin at document {next}"
                 )));
             }
-            next += shard.documents;
+            next = next.checked_add(shard.documents).ok_or_else(|| {
+                refuse(format!(
+                    "shard {number} has more documents than there are numbers"
+                ))
+            })?;
         }
         if next != collection.documents {
             return Err(refuse(format!(

@@ -127,10 +127,15 @@ impl ProcessStatus {
     pub fn read_all(logs: &Path) -> Vec<Self> {
         let mut all: Vec<Self> = status_files(logs)
             .filter_map(|path| fs::read(path).ok())
-            .filter_map(|json| serde_json::from_slice(&json).ok())
+            .filter_map(|json| Self::from_json(&json))
             .collect();
         all.sort_by_key(|status| status.process);
         all
+    }
+
+    /// The status that `json` describes, or `None` when it is none.
+    pub fn from_json(json: &[u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok()
     }
 
     /// Removes the statuses of an earlier attempt.

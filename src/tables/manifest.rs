@@ -141,16 +141,22 @@ impl Manifest {
     pub fn read(root: &Path) -> Result<Self, TableError> {
         let path = root.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|e| TableError::io(&path, e))?;
-        let manifest: Self = serde_json::from_str(&text).map_err(|e| {
+        Self::from_json(&text, &path)
+    }
+
+    /// The manifest that `json` describes; `path` is for the error. Errors: not JSON of this form,
+    /// or of a later version.
+    pub fn from_json(json: &str, path: &Path) -> Result<Self, TableError> {
+        let manifest: Self = serde_json::from_str(json).map_err(|e| {
             let message = format!("is not a manifest ({e}); run the job again");
-            TableError::format(&path, message)
+            TableError::format(path, message)
         })?;
         if manifest.format_version != MANIFEST_VERSION {
             let message = format!(
                 "has format version {}, this program reads {MANIFEST_VERSION}",
                 manifest.format_version
             );
-            return Err(TableError::format(&path, message));
+            return Err(TableError::format(path, message));
         }
         Ok(manifest)
     }

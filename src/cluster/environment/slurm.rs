@@ -3,7 +3,9 @@
 //! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job and
 //! no step, and is one process.
 
-use super::{Candidate, EnvironmentError, Variables, number, pair, wrong};
+use super::{
+    Candidate, EnvironmentError, MOST_NAME_BYTES, MOST_PROCESSES, Variables, number, pair, wrong,
+};
 use crate::cluster::hosts::Peers;
 
 const BY: &str = "SLURM";
@@ -11,6 +13,8 @@ const BY: &str = "SLURM";
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
 /// More nodes than a cluster has; what a broken list may unfold to at most.
 const MOST_NODES: usize = 1 << 16;
+/// Most digits of a node's number, zeros before it included.
+const MOST_DIGITS: usize = 20;
 
 /// This task of a step; none outside of one.
 pub(super) fn find(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
@@ -108,7 +112,7 @@ fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     }
 }
 
-/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form.
+/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or nobody could have that many.
 fn tasks(text: &str) -> Option<Vec<usize>> {
     let mut tasks = Vec::new();
     for part in text.split(',') {
@@ -116,15 +120,17 @@ fn tasks(text: &str) -> Option<Vec<usize>> {
             Some((each, times)) => (each, times.strip_suffix(')')?.parse().ok()?),
             None => (part, 1_usize),
         };
-        if tasks.len() + times > MOST_NODES {
+        let each = each.parse::<usize>().ok()?;
+        if times > MOST_NODES - tasks.len() || each > MOST_PROCESSES {
             return None;
         }
-        tasks.extend(std::iter::repeat_n(each.parse::<usize>().ok()?, times));
+        tasks.extend(std::iter::repeat_n(each, times));
     }
     Some(tasks)
 }
 
-/// `node[01-03,7],gpu2` as node01, node02, node03, node7, gpu2; nothing if it is not of that form.
+/// `node[01-03,7],gpu2` as node01, node02, node03, node7, gpu2; nothing if it is not of that form,
+/// or too much.
 fn expand(list: &str) -> Option<Vec<String>> {
     let mut nodes = Vec::new();
     let mut depth = 0;
@@ -138,11 +144,13 @@ fn expand(list: &str) -> Option<Vec<String>> {
     Some(nodes)
 }
 
-/// Unfolds the first bracket of `rest` after `before`, and then the others.
+/// Unfolds the first bracket of `rest` after `before`, and then the others; each makes the name
+/// longer, which bounds their number.
 fn expand_name(before: &str, rest: &str, nodes: &mut Vec<String>) -> Option<()> {
     let Some((start, tail)) = rest.split_once('[') else {
         let name = format!("{before}{rest}");
-        let is_name = !name.is_empty() && !name.contains([']', ' ']);
+        let has_length = (1..=MOST_NAME_BYTES).contains(&name.len());
+        let is_name = has_length && !name.contains([']', ' ']);
         nodes.push(name);
         return (is_name && nodes.len() <= MOST_NODES).then_some(());
     };
@@ -150,6 +158,9 @@ fn expand_name(before: &str, rest: &str, nodes: &mut Vec<String>) -> Option<()> 
     for range in ranges.split(',') {
         let (low, high) = range.split_once('-').unwrap_or((range, range));
         let width = low.len();
+        if width > MOST_DIGITS || before.len() + start.len() + width > MOST_NAME_BYTES {
+            return None;
+        }
         let (low, high) = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
         if low > high || high - low > MOST_NODES as u64 {
             return None;
@@ -184,6 +195,9 @@ mod tests {
             ("a,,b", None),
             ("a[0-99999999]", None),
             ("a[0-9999]b[0-9999]", None),
+            ("a[000000000000000000001-2]", None),
+            (&"a".repeat(256), None),
+            (&"[1]".repeat(20_000), None),
         ];
         for (list, expected) in cases {
             let expected = expected.map(|text: &str| text.split(' ').map(str::to_owned).collect());
@@ -195,7 +209,16 @@ mod tests {
     fn tasks_unfold() {
         assert_eq!(tasks("2(x3),1"), Some(vec![2, 2, 2, 1]));
         assert_eq!(tasks("4"), Some(vec![4]));
-        for wrong in ["", "2(x", "2(x3", "x", "1,", "1(x99999999)"] {
+        for wrong in [
+            "",
+            "2(x",
+            "2(x3",
+            "x",
+            "1,",
+            "1(x99999999)",
+            "2,2(x18446744073709551615)",
+            "65537",
+        ] {
             assert_eq!(tasks(wrong), None, "{wrong}");
         }
     }

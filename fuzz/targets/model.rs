@@ -1,0 +1,8 @@
+//! Feeds `parsers::model`.
+
+#![no_main]
+
+#[path = "../../tests/parsers/parsers.rs"]
+mod parsers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parsers::model(bytes));

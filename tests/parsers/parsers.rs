@@ -1,0 +1,195 @@
+//! The parsers of bytes from outside, each as a function that takes any bytes: what it must hold
+//! for all of them is asserted, and that nothing panics, hangs or eats the memory.
+//!
+//! Used by the tests beside this file and by the fuzz targets.
+
+#![allow(dead_code, reason = "each target uses one of these")]
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use topicmill::checkpoint;
+use topicmill::cluster::environment::{self, Wanted};
+use topicmill::cluster::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
+use topicmill::cluster::hello::{FRAME_BYTES, Hello};
+use topicmill::cluster::proof::{self, ANSWER_BYTES};
+use topicmill::cluster::{ClusterSettings, Placement, hosts};
+use topicmill::corpus::collection::Collection;
+use topicmill::job::Job;
+use topicmill::job::process_status::ProcessStatus;
+use topicmill::tables::manifest::Manifest;
+
+/// What a listener, a caller and a peer read of each other: greeting, answer, header, farewell.
+pub fn wire(bytes: &[u8]) {
+    if let Some(frame) = bytes.first_chunk::<FRAME_BYTES>() {
+        assert!(Hello::rest(frame).is_none_or(|rest| rest <= 1024));
+    }
+    if let Some(hello) = Hello::decode(bytes) {
+        let own = Hello::new(&Placement::single(1), &ClusterSettings::default());
+        let difference = own.difference(&hello).unwrap_or_default();
+        assert!(difference.is_ascii(), "{difference}");
+        assert_eq!(Hello::decode(&hello.encode()), Some(hello));
+    }
+    if let Some(answer) = bytes.first_chunk::<ANSWER_BYTES>() {
+        let (verdict, proof) = proof::decode_answer(answer);
+        let again = verdict.zip(proof.try_into().ok());
+        assert!(
+            again.is_none_or(|(verdict, proof)| proof::encode_answer(verdict, proof) == *answer)
+        );
+    }
+    if let Some(header) = bytes.first_chunk::<HEADER_BYTES>() {
+        let sound = Header::decode(*header);
+        assert!(sound.is_none_or(|sound| sound.encode() == *header));
+    }
+    if let Some(farewell) = Farewell::decode(bytes) {
+        assert!(!farewell.text.contains(char::is_control));
+        let again = farewell.encode();
+        assert!(again.len() <= MOST_FAREWELL);
+        let again = Farewell::decode(&again).expect("what is written is read");
+        assert!(farewell.text.starts_with(&again.text));
+    }
+}
+
+/// Host files, and the variable with the same in one line.
+pub fn hosts(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let file = Path::new("hosts.txt");
+    for addresses in [hosts::parse(file, text), hosts::parse_list(text)] {
+        match addresses {
+            Ok(addresses) => {
+                let again = hosts::parse(file, &addresses.join("\n"));
+                assert_eq!(again.expect("addresses are a host file"), addresses);
+                assert!(addresses.iter().all(|a| !hosts::host_of(a).is_empty()));
+            }
+            Err(error) => says(&error),
+        }
+    }
+}
+
+/// The variables of schedulers, one `NAME=value` a line.
+pub fn environment(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let variables = text
+        .lines()
+        .filter_map(|line| line.split_once('=').map(pair));
+    let wanted = Wanted {
+        port: None,
+        peers: true,
+    };
+    match environment::find(&variables.collect(), wanted) {
+        Ok(None) => {}
+        Ok(Some(found)) => {
+            assert!(found.process < found.processes && found.processes > 1);
+            let addresses = found.peers.map(|peers| peers.addresses(found.processes));
+            match addresses.expect("they were asked for") {
+                Ok(addresses) => assert_eq!(addresses.len(), found.processes),
+                Err(error) => says(&error),
+            }
+        }
+        Err(error) => says(&error),
+    }
+}
+
+/// Job files; what stands on lines after one of `---` are overrides.
+pub fn job(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    // A word list may be any file; these would never end.
+    if text.contains("/dev") || text.contains("/proc") {
+        return;
+    }
+    let (text, overrides) = text.split_once("\n---\n").unwrap_or((text, ""));
+    let overrides: Vec<String> = overrides.lines().map(str::to_owned).collect();
+    match Job::parse(text, Path::new("job.toml"), &overrides) {
+        Ok(job) => {
+            let resolved = job.resolved_toml();
+            let again = Job::parse(&resolved, Path::new("job.toml"), &[]);
+            let again = again.unwrap_or_else(|error| panic!("{error}\n{resolved}"));
+            assert_eq!(again.resolved_toml(), resolved);
+        }
+        Err(error) => says(&error),
+    }
+}
+
+/// Models and checkpoints, as they are and with a checksum that is right.
+pub fn model(bytes: &[u8]) {
+    for bytes in [bytes, &sealed(bytes)] {
+        match checkpoint::read_from(bytes, bytes.len() as u64) {
+            Ok(saved) => {
+                let (topics, terms) = (saved.header.topic_count, saved.header.vocabulary_size);
+                for part_count in [1, 3] {
+                    for part in 0..part_count {
+                        let parameters = saved.parameters(part, part_count);
+                        assert_eq!(parameters.totals().len(), topics);
+                        let mut rows = parameters.terms().map(|term| parameters.row(term));
+                        assert!(rows.all(|row| row.len() <= topics), "of {terms} rows");
+                    }
+                }
+            }
+            Err(error) => says(&error),
+        }
+    }
+}
+
+/// Remembered assignments of round 7 and five topics, as they are and with a right checksum.
+pub fn assignments(bytes: &[u8]) {
+    for bytes in [bytes, &sealed(bytes)] {
+        let mut read = 0;
+        let visit = |_, topics: &[u16]| {
+            assert!(topics.iter().all(|&topic| topic < 5));
+            read += 2 * topics.len();
+            Ok(())
+        };
+        let result = checkpoint::assignments::read_from(bytes, 7, 5, visit);
+        assert!(read <= bytes.len());
+        if let Err(error) = result {
+            says(&error);
+        }
+    }
+}
+
+/// What an output folder says of itself: manifest, collection, a process's status.
+pub fn records(bytes: &[u8]) {
+    if let Some(status) = ProcessStatus::from_json(bytes) {
+        let json = serde_json::to_vec(&status).expect("a status is JSON");
+        let again = ProcessStatus::from_json(&json).expect("what is written is read");
+        assert_eq!(again, status);
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let path = Path::new("record.json");
+    match Manifest::from_json(text, path) {
+        Ok(manifest) => {
+            let again = Manifest::from_json(&manifest.to_json(), path);
+            assert_eq!(again.expect("what is written is read"), manifest);
+        }
+        Err(error) => says(&error),
+    }
+    match Collection::from_json(text, path) {
+        Ok(collection) => {
+            let again = Collection::from_json(&collection.to_json(), path);
+            assert_eq!(again.expect("what is written is read"), collection);
+            let last = collection.documents.checked_sub(1);
+            let shard = last.map(|last| collection.shard_of(last));
+            assert!(shard.is_none_or(|shard| shard.is_some_and(|s| s < collection.shards.len())));
+        }
+        Err(error) => says(&error),
+    }
+}
+
+/// The bytes with their checksum behind them.
+fn sealed(bytes: &[u8]) -> Vec<u8> {
+    [bytes, &Sha256::digest(bytes)].concat()
+}
+
+/// An error says something.
+fn says(error: &dyn std::error::Error) {
+    assert!(!error.to_string().is_empty());
+}
