@@ -189,14 +189,17 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
     if count as u64 > size / 8 {
         return Err(invalid("its rows are longer than the file"));
     }
-    let mut entries = Vec::with_capacity(count);
-    for _ in 0..count {
-        let topic = u32::from_le_bytes(read_bytes(input)?);
-        let value = f32::from_le_bytes(read_bytes(input)?);
-        if topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-            return Err(invalid("a row holds an impossible entry"));
+    let mut entries: Vec<Entry> = Vec::with_capacity(count);
+    for row in starts.windows(2) {
+        for place in row[0]..row[1] {
+            let topic = u32::from_le_bytes(read_bytes(input)?);
+            let value = f32::from_le_bytes(read_bytes(input)?);
+            let ascends = place == row[0] || entries[place - 1].topic < topic;
+            if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
+                return Err(invalid("a row holds an impossible entry"));
+            }
+            entries.push(Entry { topic, value });
         }
-        entries.push(Entry { topic, value });
     }
     Ok(Saved {
         header,
