@@ -1,7 +1,8 @@
 //! Names the build: a hash of the sources, so that processes of different builds refuse each other.
 //!
 //! Over `Cargo.lock`, where there is one, and every file under `src`, by path below the package and
-//! in order of the paths: the same sources have the same name wherever they are built.
+//! in order of the paths: the same sources have the same name wherever they are built. The feature
+//! `abomonation` changes what goes over the wire, and so the name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,12 @@ fn main() -> io::Result<()> {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    println!("cargo::rustc-env=TOPICMILL_BUILD={digits}");
+    // Who has blocks in another layout is another build.
+    let name = match std::env::var_os("CARGO_FEATURE_ABOMONATION") {
+        Some(_) => format!("{}+a", &digits[..14]),
+        None => digits,
+    };
+    println!("cargo::rustc-env=TOPICMILL_BUILD={name}");
     Ok(())
 }
 

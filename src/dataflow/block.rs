@@ -4,12 +4,14 @@
 //! written with one copy, and read where the network left it. Callers pack their records into words
 //! with `bytemuck` (two `u32` a word). On the wire a block is a header of three words and its
 //! words, in the byte order of the machine, so all processes must run on the same architecture.
+//! With the feature `abomonation` the words look otherwise on the wire (`abomonated`).
 
 use std::io::Write;
 use std::sync::Arc;
 
 use timely::Accountable;
 use timely::bytes::arc::Bytes;
+#[cfg(not(feature = "abomonation"))]
 use timely::dataflow::channels::ContainerBytes;
 
 /// Most words in a block. Two blocks of this size, with all headers, fit into the 1 MiB buffers
@@ -17,7 +19,7 @@ use timely::dataflow::channels::ContainerBytes;
 pub const MAX_BLOCK_WORDS: usize = 64 * 1024 - 64;
 
 /// Bytes of a block's header on the wire: source and target, tag, number of words.
-const HEADER_BYTES: usize = 24;
+pub(super) const HEADER_BYTES: usize = 24;
 
 /// The target on the wire of a block for all workers.
 const EVERYONE: u32 = u32::MAX;
@@ -148,36 +150,10 @@ impl Accountable for Block {
     }
 }
 
+#[cfg(not(feature = "abomonation"))]
 impl ContainerBytes for Block {
-    fn from_bytes(mut bytes: Bytes) -> Block {
-        let header = bytes.extract_to(HEADER_BYTES);
-        let word = |at: usize| {
-            let mut eight = [0; 8];
-            eight.copy_from_slice(&header[at..at + 8]);
-            u64::from_ne_bytes(eight)
-        };
-        let length = word(16) as usize * 8;
-        assert_eq!(
-            bytes.len(),
-            length,
-            "a block of another length than it says"
-        );
-        // Everything timely sends is a multiple of 8 bytes and its buffers are aligned by every
-        // allocator we know, so this copy is for those that we do not.
-        let words = if bytemuck::try_cast_slice::<u8, u64>(&bytes).is_ok() {
-            Words::Received(bytes)
-        } else {
-            let mut words = vec![0; length / 8];
-            bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
-            Words::Owned(Arc::new(words))
-        };
-        Block {
-            source: (word(0) & u64::from(u32::MAX)) as u32,
-            target: (word(0) >> 32) as u32,
-            tag: word(8),
-            deliveries: 1,
-            words,
-        }
+    fn from_bytes(bytes: Bytes) -> Block {
+        Block::from_plain(bytes)
     }
 
     fn length_in_bytes(&self) -> usize {
@@ -185,13 +161,75 @@ impl ContainerBytes for Block {
     }
 
     fn into_bytes<W: Write>(&self, writer: &mut W) {
-        let words = self.words();
-        let ends = u64::from(self.source) | u64::from(self.target) << 32;
-        let header = [ends, self.tag, words.len() as u64];
-        for part in [&header, words] {
+        self.write_plain(writer);
+    }
+}
+
+/// The codec: a header, and the words as they lie in memory.
+impl Block {
+    #[doc(hidden)]
+    pub fn from_plain(mut bytes: Bytes) -> Block {
+        let header = Block::take_header(&mut bytes);
+        assert!(
+            bytes.len().is_multiple_of(8) && bytes.len() as u64 / 8 == header[2],
+            "a block of another length than it says"
+        );
+        // Everything timely sends is a multiple of 8 bytes and its buffers are aligned by every
+        // allocator we know, so this copy is for those that we do not.
+        let words = if bytemuck::try_cast_slice::<u8, u64>(&bytes).is_ok() {
+            Words::Received(bytes)
+        } else {
+            let mut words = vec![0; bytes.len() / 8];
+            bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
+            Words::Owned(Arc::new(words))
+        };
+        Block::behind(header, words)
+    }
+
+    #[doc(hidden)]
+    pub fn write_plain<W: Write>(&self, writer: &mut W) {
+        for part in [&self.header(), self.words()] {
             writer
                 .write_all(bytemuck::cast_slice(part))
                 .expect("timely lends as many bytes as the block asked for");
+        }
+    }
+
+    /// Ends, tag and number of words.
+    pub(super) fn header(&self) -> [u64; 3] {
+        let ends = u64::from(self.source) | u64::from(self.target) << 32;
+        [ends, self.tag, self.words().len() as u64]
+    }
+
+    /// Takes the header off the bytes of a block, which are at least as many.
+    pub(super) fn take_header(bytes: &mut Bytes) -> [u64; 3] {
+        let mut header = [0; 3];
+        bytemuck::bytes_of_mut(&mut header).copy_from_slice(&bytes.extract_to(HEADER_BYTES));
+        header
+    }
+
+    /// The words, where they lie in a vector.
+    #[cfg(feature = "abomonation")]
+    pub(super) fn owned(&self) -> Option<&Vec<u64>> {
+        match &self.words {
+            Words::Owned(words) => Some(words),
+            Words::Received(_) => None,
+        }
+    }
+
+    /// The block of a header and words of our own.
+    #[cfg(feature = "abomonation")]
+    pub(super) fn with_header(header: [u64; 3], words: Vec<u64>) -> Block {
+        Block::behind(header, Words::Owned(Arc::new(words)))
+    }
+
+    fn behind([ends, tag, _]: [u64; 3], words: Words) -> Block {
+        Block {
+            source: (ends & u64::from(u32::MAX)) as u32,
+            target: (ends >> 32) as u32,
+            tag,
+            deliveries: 1,
+            words,
         }
     }
 }
@@ -199,6 +237,7 @@ impl ContainerBytes for Block {
 #[cfg(test)]
 mod tests {
     use timely::bytes::arc::BytesMut;
+    use timely::dataflow::channels::ContainerBytes;
 
     use super::*;
 

@@ -3,6 +3,8 @@
 //! [`block`] is what travels between workers: plain words with a header. [`exchange`] moves blocks,
 //! each to one worker or to all. [`gather`] lets all workers meet between two stages.
 
+#[cfg(feature = "abomonation")]
+pub mod abomonated;
 pub mod block;
 pub mod coherence;
 pub mod error;

@@ -1,0 +1,150 @@
+//! What it costs to send statistics from process to process.
+//!
+//! `encode_decode`: one block to bytes and back, its words read once. As plain words (the default);
+//! in abomonation's layout, with `--features abomonation`; and as timely sends a vector of records
+//! that nobody made blocks of: by bincode, record by record.
+//!
+//! `round`: the exchange of a training round between two processes of one worker each, over TCP on
+//! this machine: entries to their owners, merged there, and back to both. With the feature, blocks
+//! go in abomonation's layout there, too. Both processes are threads of this one.
+
+#![allow(clippy::unwrap_used, reason = "what fails here ends the benchmark")]
+
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use timely::bytes::arc::BytesMut;
+use timely::dataflow::channels::ContainerBytes;
+use topicmill::cluster::{ClusterSettings, Failure, Placement, execute};
+use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
+use topicmill::dataflow::rounds::Rounds;
+use topicmill::model::statistics::Assigned;
+
+const LENGTHS: [usize; 2] = [8 * 1024, MAX_BLOCK_WORDS];
+const TOPICS: usize = 100;
+const TERMS: usize = 2 * MAX_BLOCK_WORDS;
+
+fn main() {
+    divan::main();
+}
+
+/// A different word for every term.
+fn word(term: usize) -> u64 {
+    let entry = Assigned {
+        term: term as u32,
+        topic: (term % TOPICS) as u16,
+        count: 1 + (term % 9) as i32,
+    };
+    entry.word()
+}
+
+fn block(length: usize) -> Block {
+    Block::to_worker(0, 1, 7, (0..length).map(word).collect())
+}
+
+/// Adds up a block's words, so that all of them are read.
+fn sum(block: &Block) -> u64 {
+    block.words().iter().fold(0, |sum, word| sum ^ word)
+}
+
+#[divan::bench(args = LENGTHS)]
+fn encode_decode_plain(bencher: Bencher<'_, '_>, length: usize) {
+    let block = block(length);
+    let count = bencher.counter(ItemsCount::new(length));
+    count
+        .with_inputs(|| Vec::with_capacity(16 * length))
+        .bench_local_values(|mut bytes| {
+            block.write_plain(&mut bytes);
+            sum(&Block::from_plain(BytesMut::from(bytes).freeze()))
+        });
+}
+
+#[cfg(feature = "abomonation")]
+#[divan::bench(args = LENGTHS)]
+fn encode_decode_abomonation(bencher: Bencher<'_, '_>, length: usize) {
+    let block = block(length);
+    let count = bencher.counter(ItemsCount::new(length));
+    count
+        .with_inputs(|| Vec::with_capacity(16 * length))
+        .bench_local_values(|mut bytes| {
+            block.into_bytes(&mut bytes);
+            sum(&Block::from_bytes(BytesMut::from(bytes).freeze()))
+        });
+}
+
+#[divan::bench(args = LENGTHS)]
+fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
+    let record = |term: usize| (term as u32, (term % TOPICS) as u32, 1_u32);
+    let records: Vec<(u32, u32, u32)> = (0..length).map(record).collect();
+    let count = bencher.counter(ItemsCount::new(length));
+    count
+        .with_inputs(|| Vec::with_capacity(16 * length))
+        .bench_local_values(|mut bytes| {
+            records.into_bytes(&mut bytes);
+            let records = Vec::<(u32, u32, u32)>::from_bytes(BytesMut::from(bytes).freeze());
+            records
+                .iter()
+                .fold(0, |sum, (term, topic, n)| sum ^ term ^ topic ^ n)
+        });
+}
+
+/// A process of a run of two: a round with so many entries whenever it is told to, until nobody
+/// tells it any more.
+fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
+    // timely wants what it shares between threads to be so, though there is one.
+    let ends = Arc::new(Mutex::new((orders, done)));
+    let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
+        let ends = ends.lock().unwrap();
+        let mut rounds = Rounds::new(worker, TERMS, TOPICS);
+        while let Ok(length) = ends.0.recv() {
+            let mut entries = vec![Vec::new(); worker.peers()];
+            for term in 0..length {
+                entries[rounds.owner(term as u32)].push(word(term));
+            }
+            let merged = rounds.exchange(worker, entries, false);
+            let sum = merged
+                .blocks
+                .iter()
+                .fold(0, |total, block| total ^ sum(block));
+            ends.1.send(sum).unwrap();
+        }
+        Ok::<_, Failure>(())
+    });
+    rounds.unwrap();
+}
+
+#[divan::bench(args = LENGTHS)]
+fn round(bencher: Bencher<'_, '_>, length: usize) {
+    let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let addresses = free.map(|listener| listener.local_addr().unwrap().to_string());
+    let processes = [0, 1].map(|number| {
+        let placement = Placement {
+            threads: 1,
+            process: number,
+            addresses: addresses.to_vec(),
+        };
+        let ((order, orders), (done, answers)) = (channel(), channel());
+        let handle = thread::spawn(move || process(placement, orders, done));
+        (order, answers, handle)
+    });
+    let one_round = || {
+        for (order, ..) in &processes {
+            order.send(length).unwrap();
+        }
+        let sums = [0, 1].map(|process| processes[process].1.recv().unwrap());
+        assert_eq!(sums[0], sums[1]);
+    };
+    one_round(); // connects
+    bencher
+        .counter(ItemsCount::new(2 * length))
+        .bench_local(one_round);
+    // Both are told to end before either is waited for.
+    let handles = processes.map(|(_, _, handle)| handle);
+    for handle in handles {
+        handle.join().unwrap();
+    }
+}
