@@ -133,7 +133,8 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
         wait_for(&mut child, || corpus.exists());
         sleep(Duration::from_millis(pause));
         if out.join("_SUCCESS").exists() || out.join("model").exists() {
-            child.kill().unwrap();
+            let (code, said) = end(child);
+            assert_eq!(code, Some(0), "{said}");
             break;
         }
         send("-TERM", children_of(child.id()));
