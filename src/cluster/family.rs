@@ -1,7 +1,7 @@
 //! The processes that this one started: watched together, ended together.
 //!
 //! A child's standard input is its life line: it ends when the line closes, and stops in order when
-//! the line says [`TERM`]; so nothing survives a parent that was killed, not even on other hosts,
+//! the line says `TERM`; so nothing survives a parent that was killed, not even on other hosts,
 //! as long as what carries the line (a pipe, ssh) closes with it. When one child fails the others
 //! get a moment to notice by themselves, then their lines are closed, then they are killed.
 

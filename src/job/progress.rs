@@ -26,7 +26,7 @@ pub struct TrainingSnapshot {
     /// Rounds done, those before a resume included.
     pub rounds: u64,
     /// The latest evaluations, oldest first: rounds done then, and the held-out log-likelihood per
-    /// token in nats. At most [`MOST_EVALUATIONS`].
+    /// token in nats. At most `MOST_EVALUATIONS`.
     pub heldout: Vec<(u64, f64)>,
     /// Where the process's first worker spent the rounds of this run.
     pub spent: RoundSeconds,
