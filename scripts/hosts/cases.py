@@ -73,7 +73,7 @@ def kill(ground: Ground) -> Iterator[Row]:
             ground.clear()
             for stage in STAGES:
                 run = ground.start(*SHORT)
-                if not ground.await_stage(run, stage, ground.random.uniform(0, 0.25)):
+                if not ground.await_stage(run, stage, ground.random.uniform(0, 0.1)):
                     run.wait()
                     continue
                 since = time.monotonic()
@@ -95,7 +95,7 @@ def frozen(ground: Ground) -> Iterator[Row]:
     for victim in (0, 2):
         ground.clear()
         run = ground.start(*SHORT)
-        check(ground.await_stage(run, "train", 0.3), "training lasts", run)
+        check(ground.await_stage(run, "train", 0.05), "training lasts", run)
         since = time.monotonic()
         run.send(victim, signal.SIGSTOP)
         run.wait(but=(victim,), patience=20)
@@ -115,7 +115,7 @@ def cut(ground: Ground) -> Iterator[Row]:
                                  ("link down for 10 s", 10, "30")):
         ground.clear()
         run = ground.start("--peer-timeout", timeout)
-        check(ground.await_stage(run, "train", 0.3), "training lasts", run)
+        check(ground.await_stage(run, "train", 0.05), "training lasts", run)
         since = time.monotonic()
         ground.hosts[1].down()
         case = f"{case}, --peer-timeout {timeout}"
@@ -331,7 +331,7 @@ def asked(ground: Ground) -> Iterator[Row]:
     for stage in STAGES:
         ground.clear()
         run = ground.start()
-        check(ground.await_stage(run, stage, 0.1), f"{stage} lasts", run)
+        check(ground.await_stage(run, stage, 0.02), f"{stage} lasts", run)
         since = time.monotonic()
         run.send(2, signal.SIGTERM)
         run.wait()

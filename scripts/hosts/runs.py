@@ -60,6 +60,7 @@ class Run:
 
     processes: dict[int, subprocess.Popen]
     ended: dict[int, Ended] = field(default_factory=dict)
+    started: float = field(default_factory=time.time)
 
     def poll(self) -> bool:
         """True while somebody lives."""
@@ -161,9 +162,17 @@ class Ground:
             return os.path.exists(os.path.join(folder, "collection.json"))
         return os.path.isdir(folder) and len(os.listdir(folder)) >= marks[stage]
 
+    def met(self, run: Run) -> bool:
+        """Whether every process has met the others in this run: it tells its status from then on."""
+        for number in run.processes:
+            path = os.path.join(self.out, f"logs/status-{number:05}.json")
+            if not os.path.exists(path) or os.path.getmtime(path) < run.started:
+                return False
+        return True
+
     def await_stage(self, run: Run, stage: str, pause: float) -> bool:
-        """Waits until a stage has begun, and a moment more; false if the run ended before."""
-        while not self.reached(stage):
+        """Waits until all are met and a stage has begun, and a moment more; false if the run ended before."""
+        while not self.reached(stage) or not self.met(run):
             if not run.poll() or run.ended:
                 return False
             time.sleep(0.002)
