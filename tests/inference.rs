@@ -139,11 +139,7 @@ fn proportions_add_up_to_one_for_both_estimators() {
     let table = FactorTable::new(&references);
     let mut projector = Projector::default();
     for estimator in [Estimator::Soft, Estimator::Counts] {
-        let settings = InferSettings {
-            burn_in_sweeps: 2,
-            kept_sweeps: 3,
-            estimator,
-        };
+        let settings = InferSettings::gibbs(2, 3, estimator);
         for (terms, counts) in [
             (vec![], vec![]),
             (vec![7], vec![2]),
@@ -180,11 +176,7 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
         counts: &[2, 1, 4, 1],
     };
     let estimate = |estimator| {
-        let settings = InferSettings {
-            burn_in_sweeps: 10,
-            kept_sweeps: 20_000,
-            estimator,
-        };
+        let settings = InferSettings::gibbs(10, 20_000, estimator);
         let mut stream = Stream::keyed(3, Stage::Project, 0, 1);
         Projector::default()
             .infer(bag, table, &settings, &mut stream)

@@ -17,11 +17,8 @@ pub const METHOD: &str = "document_completion";
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sweeps from which proportions are inferred: enough that more do not change the figure.
-const SETTINGS: InferSettings = InferSettings {
-    burn_in_sweeps: 8,
-    kept_sweeps: 8,
-    estimator: Estimator::Soft,
-};
+const BURN_IN_SWEEPS: u32 = 8;
+const KEPT_SWEEPS: u32 = 8;
 
 /// The score of some documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -83,9 +80,10 @@ impl Completer {
             terms: &self.scored.0,
             counts: &self.scored.1,
         };
+        let settings = InferSettings::gibbs(BURN_IN_SWEEPS, KEPT_SWEEPS, Estimator::Soft);
         let proportions = self
             .projector
-            .infer(observed, table, &SETTINGS, &mut stream)?;
+            .infer(observed, table, &settings, &mut stream)?;
         let (sum, tokens) = log_likelihood(scored, proportions, table);
         let log_likelihood = (sum * FIXED_POINT).round_ties_even() as i64;
         Ok(Completion {

@@ -31,15 +31,17 @@ impl Projector {
         settings: &InferSettings,
         stream: &mut Stream,
     ) -> Result<&[f32], ImpossibleDraw> {
-        self.sampler.start(bag, table);
         self.estimate.start(table.topic_count());
-        self.sampler.sweep(table, stream)?;
-        for _ in 0..settings.burn_in_sweeps {
+        for _ in 0..settings.chains {
+            self.sampler.start(bag, table);
             self.sampler.sweep(table, stream)?;
-        }
-        for _ in 0..settings.kept_sweeps {
-            self.sampler.sweep(table, stream)?;
-            self.add_sample(table, settings.estimator);
+            for _ in 0..settings.burn_in_sweeps {
+                self.sampler.sweep(table, stream)?;
+            }
+            for _ in 0..settings.kept_sweeps {
+                self.sampler.sweep(table, stream)?;
+                self.add_sample(table, settings.estimator);
+            }
         }
         self.estimate
             .finish(self.sampler.token_count(), table, &mut self.proportions);

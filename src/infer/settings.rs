@@ -9,22 +9,95 @@ pub enum Estimator {
     Counts,
 }
 
-/// How a document's topics are inferred: the keys of `[project]` that reach the sampler.
+/// How a document's topics are inferred against a model (Yao, Mimno & McCallum 2009, §3–5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Gibbs3: each document alone, sampled against the frozen model.
+    Gibbs,
+    /// Gibbs2: all documents that were not trained on, together; the sample's counts are fixed.
+    GibbsJoint,
+    /// Gibbs1: all documents together, the sample's among them: training goes on with everything.
+    Retrain,
+    /// Mean-field variational inference, each document alone.
+    Variational,
+    /// Zero-order collapsed variational inference, each document alone.
+    Cvb0,
+    /// A multinomial logistic regression from terms to proportions.
+    MaxEnt,
+    /// Σ_w n_dw φ_kw, normalised: a baseline.
+    NaiveBayes,
+    /// Starts with `MaxEnt`'s proportions, then draws tokens independently and re-estimates.
+    Hybrid,
+}
+
+impl Method {
+    /// Whether the method needs the classifier that is trained on the sample's own proportions.
+    pub fn needs_classifier(self) -> bool {
+        matches!(self, Self::MaxEnt | Self::Hybrid)
+    }
+
+    /// Whether documents are inferred together, and not one by one.
+    pub fn is_joint(self) -> bool {
+        matches!(self, Self::GibbsJoint | Self::Retrain)
+    }
+}
+
+/// How a document's topics are inferred: the keys of `[project]` that reach the methods. Each
+/// method heeds those that say something to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferSettings {
+    /// Which method.
+    pub method: Method,
     /// Sweeps thrown away after the sequential first one.
     pub burn_in_sweeps: u32,
     /// Sweeps that are averaged, ≥ 1.
     pub kept_sweeps: u32,
+    /// Independent chains that are averaged, ≥ 1.
+    pub chains: u32,
     /// How proportions are estimated.
     pub estimator: Estimator,
+    /// Iterations at most of the methods that do not sample, ≥ 1.
+    pub iterations: u32,
+    /// They stop when the mean over topics of the change of a document's counts is below this.
+    pub tolerance: f64,
+    /// τ: the classifier's features are weighted 1/τ (Yao 2009, §5).
+    pub temperature: f64,
 }
 
-/// Section `[project]` of a job.
+impl InferSettings {
+    /// Gibbs sampling of one chain; what other methods heed is as in the defaults of a job.
+    pub fn gibbs(burn_in_sweeps: u32, kept_sweeps: u32, estimator: Estimator) -> Self {
+        Self {
+            method: Method::Gibbs,
+            burn_in_sweeps,
+            kept_sweeps,
+            chains: 1,
+            estimator,
+            iterations: 100,
+            tolerance: 0.001,
+            temperature: 1.0,
+        }
+    }
+}
+
+/// How the classifier of `MaxEnt` is trained: section `[maxent]` of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaxEntSettings {
+    /// Documents of the sample that it is trained on, at most.
+    pub documents: usize,
+    /// σ², the variance of the Gaussian prior of its weights.
+    pub prior_variance: f64,
+    /// Iterations of L-BFGS at most.
+    pub iterations: u32,
+}
+
+/// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {
     /// `None` stops after training (`method = "none"`).
     pub infer: Option<InferSettings>,
+    /// How the classifier is trained, where the method needs one.
+    pub maxent: MaxEntSettings,
     /// Proportions below this are left out of `document_topics` and add to `dropped_mass`.
     pub threshold: f64,
     /// At most this many topics a document in `document_topics`; 0 sets no limit.

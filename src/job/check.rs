@@ -2,6 +2,8 @@
 //!
 //! Defaults come from `defaults`; nothing is read from disk here.
 
+mod project;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -16,11 +18,12 @@ use crate::corpus::settings::{
     TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
-use crate::infer::settings::{Estimator, InferSettings, ProjectSettings};
 use crate::model::settings::{Alpha, Geometry, ModelSettings};
 use crate::model::statistics::MAX_TERMS;
 use crate::storage::object::is_remote;
 use crate::train::settings::TrainSettings;
+
+pub(super) use project::{ESTIMATORS, METHODS, project};
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;
@@ -47,9 +50,6 @@ pub(super) const RULES: &[(&str, TokenRule)] = &[
 /// The words for [`Geometry`].
 pub(super) const GEOMETRIES: &[(&str, Geometry)] =
     &[("mean", Geometry::Mean), ("exp-psi", Geometry::ExpPsi)];
-/// The words for [`Estimator`].
-pub(super) const ESTIMATORS: &[(&str, Estimator)] =
-    &[("soft", Estimator::Soft), ("counts", Estimator::Counts)];
 
 /// Counts that are kept in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
@@ -294,27 +294,6 @@ const DECAY: Reals = Reals {
     holds: |x| x > 0.5 && x <= 1.0,
     allowed: "a number above 0.5, at most 1",
 };
-
-/// `[project]`.
-pub(super) fn project(section: &Section) -> Result<ProjectSettings, JobError> {
-    let gibbs = section.choice("method", &[("gibbs", true), ("none", false)], true)?;
-    let infer = InferSettings {
-        burn_in_sweeps: section.whole("burn_in", 0..=SWEEPS, defaults::PROJECT_BURN_IN)? as u32,
-        kept_sweeps: section.whole("sweeps", 1..=SWEEPS, defaults::PROJECT_SWEEPS)? as u32,
-        estimator: section.choice("estimator", ESTIMATORS, Estimator::Soft)?,
-    };
-    Ok(ProjectSettings {
-        infer: gibbs.then_some(infer),
-        threshold: section.real("threshold", PART, defaults::THRESHOLD)?,
-        top: section.whole("top", 0..=65_535, defaults::TOP)? as usize,
-        documents_per_topic: section.whole(
-            "topic_documents",
-            0..=COUNT,
-            defaults::TOPIC_DOCUMENTS,
-        )? as usize,
-        top_terms: section.whole("top_terms", 1..=1_000, defaults::TOP_TERMS)? as usize,
-    })
-}
 
 /// `[output]`.
 pub(super) fn output(section: &Section, job_path: &Path) -> Result<OutputSettings, JobError> {

@@ -178,7 +178,7 @@ impl Job {
             sample: check::sample(&source.section("sample"))?,
             model: check::model(&source.section("model"), path, learns_alpha)?,
             train,
-            project: check::project(&source.section("project"))?,
+            project: check::project(&source.section("project"), &source.section("maxent"))?,
             output: check::output(&source.section("output"), path)?,
             cluster: check::cluster(&source.section("cluster"), &folder)?,
             synth,

@@ -8,10 +8,10 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use toml::Value;
 
-use super::check::{ESTIMATORS, FORMATS, GEOMETRIES, MIB, ON_DAMAGE, RULES};
+use super::check::{ESTIMATORS, FORMATS, GEOMETRIES, METHODS, MIB, ON_DAMAGE, RULES};
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
-use crate::infer::settings::{Estimator, InferSettings};
+use crate::infer::settings::Method;
 use crate::math::hex::hex;
 use crate::model::settings::Alpha;
 
@@ -87,11 +87,15 @@ impl Job {
     }
 
     /// Names the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and what
-    /// `[project]` says.
+    /// `[project]` says, and `[maxent]` where the method heeds it.
     pub fn project_hash(&self) -> String {
         let mut lines = Canonical::new("project");
         lines.line("train", &self.train_hash());
         lines.section("project", project_pairs(self));
+        let method = self.project.infer.as_ref().map(|infer| infer.method);
+        if method.is_some_and(Method::needs_classifier) {
+            lines.section("maxent", maxent_pairs(self));
+        }
         lines.hash()
     }
 
@@ -110,6 +114,7 @@ impl Job {
             ("model", model_pairs(self)),
             ("train", train_pairs(self)),
             ("project", project_pairs(self)),
+            ("maxent", maxent_pairs(self)),
             ("output", output_pairs(self)),
             ("cluster", cluster_pairs(self)),
         ]
@@ -252,15 +257,15 @@ fn project_pairs(job: &Job) -> Vec<Pair> {
     let project = &job.project;
     let mut pairs = match &project.infer {
         None => vec![("method", "none".into())],
-        Some(InferSettings {
-            burn_in_sweeps,
-            kept_sweeps,
-            estimator,
-        }) => vec![
-            ("method", "gibbs".into()),
-            ("burn_in", (*burn_in_sweeps).into()),
-            ("sweeps", (*kept_sweeps).into()),
-            ("estimator", word::<Estimator>(ESTIMATORS, *estimator)),
+        Some(infer) => vec![
+            ("method", word(METHODS, Some(infer.method))),
+            ("burn_in", infer.burn_in_sweeps.into()),
+            ("sweeps", infer.kept_sweeps.into()),
+            ("chains", infer.chains.into()),
+            ("estimator", word(ESTIMATORS, infer.estimator)),
+            ("iterations", infer.iterations.into()),
+            ("tolerance", infer.tolerance.into()),
+            ("temperature", infer.temperature.into()),
         ],
     };
     pairs.extend([
@@ -270,6 +275,15 @@ fn project_pairs(job: &Job) -> Vec<Pair> {
         ("top_terms", whole(project.top_terms as u64)),
     ]);
     pairs
+}
+
+fn maxent_pairs(job: &Job) -> Vec<Pair> {
+    let maxent = &job.project.maxent;
+    vec![
+        ("documents", whole(maxent.documents as u64)),
+        ("prior_variance", maxent.prior_variance.into()),
+        ("iterations", maxent.iterations.into()),
+    ]
 }
 
 fn cluster_pairs(job: &Job) -> Vec<Pair> {

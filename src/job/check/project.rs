@@ -1,0 +1,60 @@
+//! `[project]`, and `[maxent]` that belongs to it.
+
+use super::super::defaults;
+use super::super::error::JobError;
+use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
+use super::{COUNT, SWEEPS};
+use crate::infer::settings::{Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings};
+
+/// The words for [`Estimator`].
+pub(in crate::job) const ESTIMATORS: &[(&str, Estimator)] =
+    &[("soft", Estimator::Soft), ("counts", Estimator::Counts)];
+/// The words for [`Method`]; `None` stops after training.
+pub(in crate::job) const METHODS: &[(&str, Option<Method>)] = &[
+    ("gibbs", Some(Method::Gibbs)),
+    ("gibbs-joint", Some(Method::GibbsJoint)),
+    ("retrain", Some(Method::Retrain)),
+    ("variational", Some(Method::Variational)),
+    ("cvb0", Some(Method::Cvb0)),
+    ("maxent", Some(Method::MaxEnt)),
+    ("naive-bayes", Some(Method::NaiveBayes)),
+    ("hybrid", Some(Method::Hybrid)),
+    ("none", None),
+];
+
+/// `[project]` and `[maxent]`.
+pub(in crate::job) fn project(
+    section: &Section,
+    maxent: &Section,
+) -> Result<ProjectSettings, JobError> {
+    let method = section.choice("method", METHODS, Some(defaults::METHOD))?;
+    let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
+    let infer = |method| {
+        Ok(InferSettings {
+            method,
+            burn_in_sweeps: sweeps("burn_in", 0, defaults::PROJECT_BURN_IN)? as u32,
+            kept_sweeps: sweeps("sweeps", 1, defaults::PROJECT_SWEEPS)? as u32,
+            chains: section.whole("chains", 1..=1_000, defaults::CHAINS)? as u32,
+            estimator: section.choice("estimator", ESTIMATORS, Estimator::Soft)?,
+            iterations: sweeps("iterations", 1, defaults::PROJECT_ITERATIONS)? as u32,
+            tolerance: section.real("tolerance", NOT_NEGATIVE, defaults::PROJECT_TOLERANCE)?,
+            temperature: section.real("temperature", POSITIVE, defaults::TEMPERATURE)?,
+        })
+    };
+    Ok(ProjectSettings {
+        infer: method.map(infer).transpose()?,
+        maxent: MaxEntSettings {
+            documents: maxent.whole("documents", 1..=COUNT, defaults::MAXENT_DOCUMENTS)? as usize,
+            prior_variance: maxent.real("prior_variance", POSITIVE, defaults::PRIOR_VARIANCE)?,
+            iterations: maxent.whole("iterations", 1..=COUNT, defaults::MAXENT_ITERATIONS)? as u32,
+        },
+        threshold: section.real("threshold", PART, defaults::THRESHOLD)?,
+        top: section.whole("top", 0..=65_535, defaults::TOP)? as usize,
+        documents_per_topic: section.whole(
+            "topic_documents",
+            0..=COUNT,
+            defaults::TOPIC_DOCUMENTS,
+        )? as usize,
+        top_terms: section.whole("top_terms", 1..=1_000, defaults::TOP_TERMS)? as usize,
+    })
+}
