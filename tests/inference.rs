@@ -6,9 +6,11 @@
 )]
 
 use topicmill::estimate::Proportions;
+use topicmill::infer::inferrer::{Inferrer, Target};
 use topicmill::infer::project::{Projector, log_likelihood};
 use topicmill::infer::sampler::Sampler;
-use topicmill::infer::settings::{Estimator, InferSettings};
+use topicmill::infer::settings::{Estimator, InferSettings, Method};
+use topicmill::infer::variational::{Effort, Variational};
 use topicmill::infer::{Bag, reference};
 use topicmill::math::random::{Stage, Stream};
 use topicmill::model::Priors;
@@ -191,5 +193,214 @@ fn soft_and_plain_estimates_agree_in_the_long_run() {
             soft[k],
             plain[k]
         );
+    }
+}
+
+/// The methods that draw nothing and need no classifier.
+fn methods() -> [Method; 3] {
+    [Method::Variational, Method::Cvb0, Method::NaiveBayes]
+}
+
+fn inferred(
+    bag: Bag<'_>,
+    table: FactorTable<'_>,
+    method: Method,
+    iterations: u32,
+    tolerance: f64,
+) -> Vec<f32> {
+    let settings = InferSettings {
+        method,
+        iterations,
+        tolerance,
+        ..InferSettings::gibbs(1, 1, Estimator::Soft)
+    };
+    let mut stream = Stream::keyed(1, Stage::Project, 0, 0);
+    let target = Target {
+        table,
+        classifier: None,
+    };
+    Inferrer::default()
+        .infer(bag, target, &settings, &mut stream)
+        .unwrap()
+        .to_vec()
+}
+
+#[test]
+fn deterministic_methods_give_proportions_whatever_the_document() {
+    for (topics, density) in [(30, 0.3), (30, 0.9), (300, 0.02)] {
+        let (parts, mut priors) = model(topics, 40, density, 1);
+        for alpha in [0.3, 1e-4] {
+            priors.alpha = vec![alpha; topics];
+            let factors = Factors::prepare(&parts[0], &priors, |w| w != 7, None);
+            let references = [&factors];
+            let table = FactorTable::new(&references);
+            for (terms, counts) in [
+                (vec![], vec![]),
+                (vec![7], vec![2]),
+                (vec![9], vec![1]),
+                (vec![3, 7, 9], vec![10_000_000, 1, 2]),
+                ((0..40).collect(), vec![1; 40]),
+            ] {
+                let bag = Bag {
+                    terms: &terms,
+                    counts: &counts,
+                };
+                for method in methods() {
+                    let proportions = inferred(bag, table, method, 50, 0.001);
+                    let sum: f64 = proportions.iter().map(|&p| f64::from(p)).sum();
+                    assert!((sum - 1.0).abs() < 1e-4, "{method:?} {terms:?} {sum}");
+                    assert!(
+                        proportions.iter().all(|p| *p >= 0.0),
+                        "{method:?} {terms:?}"
+                    );
+                    let is_unknown = terms.iter().all(|&term| term == 7);
+                    let prior = 1.0 / topics as f32;
+                    let is_prior = |p: &f32| (p - prior).abs() < 1e-5;
+                    assert!(
+                        !is_unknown || proportions.iter().all(is_prior),
+                        "{method:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The sparse form takes the same iterations as the dense one that it stands for.
+#[test]
+fn variational_inference_is_the_dense_one() {
+    for density in [0.05, 0.3, 0.9] {
+        let (parts, priors) = model(40, 60, density, 2);
+        let factors: Vec<_> = parts
+            .iter()
+            .map(|part| Factors::prepare(part, &priors, |_| true, None))
+            .collect();
+        let references: Vec<_> = factors.iter().collect();
+        let table = FactorTable::new(&references);
+        let (terms, counts) = ([1, 4, 17, 30, 44, 59], [3, 1, 1, 8, 2, 1]);
+        let bag = Bag {
+            terms: &terms,
+            counts: &counts,
+        };
+        let rows: Vec<_> = terms
+            .iter()
+            .map(|&term| table.all(table.find(term).unwrap()))
+            .collect();
+        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+        for iterations in [1, 2, 5, 40] {
+            let effort = Effort {
+                iterations,
+                tolerance: 0.0,
+            };
+            let mut dense = Variational::default();
+            dense.infer(&counts, &rows, &priors.alpha, effort);
+            let sum: f64 = dense.document_dirichlet().iter().sum();
+            let sparse = inferred(bag, table, Method::Variational, iterations, 0.0);
+            for (sparse, dense) in sparse.iter().zip(dense.document_dirichlet()) {
+                assert!((f64::from(*sparse) - dense / sum).abs() < 1e-4);
+            }
+        }
+    }
+}
+
+/// CVB0 as it is written (Papanikolaou 2017, §3.3), densely and in f64, with the sequential start:
+/// a_k, given the factors of each distinct term and its tokens.
+fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) -> Vec<f64> {
+    let mut a = alpha.to_vec();
+    let mut shares = vec![vec![0.0; alpha.len()]; factors.len()];
+    for _ in 0..iterations {
+        // Rare terms, which have the larger numbers, come first.
+        for (term, e) in factors.iter().enumerate().rev() {
+            let old = &shares[term];
+            let masses: Vec<f64> = (0..alpha.len())
+                .map(|k| e[k] * (a[k] - old[k]).max(0.0))
+                .collect();
+            let whole: f64 = masses.iter().sum();
+            for k in 0..alpha.len() {
+                let share = masses[k] / whole;
+                a[k] += f64::from(counts[term]) * (share - shares[term][k]);
+                shares[term][k] = share;
+            }
+        }
+    }
+    a
+}
+
+/// What the fast form neglects and forgets is small.
+#[test]
+fn cvb0_is_the_dense_one_but_for_small_shares() {
+    for density in [0.1, 0.3, 0.9] {
+        let (parts, priors) = model(40, 60, density, 1);
+        let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+        let references = [&factors];
+        let table = FactorTable::new(&references);
+        let terms: Vec<u32> = (0..60).step_by(2).collect();
+        let counts: Vec<u32> = terms.iter().map(|term| 1 + term % 7).collect();
+        let bag = Bag {
+            terms: &terms,
+            counts: &counts,
+        };
+        let rows: Vec<_> = terms
+            .iter()
+            .map(|&term| table.all(table.find(term).unwrap()))
+            .collect();
+        for iterations in [2, 4, 20] {
+            let dense = cvb0(&rows, &counts, &priors.alpha, iterations);
+            let sum: f64 = dense.iter().sum();
+            let sparse = inferred(bag, table, Method::Cvb0, iterations, 0.0);
+            let distance: f64 = sparse
+                .iter()
+                .zip(&dense)
+                .map(|(sparse, dense)| (f64::from(*sparse) - dense / sum).abs())
+                .sum();
+            assert!(
+                distance < 0.02,
+                "density {density}, {iterations}: {distance}"
+            );
+        }
+    }
+}
+
+#[test]
+fn naive_bayes_adds_up_probabilities() {
+    let (parts, priors) = model(20, 30, 0.3, 1);
+    let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let bag = Bag {
+        terms: &[2, 9],
+        counts: &[3, 1],
+    };
+    let all = [2, 9].map(|term| table.all(table.find(term).unwrap()));
+    let scores: Vec<f64> = (0..20).map(|k| 3.0 * all[0][k] + all[1][k]).collect();
+    let sum: f64 = scores.iter().sum();
+    let proportions = inferred(bag, table, Method::NaiveBayes, 1, 0.0);
+    for (proportion, score) in proportions.iter().zip(scores) {
+        assert!((f64::from(*proportion) - score / sum).abs() < 1e-6);
+    }
+}
+
+/// More chains estimate the same thing, and one chain is what it was.
+#[test]
+fn chains_are_averaged() {
+    let (parts, priors) = model(10, 40, 0.3, 1);
+    let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let bag = Bag {
+        terms: &[2, 3, 11, 30],
+        counts: &[2, 1, 4, 1],
+    };
+    let estimate = |chains, kept| {
+        let mut settings = InferSettings::gibbs(20, kept, Estimator::Soft);
+        settings.chains = chains;
+        let mut stream = Stream::keyed(3, Stage::Project, 0, 1);
+        let mut projector = Projector::default();
+        let proportions = projector.infer(bag, table, &settings, &mut stream);
+        proportions.unwrap().to_vec()
+    };
+    let (many, one) = (estimate(400, 50), estimate(1, 20_000));
+    for (many, one) in many.iter().zip(&one) {
+        assert!((many - one).abs() < 0.01, "{many} {one}");
     }
 }

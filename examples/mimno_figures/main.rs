@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
+#[path = "../common/corpus.rs"]
 mod corpus;
 mod learner;
 mod score;
@@ -15,10 +16,11 @@ mod score;
 use std::error::Error;
 use std::path::Path;
 
-use corpus::{Corpus, share_of};
+use corpus::Corpus;
 use learner::{Learner, OnlineVb, Round, Sampled, Spent};
 use score::Score;
 use topicmill::corpus::sample::Bags;
+use topicmill::math::random::{Stage, hash_unit};
 use topicmill::model::Priors;
 use topicmill::train::TrainError;
 use topicmill::train::schedule::{Position, Schedule};
@@ -322,4 +324,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("FIGURE is 1, 2 or 4".into()),
     }
     Ok(())
+}
+
+/// A share of some documents, at random; a smaller share is part of every larger one.
+fn share_of(documents: &Bags, share: f64, seed: u64) -> Bags {
+    let mut part = Bags::default();
+    for index in 0..documents.len() {
+        let document = documents.document(index);
+        if hash_unit(seed, Stage::Sample, document, 0) < share {
+            let (terms, counts) = documents.bag(index);
+            part.push(document, terms, counts);
+        }
+    }
+    part
 }

@@ -153,6 +153,9 @@ pub struct RunArgs {
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
+    /// How much time a document's topics may take: sets `project.budget`
+    #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
+    pub budget: Option<String>,
     /// Delete an output of another configuration, instead of refusing to touch it
     #[arg(long)]
     pub overwrite: bool,
@@ -183,6 +186,15 @@ pub struct RunArgs {
     )]
     #[command(flatten)]
     pub watching: WatchingArgs,
+}
+
+impl RunArgs {
+    /// The keys of the job that the command line sets, `section.key=value`; later ones win.
+    pub fn overrides(&self) -> Vec<String> {
+        let budget = self.budget.iter();
+        let budget = budget.map(|budget| format!("project.budget={budget}"));
+        budget.chain(self.set.iter().cloned()).collect()
+    }
 }
 
 /// Where a job runs, as typed.

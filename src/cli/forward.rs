@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     /// Values of which each argument takes one.
-    const SAMPLES: [&str; 3] = ["7", "section.key=a b", "127.0.0.1:7"];
+    const SAMPLES: [&str; 4] = ["7", "section.key=a b", "127.0.0.1:7", "fast"];
 
     /// What `topicmill COMMAND WORDS` holds for `run`.
     fn parse(command: &[&str], words: &[OsString]) -> Result<RunArgs, ErrorKind> {

@@ -25,7 +25,7 @@ const MOST_WARNINGS: usize = 5;
 /// The job or the flags are wrong; whatever ends the run.
 pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
-    let job = Job::load(&args.job, &args.set)?;
+    let job = Job::load(&args.job, &args.overrides())?;
     let display = Display::choose(args.quiet, args.json);
     if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
         let mut rows = plan::describe(&job, &placement);

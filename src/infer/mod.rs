@@ -4,6 +4,9 @@
 //! distribution in the time of the topics present, and `project` turns its samples into topic
 //! proportions. `variational` is what the sampler is compared with: dense, and nothing random.
 
+pub mod inferrer;
+pub mod mean_field;
+pub mod naive_bayes;
 pub mod project;
 pub mod reference;
 pub mod sampler;

@@ -42,6 +42,17 @@ impl Method {
     }
 }
 
+/// How much time a document may take: picks what a job does not say (docs/INFERENCE.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Budget {
+    /// As fast as it goes without losing the main topics.
+    Fast,
+    /// What 100 sweeps of Gibbs sampling give, in a fraction of their time.
+    Balanced,
+    /// As near to the posterior's mean as sampling comes within reason.
+    Thorough,
+}
+
 /// How a document's topics are inferred: the keys of `[project]` that reach the methods. Each
 /// method heeds those that say something to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +105,8 @@ pub struct MaxEntSettings {
 /// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {
+    /// What the settings that the job does not give were chosen by.
+    pub budget: Budget,
     /// `None` stops after training (`method = "none"`).
     pub infer: Option<InferSettings>,
     /// How the classifier is trained, where the method needs one.

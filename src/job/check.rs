@@ -23,7 +23,7 @@ use crate::model::statistics::MAX_TERMS;
 use crate::storage::object::is_remote;
 use crate::train::settings::TrainSettings;
 
-pub(super) use project::{ESTIMATORS, METHODS, project};
+pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, project};
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;

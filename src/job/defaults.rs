@@ -2,7 +2,7 @@
 //!
 //! `corpus.input`, `model.topics` and `output.path` have none: nobody can guess them.
 
-use crate::infer::settings::Method;
+use crate::infer::settings::{Budget, Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";
@@ -109,26 +109,30 @@ pub const CHECKPOINT_EVERY: u64 = 50;
 /// `train.checkpoint_minutes`: where rounds are long, so many minutes at most are done again.
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
-/// `project.method`: what users of other systems know.
-pub const METHOD: Method = Method::Gibbs;
-/// `project.chains`: more sweeps of one chain cost less than more chains.
-pub const CHAINS: u64 = 1;
-/// `project.iterations`: enough for any document to settle.
-pub const PROJECT_ITERATIONS: u64 = 100;
-/// `project.tolerance`: tokens a topic; further iterations change no share that is written.
-pub const PROJECT_TOLERANCE: f64 = 0.001;
-/// `project.temperature`: features count as they were trained.
-pub const TEMPERATURE: f64 = 1.0;
+/// What `project.budget` stands for; docs/INFERENCE.md has the measurements.
+pub fn inference(budget: Budget) -> InferSettings {
+    let (method, burn_in_sweeps, kept_sweeps, iterations, tolerance) = match budget {
+        Budget::Fast => (Method::Cvb0, 0, 1, 5, 0.01),
+        Budget::Balanced => (Method::Cvb0, 2, 4, 100, 0.01),
+        Budget::Thorough => (Method::Gibbs, 10, 90, 100, 0.001),
+    };
+    InferSettings {
+        method,
+        burn_in_sweeps,
+        kept_sweeps,
+        chains: 1,
+        estimator: Estimator::Soft,
+        iterations,
+        tolerance,
+        temperature: 1.0,
+    }
+}
 /// `maxent.documents`: enough for a stable classifier; its time grows with them.
 pub const MAXENT_DOCUMENTS: u64 = 20_000;
 /// `maxent.prior_variance`: the usual choice in text classification.
 pub const PRIOR_VARIANCE: f64 = 1.0;
 /// `maxent.iterations`: L-BFGS has mostly settled before.
 pub const MAXENT_ITERATIONS: u64 = 100;
-/// `project.burn_in`: against a trained model two sweeps reach the posterior's bulk.
-pub const PROJECT_BURN_IN: u64 = 2;
-/// `project.sweeps`: soft counts of four sweeps are smoother than plain counts of forty.
-pub const PROJECT_SWEEPS: u64 = 4;
 /// `project.threshold`: a topic with less than 1 % of a document is within the noise of sampling.
 pub const THRESHOLD: f64 = 0.01;
 /// `project.top`: no limit; the threshold already bounds the rows.

@@ -93,6 +93,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys {
         name: "project",
         keys: &[
+            "budget",
             "method",
             "burn_in",
             "sweeps",

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use toml::Value;
 
-use super::check::{ESTIMATORS, FORMATS, GEOMETRIES, METHODS, MIB, ON_DAMAGE, RULES};
+use super::check::{BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, METHODS, MIB, ON_DAMAGE, RULES};
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
 use crate::infer::settings::Method;
@@ -91,7 +91,8 @@ impl Job {
     pub fn project_hash(&self) -> String {
         let mut lines = Canonical::new("project");
         lines.line("train", &self.train_hash());
-        lines.section("project", project_pairs(self));
+        let project = project_pairs(self).into_iter();
+        lines.section("project", project.filter(|(key, _)| *key != "budget"));
         let method = self.project.infer.as_ref().map(|infer| infer.method);
         if method.is_some_and(Method::needs_classifier) {
             lines.section("maxent", maxent_pairs(self));
@@ -255,9 +256,11 @@ fn train_pairs(job: &Job) -> Vec<Pair> {
 /// Without projection the sampler's keys say nothing and are left out.
 fn project_pairs(job: &Job) -> Vec<Pair> {
     let project = &job.project;
+    let budget = word(BUDGETS, project.budget);
     let mut pairs = match &project.infer {
-        None => vec![("method", "none".into())],
+        None => vec![("budget", budget), ("method", "none".into())],
         Some(infer) => vec![
+            ("budget", budget),
             ("method", word(METHODS, Some(infer.method))),
             ("burn_in", infer.burn_in_sweeps.into()),
             ("sweeps", infer.kept_sweeps.into()),

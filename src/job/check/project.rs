@@ -4,7 +4,7 @@ use super::super::defaults;
 use super::super::error::JobError;
 use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
 use super::{COUNT, SWEEPS};
-use crate::infer::settings::{Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings};
+use crate::infer::settings::{Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings};
 
 /// The words for [`Estimator`].
 pub(in crate::job) const ESTIMATORS: &[(&str, Estimator)] =
@@ -22,26 +22,36 @@ pub(in crate::job) const METHODS: &[(&str, Option<Method>)] = &[
     ("none", None),
 ];
 
+/// The words for [`Budget`].
+pub(in crate::job) const BUDGETS: &[(&str, Budget)] = &[
+    ("fast", Budget::Fast),
+    ("balanced", Budget::Balanced),
+    ("thorough", Budget::Thorough),
+];
+
 /// `[project]` and `[maxent]`.
 pub(in crate::job) fn project(
     section: &Section,
     maxent: &Section,
 ) -> Result<ProjectSettings, JobError> {
-    let method = section.choice("method", METHODS, Some(defaults::METHOD))?;
+    let budget = section.choice("budget", BUDGETS, Budget::Balanced)?;
+    let preset = defaults::inference(budget);
+    let method = section.choice("method", METHODS, Some(preset.method))?;
     let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
     let infer = |method| {
         Ok(InferSettings {
             method,
-            burn_in_sweeps: sweeps("burn_in", 0, defaults::PROJECT_BURN_IN)? as u32,
-            kept_sweeps: sweeps("sweeps", 1, defaults::PROJECT_SWEEPS)? as u32,
-            chains: section.whole("chains", 1..=1_000, defaults::CHAINS)? as u32,
-            estimator: section.choice("estimator", ESTIMATORS, Estimator::Soft)?,
-            iterations: sweeps("iterations", 1, defaults::PROJECT_ITERATIONS)? as u32,
-            tolerance: section.real("tolerance", NOT_NEGATIVE, defaults::PROJECT_TOLERANCE)?,
-            temperature: section.real("temperature", POSITIVE, defaults::TEMPERATURE)?,
+            burn_in_sweeps: sweeps("burn_in", 0, preset.burn_in_sweeps.into())? as u32,
+            kept_sweeps: sweeps("sweeps", 1, preset.kept_sweeps.into())? as u32,
+            chains: section.whole("chains", 1..=1_000, preset.chains.into())? as u32,
+            estimator: section.choice("estimator", ESTIMATORS, preset.estimator)?,
+            iterations: sweeps("iterations", 1, preset.iterations.into())? as u32,
+            tolerance: section.real("tolerance", NOT_NEGATIVE, preset.tolerance)?,
+            temperature: section.real("temperature", POSITIVE, preset.temperature)?,
         })
     };
     Ok(ProjectSettings {
+        budget,
         infer: method.map(infer).transpose()?,
         maxent: MaxEntSettings {
             documents: maxent.whole("documents", 1..=COUNT, defaults::MAXENT_DOCUMENTS)? as usize,

@@ -91,16 +91,3 @@ fn find(folder: &Path, start: &str) -> Result<PathBuf, Box<dyn Error>> {
     let missing = || format!("no {start}*.txt in {} (unpack it first)", folder.display());
     Ok(found.into_iter().next().ok_or_else(missing)?)
 }
-
-/// A share of some documents, at random; a smaller share is part of every larger one.
-pub fn share_of(documents: &Bags, share: f64, seed: u64) -> Bags {
-    let mut part = Bags::default();
-    for index in 0..documents.len() {
-        let document = documents.document(index);
-        if hash_unit(seed, Stage::Sample, document, 0) < share {
-            let (terms, counts) = documents.bag(index);
-            part.push(document, terms, counts);
-        }
-    }
-    part
-}

@@ -1,0 +1,232 @@
+//! Figures 1 and 2 of Papanikolaou, Foulds, Rubin & Tsoumakas 2017, redone on any UCI bag of words;
+//! docs/INFERENCE.md says what they show.
+//!
+//!     cargo run --release --example estimator_figures -- FOLDER [KEY=VALUE,…]…
+//!
+//! FOLDER holds docword*.txt and vocab*.txt, unpacked. Perplexity of the second halves of held-out
+//! documents, against the number of samples of their first halves that are averaged, with plain
+//! counts (θ) and soft counts (θ^p), for one chain and several. Keys: topics, samples, chains
+//! (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to standard output.
+
+#![allow(clippy::print_stdout, reason = "a program, not the library")]
+
+#[path = "../common/corpus.rs"]
+mod corpus;
+
+use std::error::Error;
+use std::path::Path;
+
+use corpus::Corpus;
+use topicmill::corpus::sample::Bags;
+use topicmill::estimate::Proportions;
+use topicmill::infer::Bag;
+use topicmill::infer::project::log_likelihood;
+use topicmill::infer::sampler::Sampler;
+use topicmill::math::random::{Stage, Stream};
+use topicmill::math::special::exp;
+use topicmill::model::Priors;
+use topicmill::model::factors::{FactorTable, Factors};
+use topicmill::train::settings::TrainSettings;
+use topicmill::train::{Setup, train};
+
+/// The paper's α of every topic, and its β.
+const ALPHA: f64 = 0.1;
+const ETA: f64 = 0.01;
+
+/// What is asked for, with the paper's settings where nothing is.
+struct Wanted {
+    topics: Vec<u64>,
+    samples: Vec<u64>,
+    chains: Vec<u64>,
+    seeds: Vec<u64>,
+    passes: u32,
+    burn_in: u64,
+    lag: u64,
+}
+
+impl Wanted {
+    fn parse(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
+        let mut wanted = Self {
+            topics: vec![100],
+            samples: vec![1, 2, 3, 5, 10, 20, 50, 100],
+            chains: vec![1, 5],
+            seeds: vec![1, 2, 3, 4, 5],
+            passes: 200,
+            burn_in: 50,
+            lag: 5,
+        };
+        for argument in arguments {
+            let (key, value) = argument.split_once('=').ok_or("KEY=VALUE")?;
+            let list: Vec<u64> = value
+                .split(',')
+                .map(str::parse)
+                .collect::<Result<_, _>>()?;
+            let first = *list.first().ok_or("a value")?;
+            match key {
+                "topics" => wanted.topics = list,
+                "samples" => wanted.samples = list,
+                "chains" => wanted.chains = list,
+                "seed" => wanted.seeds = list,
+                "passes" => wanted.passes = u32::try_from(first)?,
+                "burn_in" => wanted.burn_in = first,
+                "lag" => wanted.lag = first,
+                _ => return Err(format!("no such key: {key}").into()),
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (folder, keys) = arguments.split_first().ok_or("FOLDER [KEY=VALUE,…]…")?;
+    let wanted = Wanted::parse(keys)?;
+    println!("topics,chains,samples,estimator,seed,perplexity,scored_tokens");
+    for &seed in &wanted.seeds {
+        let corpus = corpus::read(Path::new(folder), seed)?;
+        for &topics in &wanted.topics {
+            run(&corpus, topics as usize, seed, &wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// One model, and all lines of the figure with it.
+fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(), Box<dyn Error>> {
+    let priors = Priors {
+        alpha: vec![ALPHA; topics],
+        eta: ETA,
+        exp_psi: false,
+    };
+    let settings = settings(wanted.passes);
+    let setup = Setup {
+        priors: &priors,
+        settings: &settings,
+        seed,
+        vocabulary_size: corpus.vocabulary_size,
+    };
+    let trained = train(&corpus.train, &Bags::default(), &setup, |_, _| {})?;
+    let factors = Factors::prepare(&trained.parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    for &chains in &wanted.chains {
+        let mut lines: Vec<[f64; 2]> = vec![[0.0; 2]; wanted.samples.len()];
+        let mut tokens = 0;
+        for index in 0..corpus.test.len() {
+            tokens += score(corpus, index, (table, seed, chains), wanted, &mut lines)?;
+        }
+        for (&samples, sums) in wanted.samples.iter().zip(&lines) {
+            for (name, sum) in ["counts", "soft"].iter().zip(sums) {
+                let perplexity = exp(-sum / tokens as f64);
+                println!("{topics},{chains},{samples},{name},{seed},{perplexity:.2},{tokens}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One chain of collapsed Gibbs sampling after a pass that assigns every token; one sample of it.
+fn settings(passes: u32) -> TrainSettings {
+    TrainSettings {
+        minibatch: 2048,
+        passes: 1,
+        refine: passes,
+        refine_rounds: 10,
+        alpha_after: 0,
+        alpha_every: 0,
+        average_every: 0,
+        assignment_bytes: 4 << 30,
+        burn_in_sweeps: 1,
+        kept_sweeps: 1,
+        step_offset: 10.0,
+        step_decay: 0.6,
+        prune: 0.0,
+        evaluate_every: u32::MAX,
+        patience: 0,
+        tolerance: 0.0,
+        checkpoint_every: 0,
+        checkpoint_minutes: 0.0,
+    }
+}
+
+/// Adds up what a document's second half has, for each number of samples and estimator; gives the
+/// tokens scored. Both estimators see the same samples of the same chains.
+fn score(
+    corpus: &Corpus,
+    index: usize,
+    (table, seed, chains): (FactorTable<'_>, u64, u64),
+    wanted: &Wanted,
+    lines: &mut [[f64; 2]],
+) -> Result<u64, Box<dyn Error>> {
+    let number = corpus.test.document(index);
+    let mut stream = Stream::keyed(seed, Stage::Completion, 0, number);
+    let halves = halves(corpus.test.bag(index), &mut stream);
+    let [(terms, counts), (scored_terms, scored_counts)] = &halves;
+    let observed = Bag { terms, counts };
+    let scored = Bag {
+        terms: scored_terms,
+        counts: scored_counts,
+    };
+    let most = wanted.samples.iter().max().copied().unwrap_or(1);
+    // For each number of samples, both estimates over the chains so far.
+    let mut estimates: Vec<[Proportions; 2]> = vec![Default::default(); lines.len()];
+    for estimate in estimates.iter_mut().flatten() {
+        estimate.start(table.topic_count());
+    }
+    let mut sampler = Sampler::default();
+    for chain in 0..chains {
+        let mut stream = Stream::keyed(seed, Stage::Project, chain, number);
+        sampler.start(observed, table);
+        for _ in 0..=wanted.burn_in {
+            sampler.sweep(table, &mut stream)?;
+        }
+        for sample in 1..=most {
+            for _ in 0..wanted.lag {
+                sampler.sweep(table, &mut stream)?;
+            }
+            let due = wanted.samples.iter().map(|&samples| samples >= sample);
+            for (estimates, _) in estimates.iter_mut().zip(due).filter(|(_, due)| *due) {
+                add(&sampler, table, estimates);
+            }
+        }
+    }
+    let (mut proportions, mut tokens) = (Vec::new(), 0);
+    for (estimates, sums) in estimates.iter_mut().zip(lines) {
+        for (estimate, sum) in estimates.iter_mut().zip(sums) {
+            estimate.finish(sampler.token_count(), table, &mut proportions);
+            let (log_likelihood, scored_tokens) = log_likelihood(scored, &proportions, table);
+            *sum += log_likelihood;
+            tokens = scored_tokens;
+        }
+    }
+    Ok(tokens)
+}
+
+/// Adds the sample in hand to both estimates: plain counts, and soft ones.
+fn add(sampler: &Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proportions; 2]) {
+    let sample = sampler.sample();
+    counts.add_counts(sample);
+    soft.begin_sample();
+    sampler.for_each_term(|index, row, own| soft.add_term(index, row, own, sample, table));
+    soft.end_sample(sample, table);
+}
+
+/// The tokens of a document in two random halves, the first the larger.
+fn halves((terms, counts): (&[u32], &[u32]), stream: &mut Stream) -> [(Vec<u32>, Vec<u32>); 2] {
+    let pairs = terms.iter().zip(counts);
+    let mut tokens: Vec<u32> = pairs
+        .flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize))
+        .collect();
+    for i in (1..tokens.len()).rev() {
+        tokens.swap(i, stream.below(i as u64 + 1) as usize);
+    }
+    let (first, second) = tokens.split_at_mut(tokens.len().div_ceil(2));
+    [first, second].map(|half| {
+        half.sort_unstable();
+        let runs = || half.chunk_by(|a, b| a == b);
+        (
+            runs().map(|run| run[0]).collect(),
+            runs().map(|run| run.len() as u32).collect(),
+        )
+    })
+}

@@ -1,0 +1,85 @@
+"""The command line, and what happens in which order."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench_peers import environment, processes
+from bench_peers.__main__ import busy_cores, machine, whole
+from bench_peers.refused import Failed, Refused, guarded
+
+# The share of documents trained on, as in the paper; and those of Figure 8.
+TRAINED = 0.7
+PROPORTIONS = (0.1, 0.3, 0.5, 0.7)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line, checked."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/inference_figures",
+        description="Infers documents that were not trained on by every method, and compares them.",
+        epilog="docs/INFERENCE.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line.",
+    )
+    add = parser.add_argument
+    add("input", metavar="INPUT", type=Path, help="JSON Lines, plain or compressed")
+    add("--topics", type=whole, default=70, metavar="K", help="topics (default: 70)")
+    add("--other-topics", default="35,140,280", metavar="K,K", help="Figure 7: further numbers of topics")
+    add("--passes", type=whole, default=1000, metavar="N",
+        help="sweeps of the slow methods, half of them thrown away (default: 1000)")
+    add("--threads", type=whole, default=2, metavar="N", help="threads (default: 2)")
+    add("--out", type=Path, default=environment.TARGET / "figures", metavar="DIR",
+        help="where table.md, results.json and figures.svg go (default: target/figures)")
+    add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
+    add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
+    return parser.parse_args()
+
+
+def work() -> int:
+    """Does what the command line says; gives the exit code."""
+    asked = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    if not asked.input.is_file():
+        raise Refused(f"{asked.input}: there is no such file; name a JSON Lines file")
+    try:
+        others = [int(topics) for topics in asked.other_topics.split(",") if topics]
+    except ValueError:
+        raise Refused(f"--other-topics {asked.other_topics}: numbers with commas between them") from None
+    python = asked.python or environment.python()
+    binary = asked.binary.resolve() if asked.binary else environment.topicmill()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=asked.out) as scratch:
+        plan = {
+            "input": str(asked.input.resolve()),
+            "binary": str(binary),
+            "threads": asked.threads,
+            "topics": asked.topics,
+            "other_topics": others,
+            "passes": asked.passes,
+            "trained": TRAINED,
+            "proportions": PROPORTIONS,
+            "machine": machine(),
+            "busy_cores": busy_cores(),
+            "date": time.strftime("%Y-%m-%d"),
+        }
+        (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        problem = processes.run([python, "-m", "figures.runs", scratch])
+        if problem:
+            raise Failed(problem)
+        os.replace(Path(scratch) / "results.json", asked.out / "results.json")
+    problem = processes.run([python, "-m", "figures.report", asked.out])
+    if problem:
+        raise Failed(f"the report could not be made: {problem}")
+    return 0
+
+
+def main() -> int:
+    return guarded(work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
