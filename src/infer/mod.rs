@@ -4,6 +4,8 @@
 //! distribution in the time of the topics present, and `project` turns its samples into topic
 //! proportions. `variational` is what the sampler is compared with: dense, and nothing random.
 
+pub mod hybrid;
+pub mod maxent;
 pub mod project;
 pub mod reference;
 pub mod sampler;
