@@ -101,6 +101,7 @@ fn workers_and_processes_do_not_show_in_the_classifier() {
 #[test]
 fn a_classifier_that_stands_is_read_and_another_jobs_replaced_or_removed() {
     let ground = Ground::new();
+    ground.run("ingest job.toml --quiet -w 1");
     ground.run("train job.toml --quiet -w 1");
     assert!(!ground.path("out").join(CLASSIFIER_FILE).exists());
     ground.run("run job.toml --quiet -w 2");
@@ -138,7 +139,7 @@ fn a_classifier_that_stands_is_read_and_another_jobs_replaced_or_removed() {
     assert!(tables::verify(&ground.path("out")).unwrap().is_sound());
 }
 
-/// Hands every document with terms that is not trained on to `visit`.
+/// Hands every document with terms to `visit`.
 fn documents(root: &Path, mut visit: impl FnMut(u64, Bag<'_>)) {
     let collection = Collection::read(root).unwrap();
     for (number, shard) in collection.shards.iter().enumerate() {
