@@ -8,6 +8,7 @@
 //! themselves are those of the [`assignments`] beside it.
 
 pub mod assignments;
+pub mod classifier;
 mod sealed;
 
 use std::io::{Read, Write};

@@ -10,6 +10,8 @@
 
 pub mod math;
 
+pub mod regression;
+
 pub mod storage;
 
 pub mod corpus;

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::Path;
 
 /// Each layer uses only those before it.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "math",
+    "regression",
     "storage",
     "corpus",
     "model",

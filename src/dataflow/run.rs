@@ -16,6 +16,7 @@ use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
+use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
@@ -47,6 +48,7 @@ pub struct RunShared {
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
+    maxent: MaxEntShared,
     shards: Shards,
 }
 
@@ -239,10 +241,7 @@ impl<'a> Run<'a> {
         let Some(infer) = &process.job.project.infer else {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
         };
-        let started = Instant::now();
-        process
-            .progress
-            .begin("project", "documents", Some(process.share(collection)));
+        let mut started = Instant::now();
         let part = worker.index() % process.placement.threads;
         model
             .parts
@@ -250,6 +249,20 @@ impl<'a> Run<'a> {
                 true
             });
         process.meet();
+        let maxent = MaxEntPlan {
+            process,
+            model: model.parts,
+            collection,
+            rule,
+            model_hash: &model.hash,
+        };
+        let _classifier = classifier(worker, maxent, &self.shared.maxent)?;
+        if infer.method.needs_classifier() {
+            started = Instant::now();
+        }
+        process
+            .progress
+            .begin("project", "documents", Some(process.share(collection)));
         let plan = ProjectPlan {
             process,
             model: model.parts,

@@ -86,7 +86,7 @@ pub fn sample_rule(
 }
 
 /// Reads this worker's share of the shards and hands every document to `visit`.
-fn for_each_document(
+pub(super) fn for_each_document(
     worker: &mut Worker,
     process: &Process,
     tickets: &Tickets,

@@ -5,6 +5,7 @@
 //! answer are judged by the same code. Held-out likelihood is `completion`, which needs inference.
 
 pub mod assignment;
+pub mod classification;
 pub mod coherence;
 pub mod completion;
 pub mod diagnostics;

@@ -2,9 +2,13 @@
 //!
 //! `reference` is the definition: dense, in f64, fifty lines. `sampler` draws from the same
 //! distribution in the time of the topics present, and `project` turns its samples into topic
-//! proportions. `variational` is what the sampler is compared with: dense, and nothing random.
+//! proportions. `mean_field` draws nothing: CVB0 and variational Bayes, whose dense form is
+//! `variational`. `maxent` predicts proportions from terms alone, `hybrid` goes on from there, and
+//! `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them.
 
+pub mod hybrid;
 pub mod inferrer;
+pub mod maxent;
 pub mod mean_field;
 pub mod naive_bayes;
 pub mod project;

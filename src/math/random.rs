@@ -28,6 +28,10 @@ pub enum Stage {
     Completion = 7,
     /// Making a corpus with planted topics.
     Synth = 8,
+    /// The proportions that MaxEnt's classifier learns.
+    MaxEnt = 20,
+    /// Which fold of a cross-validation a document is in.
+    Folds = 21,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

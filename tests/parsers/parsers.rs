@@ -15,6 +15,7 @@ use topicmill::cluster::hello::{FRAME_BYTES, Hello};
 use topicmill::cluster::proof::{self, ANSWER_BYTES};
 use topicmill::cluster::{ClusterSettings, Placement, hosts};
 use topicmill::corpus::collection::Collection;
+use topicmill::infer::Bag;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
 use topicmill::tables::manifest::Manifest;
@@ -117,7 +118,7 @@ pub fn job(bytes: &[u8]) {
     }
 }
 
-/// Models and checkpoints, as they are and with a checksum that is right.
+/// Models, checkpoints and classifiers, as they are and with a checksum that is right.
 pub fn model(bytes: &[u8]) {
     for bytes in [bytes, &sealed(bytes)] {
         match checkpoint::read_from(bytes, bytes.len() as u64) {
@@ -134,6 +135,27 @@ pub fn model(bytes: &[u8]) {
             }
             Err(error) => says(&error),
         }
+        classifier(bytes);
+    }
+}
+
+/// The classifier that stands beside a model.
+fn classifier(bytes: &[u8]) {
+    match checkpoint::classifier::read_from(bytes, bytes.len() as u64) {
+        Ok((header, classifier)) => {
+            let (terms, counts) = (classifier.terms(), vec![1; header.term_count]);
+            let mut proportions = Vec::new();
+            classifier.predict(
+                Bag {
+                    terms,
+                    counts: &counts,
+                },
+                1.0,
+                &mut proportions,
+            );
+            assert_eq!(proportions.len(), header.topic_count);
+        }
+        Err(error) => says(&error),
     }
 }
 

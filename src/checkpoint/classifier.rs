@@ -1,0 +1,200 @@
+//! The classifier of MaxEnt inference on disk, beside the model that it was trained for.
+//!
+//! One file, complete or absent: a magic number, the length of a JSON header and the header, the
+//! bias of each topic, a byte a term of the vocabulary (1: it has weights), the weights term by
+//! term, and a SHA-256 over all of it. Numbers are f32; little-endian.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::sealed::{self, explain, invalid};
+use super::{CheckpointError, read_bytes};
+use crate::infer::maxent::Classifier;
+use crate::model::MAX_TOPICS;
+
+/// Where the classifier stands in the output folder.
+pub const CLASSIFIER_FILE: &str = "model/maxent";
+
+const MAGIC: &[u8; 8] = b"tmmaxen1";
+
+/// A header longer than this is not one of ours.
+const MAX_HEADER_BYTES: u64 = 1 << 16;
+
+/// Everything about a classifier but its weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassifierHeader {
+    /// Hash of the settings that it depends on; another hash is another classifier.
+    pub settings_hash: String,
+    /// The hash that names the model whose proportions it has learnt.
+    pub model_hash: String,
+    /// K.
+    pub topic_count: usize,
+    /// V.
+    pub vocabulary_size: usize,
+    /// Terms with weights: those of the documents that it was trained on.
+    pub term_count: usize,
+    /// Documents that it was trained on.
+    pub documents: u64,
+    /// Iterations taken.
+    pub iterations: u32,
+    /// The mean loss of a document, the prior's part included, in nats.
+    pub loss: f64,
+}
+
+/// Writes a classifier to `path`, which is overwritten, and syncs it. The header's counts are the
+/// classifier's.
+///
+/// # Errors
+/// The file system refuses.
+pub fn write(
+    path: &Path,
+    header: &ClassifierHeader,
+    classifier: &Classifier,
+) -> Result<(), CheckpointError> {
+    sealed::write(path, |out| write_body(out, header, classifier)).map(|_| ())
+}
+
+fn write_body(
+    out: &mut impl Write,
+    header: &ClassifierHeader,
+    classifier: &Classifier,
+) -> std::io::Result<()> {
+    let json = serde_json::to_vec(header)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&(json.len() as u64).to_le_bytes())?;
+    out.write_all(&json)?;
+    write_all(out, classifier.bias())?;
+    let mut has_weights = vec![0; classifier.vocabulary_size()];
+    for &term in classifier.terms() {
+        has_weights[term as usize] = 1;
+    }
+    out.write_all(&has_weights)?;
+    write_all(out, classifier.weights())
+}
+
+fn write_all(out: &mut impl Write, values: &[f32]) -> std::io::Result<()> {
+    let mut values = values.iter();
+    values.try_for_each(|value| out.write_all(&value.to_le_bytes()))
+}
+
+/// Reads a classifier, and checks all of it.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), CheckpointError> {
+    let read = sealed::open(path).and_then(|(input, size)| read_from(input, size));
+    read.map_err(|error| explain(path, error))
+}
+
+/// Reads a classifier of `size` bytes from `input`, and checks all of it. Whatever the bytes are,
+/// it takes no more memory than a few times their size.
+///
+/// # Errors
+/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of a
+/// classifier.
+pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
+    let (read, _) = sealed::read(input, |input| read_body(input, size))?;
+    Ok(read)
+}
+
+fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
+    if read_bytes::<8>(input)? != *MAGIC {
+        return Err(invalid("it is not a topicmill classifier of this version"));
+    }
+    let length = u64::from_le_bytes(read_bytes(input)?);
+    if length > size.min(MAX_HEADER_BYTES) {
+        return Err(invalid("its header is too long"));
+    }
+    let mut json = vec![0; length as usize];
+    input.read_exact(&mut json)?;
+    let header: ClassifierHeader =
+        serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))?;
+    let (topics, terms) = (header.topic_count, header.term_count);
+    let rows = (terms as u64).saturating_add(1);
+    let bytes = rows.saturating_mul(4).saturating_mul(topics as u64);
+    let bytes = bytes.saturating_add(header.vocabulary_size as u64);
+    if bytes > size || terms > header.vocabulary_size || topics > MAX_TOPICS {
+        return Err(invalid("its header does not fit the file"));
+    }
+    let bias = read_all(input, topics)?;
+    let mut has_weights = vec![0; header.vocabulary_size];
+    input.read_exact(&mut has_weights)?;
+    let with_weights = (0..).zip(&has_weights).filter(|&(_, &has)| has == 1);
+    let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
+    let weights = read_all(input, terms * topics)?;
+    let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
+        .ok_or_else(|| invalid("a term or a weight is impossible"))?;
+    Ok((header, classifier))
+}
+
+fn read_all(input: &mut impl Read, count: usize) -> std::io::Result<Vec<f32>> {
+    (0..count)
+        .map(|_| read_bytes(input).map(f32::from_le_bytes))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classifier() -> (ClassifierHeader, Classifier) {
+        let weights = vec![0.5, -1.0 / 3.0, 0.0, 1e-30, -7.25, 3.0];
+        let classifier = Classifier::new(9, vec![0.1, -0.1], vec![0, 3, 8], weights).unwrap();
+        let header = ClassifierHeader {
+            settings_hash: "s".to_owned(),
+            model_hash: "m".to_owned(),
+            topic_count: 2,
+            vocabulary_size: 9,
+            term_count: 3,
+            documents: 17,
+            iterations: 5,
+            loss: 0.1 + 0.2,
+        };
+        (header, classifier)
+    }
+
+    #[test]
+    fn a_classifier_comes_back_and_every_flipped_byte_and_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("maxent");
+        let (header, classifier) = classifier();
+        write(&path, &header, &classifier).unwrap();
+        assert_eq!(read(&path).unwrap(), (header, classifier));
+        let bytes = std::fs::read(&path).unwrap();
+        for place in 0..bytes.len() {
+            let mut broken = bytes.clone();
+            broken[place] ^= 0x10;
+            std::fs::write(&path, &broken).unwrap();
+            assert!(read(&path).is_err(), "byte {place}");
+            std::fs::write(&path, &bytes[..place]).unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("maxent"), "cut at {place}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_promises_too_much_is_refused_before_memory_is_taken() {
+        let (header, classifier) = classifier();
+        let refused = |change: fn(&mut ClassifierHeader)| {
+            let mut wrong = header.clone();
+            change(&mut wrong);
+            let mut body = Vec::new();
+            write_body(&mut body, &wrong, &classifier).unwrap();
+            let size = body.len() as u64;
+            let error = read_body(&mut &body[..], size).unwrap_err();
+            error.to_string()
+        };
+        for change in [
+            (|h| h.term_count = usize::MAX) as fn(&mut ClassifierHeader),
+            |h| h.topic_count = 1 << 40,
+            |h| h.vocabulary_size = 1 << 40,
+            |h| h.vocabulary_size = 2,
+        ] {
+            assert!(refused(change).contains("does not fit"));
+        }
+        assert!(refused(|h| h.term_count = 2).contains("impossible"));
+        assert!(refused(|h| h.topic_count = 0).contains("impossible"));
+    }
+}

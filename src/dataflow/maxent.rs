@@ -1,0 +1,302 @@
+//! The classifier of MaxEnt inference, trained between training and projection (Yao, Mimno &
+//! McCallum 2009, §5.1), where the method needs one.
+//!
+//! Some documents that the model was trained on are inferred against it by sampling; documents and
+//! proportions go to every process, and each fits the same regression to them. Process 0 writes it
+//! beside the model; a run that finds it there, of the same settings and model, reads it.
+
+use sha2::{Digest, Sha256};
+use timely::worker::Worker;
+
+use super::block::{Block, MAX_BLOCK_WORDS};
+use super::error::RunError;
+use super::gather::{all_gather_blocks, barrier};
+use super::process::{Once, Process, Tickets};
+use super::process_model::ProcessModel;
+use super::sample::for_each_document;
+use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
+use crate::infer::Bag;
+use crate::infer::maxent::Classifier;
+use crate::infer::project::Projector;
+use crate::infer::settings::{Estimator, InferSettings, Method};
+use crate::math::hex::hex;
+use crate::math::random::{Stage, Stream};
+use crate::regression::{Examples, Settings, fit};
+
+/// Sweeps that are thrown away, and kept, for the proportions that the classifier learns.
+const SWEEPS: (u32, u32) = (20, 30);
+
+/// What the classifier is trained on, and for which model.
+#[derive(Clone, Copy)]
+pub struct MaxEntPlan<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// Its model, with the factors of all terms prepared as they are published.
+    pub model: &'a ProcessModel,
+    /// The collection.
+    pub collection: &'a Collection,
+    /// Which documents were trained on.
+    pub rule: &'a SampleRule,
+    /// The hash that names the model.
+    pub model_hash: &'a str,
+}
+
+/// What the workers of a process share.
+#[derive(Debug, Default)]
+pub struct MaxEntShared {
+    found: Once<Option<Classifier>>,
+    bound: Once<u64>,
+    shards: Tickets,
+    fitted: Once<(ClassifierHeader, Classifier)>,
+}
+
+/// The classifier of the job's method, found or trained; `None` where the method needs none, and
+/// then one that an earlier job has left is removed. All workers must call it.
+///
+/// # Errors
+/// Files that cannot be read or written, a draw that cannot be made, a regression that is too large
+/// or has nothing to learn from.
+pub fn classifier<'s>(
+    worker: &mut Worker,
+    plan: MaxEntPlan<'_>,
+    shared: &'s MaxEntShared,
+) -> Result<Option<&'s Classifier>, RunError> {
+    let (process, output) = (plan.process, &plan.process.output);
+    let method = process.job.project.infer.as_ref().map(|infer| infer.method);
+    if !method.is_some_and(Method::needs_classifier) {
+        if worker.index() == 0 && output.is_published(CLASSIFIER_FILE)? {
+            output.remove(CLASSIFIER_FILE)?;
+        }
+        return Ok(None);
+    }
+    let is_published = output.is_published(CLASSIFIER_FILE)?;
+    barrier(worker);
+    if is_published && let Some(found) = shared.found.get(|| plan.read())? {
+        return Ok(Some(found));
+    }
+    let mine = plan.infer(worker, shared)?;
+    let gathered = all_gather_blocks(worker, mine);
+    let (header, fitted) = shared.fitted.get(|| plan.fit(&gathered))?;
+    if worker.index() == 0 {
+        let temporary = output.temporary_path("maxent");
+        classifier::write(&temporary, header, fitted)?;
+        output.publish(&temporary, CLASSIFIER_FILE)?;
+    }
+    Ok(Some(fitted))
+}
+
+impl MaxEntPlan<'_> {
+    /// The classifier that stands in the output, if it is of this job and model.
+    fn read(&self) -> Result<Option<Classifier>, RunError> {
+        let path = self.process.output.local(CLASSIFIER_FILE)?;
+        let (header, found) = classifier::read(&path)?;
+        let is_ours =
+            header.settings_hash == self.settings_hash() && header.model_hash == self.model_hash;
+        Ok(is_ours.then_some(found))
+    }
+
+    /// Names what the classifier depends on besides the model.
+    fn settings_hash(&self) -> String {
+        let (job, maxent) = (&self.process.job, &self.process.job.project.maxent);
+        let text = format!(
+            "topicmill maxent 1\nseed={}\ndocuments={}\nprior_variance={:?}\niterations={}\n\
+             sweeps={SWEEPS:?}\n",
+            job.model.seed, maxent.documents, maxent.prior_variance, maxent.iterations
+        );
+        hex(&Sha256::digest(text))
+    }
+
+    /// The largest key of the documents that are looked at: about so many have terms as are
+    /// wanted. That takes no look at the documents.
+    fn bound(&self) -> u64 {
+        let collection = self.collection;
+        let wanted = self.process.job.project.maxent.documents as u128;
+        let all = u128::from(collection.documents);
+        let with_terms = u128::from(collection.documents_with_terms.max(1));
+        let looked_at = (wanted * all).div_ceil(with_terms);
+        let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);
+        for document in 0..collection.documents {
+            if self.rule.split(document) == Split::Sample {
+                smallest.add(self.key(document));
+            }
+        }
+        smallest.bound()
+    }
+
+    fn key(&self, document: u64) -> u64 {
+        SampleRule::key(self.process.job.model.seed, document)
+    }
+
+    /// Infers the documents to learn from in this worker's shards; gives them packed, in pieces.
+    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<Vec<u64>>, RunError> {
+        let process = self.process;
+        let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
+        let total = process.share(self.collection);
+        process.progress.begin("maxent", "documents", Some(total));
+        let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
+        let (mut projector, mut words) = (Projector::default(), Vec::new());
+        self.model.with_table(|table| {
+            let visit = |number: u64, document: &crate::corpus::ShardDocument| {
+                process.progress.add(1);
+                let is_wanted = document.status.has_terms()
+                    && self.rule.split(number) == Split::Sample
+                    && self.key(number) <= bound;
+                if !is_wanted {
+                    return Ok(());
+                }
+                let bag = Bag {
+                    terms: &document.terms,
+                    counts: &document.counts,
+                };
+                let seed = process.job.model.seed;
+                let mut stream = Stream::keyed(seed, Stage::MaxEnt, 0, number);
+                let proportions = projector
+                    .infer(bag, table, &settings, &mut stream)
+                    .map_err(|source| RunError::Project {
+                        document: number,
+                        source,
+                    })?;
+                pack(number, bag, proportions, &mut words);
+                Ok(())
+            };
+            for_each_document(worker, process, &shared.shards, self.collection, visit)
+        })?;
+        Ok(words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect())
+    }
+
+    /// Fits the regression to the documents of all workers: those of the smallest keys, in the
+    /// order of their numbers.
+    fn fit(&self, gathered: &[Vec<Block>]) -> Result<(ClassifierHeader, Classifier), RunError> {
+        let process = self.process;
+        let settings = &process.job.project.maxent;
+        let topics = process.job.model.topics;
+        let streams: Vec<Vec<u64>> = gathered
+            .iter()
+            .map(|blocks| blocks.iter().flat_map(|b| b.words()).copied().collect())
+            .collect();
+        let mut documents: Vec<Labelled<'_>> = streams
+            .iter()
+            .flat_map(|words| unpack(words, topics))
+            .collect();
+        documents.sort_unstable_by_key(|document| self.key(document.number));
+        documents.truncate(settings.documents);
+        documents.sort_unstable_by_key(|document| document.number);
+        let mut examples = Examples::new(topics);
+        documents.iter().for_each(|d| d.add_to(&mut examples));
+        let progress = &process.progress;
+        let iterations = u64::from(settings.iterations);
+        progress.begin("maxent", "iterations", Some(iterations));
+        let wanted = Settings {
+            prior_variance: settings.prior_variance,
+            iterations: settings.iterations,
+            threads: process.placement.threads,
+            ..Settings::default()
+        };
+        let fitted = fit(&examples, &wanted, &mut |n| progress.set(u64::from(n)));
+        let fitted = fitted.map_err(|error| {
+            RunError::Data(format!(
+                "the classifier that project.method needs: {error} (vocabulary.max_terms, \
+                 model.topics, maxent.documents, project.method)"
+            ))
+        })?;
+        tracing::info!(
+            documents = documents.len(),
+            terms = fitted.features.len(),
+            iterations = fitted.iterations,
+            loss = fitted.loss,
+            "classifier trained"
+        );
+        let vocabulary_size = self.collection.terms_kept as usize;
+        let made = Classifier::from_fitted(&fitted, vocabulary_size)
+            .ok_or_else(|| RunError::Data("the classifier's weights overflow".to_owned()))?;
+        let header = ClassifierHeader {
+            settings_hash: self.settings_hash(),
+            model_hash: self.model_hash.to_owned(),
+            topic_count: topics,
+            vocabulary_size,
+            term_count: made.terms().len(),
+            documents: documents.len() as u64,
+            iterations: fitted.iterations,
+            loss: fitted.loss,
+        };
+        Ok((header, made))
+    }
+}
+
+/// A document as it travels: number, number of terms, (term, count) pairs, and two proportions a
+/// word.
+fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
+    words.push(number);
+    words.push(bag.terms.len() as u64);
+    let pairs = bag.terms.iter().zip(bag.counts);
+    words.extend(pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n)));
+    words.extend(proportions.chunks(2).map(|two| {
+        let second = two.get(1).map_or(0, |p| p.to_bits());
+        u64::from(second) << 32 | u64::from(two[0].to_bits())
+    }));
+}
+
+/// A document with its proportions, still packed.
+#[derive(Clone, Debug, PartialEq)]
+struct Labelled<'a> {
+    number: u64,
+    pairs: &'a [u64],
+    proportions: &'a [u64],
+    topics: usize,
+}
+
+/// The documents in all that a worker has packed.
+fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
+    let (mut documents, mut rest) = (Vec::new(), words);
+    while let [number, length, others @ ..] = rest {
+        let (pairs, others) = others.split_at(*length as usize);
+        let (proportions, others) = others.split_at(topics.div_ceil(2));
+        documents.push(Labelled {
+            number: *number,
+            pairs,
+            proportions,
+            topics,
+        });
+        rest = others;
+    }
+    documents
+}
+
+impl Labelled<'_> {
+    fn add_to(&self, examples: &mut Examples) {
+        let pairs = self.pairs.iter();
+        let features = pairs.map(|&pair| ((pair >> 32) as u32, pair as u32 as f32));
+        let both = |&word: &u64| [word as u32, (word >> 32) as u32].map(f32::from_bits);
+        let target: Vec<f32> = self.proportions.iter().flat_map(both).collect();
+        examples.push(features, &target[..self.topics]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_come_out_as_they_were_packed() {
+        for topics in [1, 4, 5] {
+            let proportions: Vec<f32> = (0..topics).map(|k| 0.1 + k as f32).collect();
+            let bags = [
+                (vec![2, 7, u32::MAX], vec![1, u32::MAX >> 9, 3]),
+                (vec![], vec![]),
+            ];
+            let (mut words, mut expected) = (Vec::new(), Examples::new(topics));
+            for (number, (terms, counts)) in (5..).zip(&bags) {
+                pack(number, Bag { terms, counts }, &proportions, &mut words);
+                let values = counts.iter().map(|&n| n as f32);
+                expected.push(terms.iter().copied().zip(values), &proportions);
+            }
+            let mut found = Examples::new(topics);
+            let documents = unpack(&words, topics);
+            assert_eq!([documents[0].number, documents[1].number], [5, 6]);
+            documents.iter().for_each(|d| d.add_to(&mut found));
+            assert_eq!(found, expected);
+        }
+    }
+}
