@@ -28,6 +28,10 @@ pub enum Stage {
     Completion = 7,
     /// Making a corpus with planted topics.
     Synth = 8,
+    /// Draws of documents that are sampled together.
+    Joint = 20,
+    /// Which round of a pass such a document belongs to.
+    JointRound = 21,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.
