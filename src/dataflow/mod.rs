@@ -13,6 +13,7 @@ pub mod finish;
 pub mod frequencies;
 pub mod gather;
 pub mod ingest;
+pub mod joint;
 pub mod process;
 pub mod process_model;
 pub mod profile;

@@ -16,6 +16,7 @@ use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
+use super::joint::{JointPlan, JointShared, sample_together};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
@@ -47,6 +48,7 @@ pub struct RunShared {
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
+    joint: JointShared,
     shards: Shards,
 }
 
@@ -240,6 +242,20 @@ impl<'a> Run<'a> {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
         };
         let started = Instant::now();
+        let joint = JointPlan {
+            process,
+            trained: model.parts,
+            priors: &model.priors,
+            published_eta: model.published_eta,
+            collection,
+            rule,
+            infer,
+            metadata,
+        };
+        let together = match infer.method.is_joint() {
+            true => sample_together(worker, joint, &self.shared.joint)?,
+            false => None,
+        };
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
@@ -256,6 +272,7 @@ impl<'a> Run<'a> {
             collection,
             rule,
             infer,
+            together,
             metadata,
         };
         let tally = project(worker, plan, &self.shared.shards)?;

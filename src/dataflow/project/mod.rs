@@ -14,6 +14,7 @@ use timely::worker::Worker;
 
 use super::error::RunError;
 use super::gather::{PARK, all_gather};
+use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sum::sum;
@@ -38,6 +39,8 @@ pub struct ProjectPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred.
     pub infer: &'a InferSettings,
+    /// The documents that were inferred together, if the method is such.
+    pub together: Option<Together<'a>>,
     /// What every part says about itself; its model hash tells parts of another model apart.
     pub metadata: &'a FileMetadata,
 }

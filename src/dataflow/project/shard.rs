@@ -20,6 +20,8 @@ use crate::tables::documents::{DocumentRow, DocumentsWriter};
 pub struct ShardProjector<'a> {
     plan: ProjectPlan<'a>,
     projector: Projector,
+    /// θ of the document in hand, if it was inferred together with others.
+    together: Vec<f32>,
     document: ShardDocument,
     /// Topics of the document in hand that are listed: weight and topic, the heaviest first.
     listed: Vec<(f32, u16)>,
@@ -47,6 +49,7 @@ impl<'a> ShardProjector<'a> {
         Self {
             plan,
             projector: Projector::default(),
+            together: Vec::new(),
             document,
             listed: Vec::new(),
         }
@@ -155,13 +158,17 @@ impl<'a> ShardProjector<'a> {
         };
         let seed = self.plan.process.job.model.seed;
         let mut stream = Stream::keyed(seed, Stage::Project, 0, number);
-        let proportions = self
-            .projector
-            .infer(bag, table, self.plan.infer, &mut stream)
-            .map_err(|source| RunError::Project {
-                document: number,
-                source,
-            })?;
+        let (together, known) = (self.plan.together, &mut self.together);
+        let proportions = match together.is_some_and(|all| all.proportions(number, known)) {
+            true => &known[..],
+            false => self
+                .projector
+                .infer(bag, table, self.plan.infer, &mut stream)
+                .map_err(|source| RunError::Project {
+                    document: number,
+                    source,
+                })?,
+        };
         let (sum, tokens) = log_likelihood(bag, proportions, table);
         let settings = &self.plan.process.job.project;
         let length = bag.token_count() as f64;
