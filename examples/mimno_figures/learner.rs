@@ -96,6 +96,7 @@ impl Learner for Sampled {
             let (terms, counts) = round.documents.bag(index as usize);
             let key = StreamKey {
                 seed: self.seed,
+                stage: Stage::Train,
                 round: round.number,
                 document: round.documents.document(index as usize),
             };

@@ -176,7 +176,7 @@ impl Forecast {
 
     fn memory(&self) -> String {
         let memory = self.estimate.memory;
-        let parts = [
+        let mut parts = vec![
             ("counting terms", memory.counted_terms),
             ("blocks", memory.blocks),
             ("sample", memory.sample),
@@ -185,6 +185,9 @@ impl Forecast {
             ("statistics", memory.statistics),
             ("tables", memory.tables),
         ];
+        if memory.together > 0 {
+            parts.push(("documents sampled together", memory.together));
+        }
         let here = self.memory_here.map_or_else(String::new, |bytes| {
             format!("; this machine has {}", figures::bytes(bytes))
         });

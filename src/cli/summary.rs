@@ -296,6 +296,7 @@ mod tests {
                 ..Default::default()
             }),
             project: Some(ProjectSummary {
+                maxent_seconds: None,
                 seconds: 1.5,
                 ..Default::default()
             }),

@@ -14,6 +14,7 @@ pub mod frequencies;
 pub mod gather;
 pub mod ingest;
 pub mod maxent;
+pub mod joint;
 pub mod process;
 pub mod process_model;
 pub mod profile;

@@ -14,6 +14,7 @@ use crate::corpus::sample::Bags;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
+use crate::model::statistics::Assigned;
 use crate::train::schedule::Phase;
 use crate::train::{AVERAGE_PRUNE, add_topic_counts};
 
@@ -258,6 +259,26 @@ impl ProcessModel {
         parameters.replace_totals(&changes);
         drop(parameters);
         process.meet();
+    }
+
+    /// Makes one part that of `fixed` + `counts`: the terms that have `changed`, or all.
+    pub fn set_sum(&self, part: usize, [fixed, counts]: [&Self; 2], changed: Option<&[Block]>) {
+        let [fixed, counts] = [fixed, counts].map(|model| {
+            let lock = model.parts[part].read();
+            lock.unwrap_or_else(PoisonError::into_inner)
+        });
+        let mut whole = write(&self.parts[part]);
+        let Some(blocks) = changed else {
+            let all = whole.terms();
+            return whole.set_sum(&fixed, &counts, all);
+        };
+        let mine = blocks
+            .iter()
+            .filter(|b| b.source() % self.parts.len() == part);
+        let words = mine.flat_map(|block| block.words());
+        let mut terms: Vec<u32> = words.map(|&w| Assigned::from_word(w).term).collect();
+        terms.dedup();
+        whole.set_sum(&fixed, &counts, terms.into_iter());
     }
 
     /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of

@@ -17,6 +17,7 @@ use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
+use super::joint::{JointPlan, JointShared, sample_together};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
@@ -49,6 +50,7 @@ pub struct RunShared {
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     maxent: MaxEntShared,
+    joint: JointShared,
     shards: Shards,
 }
 
@@ -241,13 +243,24 @@ impl<'a> Run<'a> {
         let Some(infer) = &process.job.project.infer else {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
         };
-        let mut started = Instant::now();
+        let started = Instant::now();
+        let joint = JointPlan {
+            process,
+            trained: model.parts,
+            priors: &model.priors,
+            published_eta: model.published_eta,
+            collection,
+            rule,
+            infer,
+            metadata,
+        };
+        let together = match infer.method.is_joint() {
+            true => sample_together(worker, joint, &self.shared.joint)?,
+            false => None,
+        };
         let part = worker.index() % process.placement.threads;
-        model
-            .parts
-            .prepare(part, &published(&model.priors, model.published_eta), |_| {
-                true
-            });
+        let priors = published(&model.priors, model.published_eta);
+        model.parts.prepare(part, &priors, |_| true);
         process.meet();
         let maxent = MaxEntPlan {
             process,
@@ -256,10 +269,9 @@ impl<'a> Run<'a> {
             rule,
             model_hash: &model.hash,
         };
-        let _classifier = classifier(worker, maxent, &self.shared.maxent)?;
-        if infer.method.needs_classifier() {
-            started = Instant::now();
-        }
+        let before = Instant::now();
+        let classifier = classifier(worker, maxent, &self.shared.maxent)?;
+        let training = before.elapsed().as_secs_f64();
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
@@ -269,12 +281,15 @@ impl<'a> Run<'a> {
             collection,
             rule,
             infer,
+            classifier,
+            together,
             metadata,
         };
         let tally = project(worker, plan, &self.shared.shards)?;
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = started.elapsed().as_secs_f64() - training;
         summary.project = Some(ProjectSummary {
             seconds,
+            maxent_seconds: classifier.map(|_| training),
             documents_per_second: collection.documents as f64 / seconds,
             tokens_per_second: collection.tokens_in_vocabulary as f64 / seconds,
         });

@@ -85,7 +85,8 @@ pub fn sample_rule(
     Ok(SampleRule::new(settings, seed, merged.bound()))
 }
 
-/// Reads this worker's share of the shards and hands every document to `visit`.
+/// Reads this worker's share of the shards and hands every document to `visit`. Which process reads
+/// a shard is as in projection.
 pub(super) fn for_each_document(
     worker: &mut Worker,
     process: &Process,

@@ -35,6 +35,8 @@ pub struct Proportions {
     /// The topics of the term in hand, sorted. A copy: the sampler's tokens keep their order, for
     /// which token is drawn next must not depend on its topic.
     own: Vec<u16>,
+    /// 1 where the document's tokens count in the model, else 0.
+    counted: f64,
     samples: u32,
 }
 
@@ -44,7 +46,30 @@ impl Proportions {
         self.document_part.clear();
         self.document_part.resize(topic_count, 0.0);
         self.inverse_masses.clear();
+        self.counted = 0.0;
         self.samples = 0;
+    }
+
+    /// The same for a document whose tokens count in the model: in soft samples a token's own count
+    /// is left out of its factor, g_kw less f_k in its topic, as when it was drawn.
+    pub fn start_counted(&mut self, topic_count: usize) {
+        self.start(topic_count);
+        self.counted = 1.0;
+    }
+
+    /// What a token's own count in topic k adds to n_dk e_kw and to α_k e_kw: it counts in n_dk, and
+    /// where the document counts in the model in g_kw.
+    fn own_masses(
+        &self,
+        k: usize,
+        factor: f64,
+        sample: Sampled<'_>,
+        table: FactorTable<'_>,
+    ) -> [f64; 2] {
+        let smoothing = table.smoothing();
+        let unit = self.counted * f64::from(smoothing.unit[k]);
+        let others = f64::from(sample.counts[k]) - 1.0;
+        [factor + others * unit, f64::from(smoothing.alpha[k]) * unit]
     }
 
     /// Adds a sample by its plain counts.
@@ -102,9 +127,10 @@ impl Proportions {
         let prior = f64::from(row.alpha_mass + table.smoothing().mass);
         let mut inverse = 0.0;
         for run in own.chunk_by(|a, b| a == b) {
-            let weight = f64::from(weights[usize::from(run[0])]);
-            let share = run.len() as f64 / ((whole - weight).max(0.0) + prior);
-            self.document_part[usize::from(run[0])] -= weight * share;
+            let k = usize::from(run[0]);
+            let [own, own_prior] = self.own_masses(k, f64::from(weights[k]), sample, table);
+            let share = run.len() as f64 / ((whole - own).max(0.0) + (prior - own_prior));
+            self.document_part[k] -= (own + own_prior) * share;
             inverse += share;
         }
         for topic in sample.active {
@@ -140,9 +166,10 @@ impl Proportions {
                 .topics
                 .binary_search(&run[0])
                 .map_or(0.0, |j| sparse.weights[j]);
-            let weight = f64::from(found) + f64::from(smoothing.factors[k]);
-            let share = run.len() as f64 / ((whole - weight).max(0.0) + prior);
-            self.document_part[k] -= weight * share;
+            let factor = f64::from(found) + f64::from(smoothing.factors[k]);
+            let [own, own_prior] = self.own_masses(k, factor, sample, table);
+            let share = run.len() as f64 / ((whole - own).max(0.0) + (prior - own_prior));
+            self.document_part[k] -= (own + own_prior) * share;
             inverse += share;
         }
         for (topic, weight) in pairs() {

@@ -1,5 +1,7 @@
 //! One document's proportions by whatever method a job asks for.
 
+use super::hybrid::Hybrid;
+use super::maxent::Classifier;
 use super::mean_field::MeanField;
 use super::project::Projector;
 use super::settings::{InferSettings, Method};
@@ -8,23 +10,31 @@ use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 
 /// What documents are inferred against; never changed by it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The factors of all terms, in the mean geometry.
     pub table: FactorTable<'a>,
+    /// What the methods start from that need it ([`Method::needs_classifier`]).
+    pub classifier: Option<&'a Classifier>,
 }
+
+const NO_CLASSIFIER: &str = "a run trains the classifier before the methods that need it";
 
 /// Infers proportions, document after document, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Inferrer {
     projector: Projector,
     mean_field: MeanField,
+    hybrid: Hybrid,
     proportions: Vec<f32>,
 }
 
 impl Inferrer {
     /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that
     /// take documents together infer one alone by sampling it.
+    ///
+    /// # Panics
+    /// If the method needs a classifier and there is none.
     ///
     /// # Errors
     /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
@@ -46,7 +56,15 @@ impl Inferrer {
                 naive_bayes::infer(bag, table, &mut self.proportions);
                 Ok(&self.proportions)
             }
-            Method::MaxEnt | Method::Hybrid => todo!(),
+            Method::MaxEnt => {
+                let classifier = target.classifier.expect(NO_CLASSIFIER);
+                classifier.predict(bag, settings.temperature, &mut self.proportions);
+                Ok(&self.proportions)
+            }
+            Method::Hybrid => {
+                let classifier = target.classifier.expect(NO_CLASSIFIER);
+                self.hybrid.infer(bag, table, classifier, settings, stream)
+            }
         }
     }
 }

@@ -13,6 +13,7 @@
 use super::Job;
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
+use crate::infer::settings::Method;
 use crate::train::schedule::Schedule;
 
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
@@ -69,6 +70,8 @@ pub struct Memory {
     pub assignments: u64,
     /// Projection: shards being read, tables being written.
     pub tables: u64,
+    /// Projection of documents that are sampled together: their bags, assignments and topics.
+    pub together: u64,
 }
 
 /// Bytes on disk, at most.
@@ -88,7 +91,12 @@ impl Memory {
         let model = self.vocabulary + self.model + self.factors;
         let ingest = self.counted_terms + self.blocks;
         let train = model + self.sample + self.statistics + self.assignments;
-        ingest.max(train).max(model + self.tables)
+        // What training has held stays.
+        let together = match self.together {
+            0 => 0,
+            bytes => bytes + model + self.model + self.sample + self.assignments,
+        };
+        ingest.max(train).max(model + self.tables + together)
     }
 }
 
@@ -130,6 +138,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
             assignments: assignments(job, tokens_in(trained), processes),
             tables: threads * OPEN_PARTS * PART_BYTES,
+            together: together(job, survey, trained, processes),
         },
         disk: disk(job, survey, distinct, weights.stored),
     }
@@ -143,6 +152,22 @@ fn assignments(job: &Job, tokens: u64, processes: u64) -> u64 {
             .div_ceil(processes)
             .min(job.train.assignment_bytes),
     }
+}
+
+/// Bags, twice while they are sorted, two bytes a token, and the topics of each document: at most
+/// one a token while there are few passes.
+fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
+    let method = job.project.infer.as_ref().map(|infer| infer.method);
+    let documents = match method.filter(|method| method.is_joint()) {
+        None => return 0,
+        Some(Method::Retrain) => survey.documents,
+        Some(_) => survey.documents.saturating_sub(trained),
+    };
+    let tokens = per_document(survey.tokens, survey.documents, documents);
+    let assignments = (2 * tokens)
+        .div_ceil(processes)
+        .min(job.train.assignment_bytes);
+    assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
 
 /// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
@@ -292,6 +317,22 @@ mod tests {
         let (one, ten) = (collection("1000000"), collection("10000000"));
         assert_eq!((one.sample, one.model), (ten.sample, ten.model));
         assert!(ten.counted_terms < 4 * one.counted_terms);
+    }
+
+    #[test]
+    fn documents_sampled_together_take_memory_as_they_are_many() {
+        let peak = |method: &str, documents: &str| {
+            let documents = format!("synth.documents={documents}");
+            let method = format!("project.method={method}");
+            of(&[&documents, &method], 1, 2).memory
+        };
+        let (one, four) = (
+            peak("gibbs-joint", "1000000"),
+            peak("gibbs-joint", "4000000"),
+        );
+        assert!(four.together > 4 * one.together && four.peak() > one.peak());
+        assert!(peak("retrain", "1000000").together > one.together);
+        assert_eq!(peak("gibbs", "1000000").together, 0);
     }
 
     #[test]

@@ -79,6 +79,9 @@ pub struct TrainSummary {
 /// Figures of projection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProjectSummary {
+    /// Wall-clock seconds of training the classifier, where the method needs one; not in `seconds`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maxent_seconds: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// Documents per second.

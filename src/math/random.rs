@@ -32,6 +32,10 @@ pub enum Stage {
     MaxEnt = 20,
     /// Which fold of a cross-validation a document is in.
     Folds = 21,
+    /// Draws of documents that are sampled together.
+    Joint = 22,
+    /// Which round of a pass such a document belongs to.
+    JointRound = 23,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

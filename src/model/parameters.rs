@@ -175,6 +175,25 @@ impl Parameters {
         }
     }
 
+    /// λ̃ = that of `fixed` + `counts`, the same parts of two other models, for `terms` of this part
+    /// and for the row sums. Not kept up by additions, so that nothing drifts.
+    pub fn set_sum(&mut self, fixed: &Self, counts: &Self, terms: impl Iterator<Item = u32>) {
+        self.scale = 1.0;
+        let totals = fixed.totals.iter().zip(&counts.totals);
+        self.totals.clear();
+        self.totals.extend(totals.map(|(a, b)| a + b));
+        for term in terms {
+            let place = self.place(term);
+            let row = &mut self.rows[place];
+            row.clear();
+            row.extend(fixed.rows[place].iter().map(|entry| Entry {
+                topic: entry.topic,
+                value: (f64::from(entry.value) * fixed.scale) as f32,
+            }));
+            blend_rows(row, &counts.rows[place], counts.scale);
+        }
+    }
+
     /// λ̃ = 0 everywhere, as in a new model.
     pub fn clear(&mut self) {
         let (topics, terms) = (self.topic_count, self.vocabulary_size);

@@ -7,6 +7,7 @@
 
 pub mod alpha;
 pub mod assignments;
+pub mod joint;
 pub mod publish;
 pub mod round;
 pub mod schedule;
@@ -15,6 +16,7 @@ pub mod settings;
 use crate::corpus::sample::Bags;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::random::Stage;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
@@ -216,6 +218,7 @@ impl<'a> Trainer<'a> {
             let bag = Bag { terms, counts };
             let key = StreamKey {
                 seed: self.setup.seed,
+                stage: Stage::Train,
                 round: position.round,
                 document: self.sample.document(index),
             };
@@ -224,7 +227,8 @@ impl<'a> Trainer<'a> {
                 Action::Online => local.sample(key, bag, table, self.setup.settings)?,
                 Action::Scatter => *own = local.scatter(key, bag, table).to_vec(),
                 Action::Assign => {
-                    *own = local.assign(key, bag, table, self.setup.settings)?.to_vec();
+                    let more = self.setup.settings.burn_in_sweeps;
+                    *own = local.assign(key, bag, table, more)?.to_vec();
                 }
                 Action::Refine => {
                     *own = local.resample(key, bag, table, own)?.to_vec();

@@ -16,6 +16,8 @@ use crate::model::statistics::{Assigned, Moves};
 pub struct StreamKey {
     /// The job's seed.
     pub seed: u64,
+    /// What the draws are for.
+    pub stage: Stage,
     /// The round.
     pub round: u64,
     /// The document's number in the collection.
@@ -24,7 +26,7 @@ pub struct StreamKey {
 
 impl StreamKey {
     fn stream(self) -> Stream {
-        Stream::keyed(self.seed, Stage::Train, self.round, self.document)
+        Stream::keyed(self.seed, self.stage, self.round, self.document)
     }
 
     fn error(self) -> impl Fn(ImpossibleDraw) -> TrainError {
@@ -66,7 +68,7 @@ impl LocalStep {
         settings: &TrainSettings,
     ) -> Result<(), TrainError> {
         let mut stream = key.stream();
-        self.burn_in(key, bag, table, settings, &mut stream)?;
+        self.burn_in(key, bag, table, settings.burn_in_sweeps, &mut stream)?;
         for _ in 0..settings.kept_sweeps {
             self.sampler
                 .sweep(table, &mut stream)
@@ -84,15 +86,16 @@ impl LocalStep {
         self.sampler.assignments()
     }
 
-    /// Assigns a document: one sweep after burn-in, which is counted; gives the assignments.
+    /// Assigns a document anew: a sequential first sweep, then so many more, the last of which is
+    /// counted; gives the assignments.
     pub fn assign(
         &mut self,
         key: StreamKey,
         bag: Bag<'_>,
         table: FactorTable<'_>,
-        settings: &TrainSettings,
+        more_sweeps: u32,
     ) -> Result<&[u16], TrainError> {
-        self.burn_in(key, bag, table, settings, &mut key.stream())?;
+        self.burn_in(key, bag, table, more_sweeps, &mut key.stream())?;
         self.count_assignments();
         Ok(self.sampler.assignments())
     }
@@ -102,11 +105,11 @@ impl LocalStep {
         key: StreamKey,
         bag: Bag<'_>,
         table: FactorTable<'_>,
-        settings: &TrainSettings,
+        more_sweeps: u32,
         stream: &mut Stream,
     ) -> Result<(), TrainError> {
         self.sampler.start(bag, table);
-        for _ in 0..=settings.burn_in_sweeps {
+        for _ in 0..=more_sweeps {
             self.sampler.sweep(table, stream).map_err(key.error())?;
         }
         Ok(())
@@ -139,6 +142,11 @@ impl LocalStep {
             rest = others;
         });
         Ok(self.sampler.assignments())
+    }
+
+    /// The document sampled last.
+    pub fn sampler(&self) -> &Sampler {
+        &self.sampler
     }
 
     /// Counts the document sampled last for learning α.

@@ -14,12 +14,14 @@ use timely::worker::Worker;
 
 use super::error::RunError;
 use super::gather::{PARK, all_gather};
+use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sum::sum;
 use crate::cluster::interrupt::{self, Deferral};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
+use crate::infer::maxent::Classifier;
 use crate::infer::settings::InferSettings;
 use crate::tables::FileMetadata;
 use shard::ShardProjector;
@@ -38,6 +40,10 @@ pub struct ProjectPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred.
     pub infer: &'a InferSettings,
+    /// What the methods start from that need it.
+    pub classifier: Option<&'a Classifier>,
+    /// The documents that were inferred together, if the method is such.
+    pub together: Option<Together<'a>>,
     /// What every part says about itself; its model hash tells parts of another model apart.
     pub metadata: &'a FileMetadata,
 }

@@ -8,7 +8,8 @@ use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
 use crate::dataflow::error::RunError;
 use crate::infer::Bag;
-use crate::infer::project::{Projector, log_likelihood};
+use crate::infer::inferrer::{Inferrer, Target};
+use crate::infer::project::log_likelihood;
 use crate::job::WorkStage;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
@@ -19,7 +20,9 @@ use crate::tables::documents::{DocumentRow, DocumentsWriter};
 /// Projects shards, one after the other, with the same buffers.
 pub struct ShardProjector<'a> {
     plan: ProjectPlan<'a>,
-    projector: Projector,
+    inferrer: Inferrer,
+    /// θ of the document in hand, if it was inferred together with others.
+    together: Vec<f32>,
     document: ShardDocument,
     /// Topics of the document in hand that are listed: weight and topic, the heaviest first.
     listed: Vec<(f32, u16)>,
@@ -46,7 +49,8 @@ impl<'a> ShardProjector<'a> {
         let document = ShardDocument::default();
         Self {
             plan,
-            projector: Projector::default(),
+            inferrer: Inferrer::default(),
+            together: Vec::new(),
             document,
             listed: Vec::new(),
         }
@@ -155,13 +159,21 @@ impl<'a> ShardProjector<'a> {
         };
         let seed = self.plan.process.job.model.seed;
         let mut stream = Stream::keyed(seed, Stage::Project, 0, number);
-        let proportions = self
-            .projector
-            .infer(bag, table, self.plan.infer, &mut stream)
-            .map_err(|source| RunError::Project {
-                document: number,
-                source,
-            })?;
+        let (together, known) = (self.plan.together, &mut self.together);
+        let target = Target {
+            table,
+            classifier: self.plan.classifier,
+        };
+        let proportions = match together.is_some_and(|all| all.proportions(number, known)) {
+            true => &known[..],
+            false => self
+                .inferrer
+                .infer(bag, target, self.plan.infer, &mut stream)
+                .map_err(|source| RunError::Project {
+                    document: number,
+                    source,
+                })?,
+        };
         let (sum, tokens) = log_likelihood(bag, proportions, table);
         let settings = &self.plan.process.job.project;
         let length = bag.token_count() as f64;

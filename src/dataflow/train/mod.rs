@@ -32,6 +32,7 @@ use crate::checkpoint::{Header, Saved};
 use crate::cluster::{bytes_sent, interrupt};
 use crate::evaluate::completion::Completion;
 use crate::infer::Bag;
+use crate::math::random::Stage;
 use crate::model::Priors;
 use crate::model::factors::FactorTable;
 use crate::train::assignments::Assignments;
@@ -365,6 +366,7 @@ fn sample_document(
     let bag = Bag { terms, counts };
     let key = StreamKey {
         seed: job.model.seed,
+        stage: Stage::Train,
         round: position.round,
         document: training.document(index),
     };
@@ -381,7 +383,9 @@ fn sample_document(
             local.resample(key, bag, table, remembered)?
         }
         Action::Scatter => local.scatter(key, bag, table),
-        Action::Assign | Action::Online => local.assign(key, bag, table, &job.train)?,
+        Action::Assign | Action::Online => {
+            local.assign(key, bag, table, job.train.burn_in_sweeps)?
+        }
     };
     assignments.write(index, drawn).map_err(refuse)
 }

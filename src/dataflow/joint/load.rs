@@ -1,0 +1,50 @@
+//! Loading the documents that are sampled together: each process those of its own shards.
+
+use timely::worker::Worker;
+
+use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
+use crate::corpus::sample::{Bags, Split};
+use crate::dataflow::error::RunError;
+use crate::dataflow::sample::for_each_document;
+use crate::infer::settings::Method;
+use crate::train::assignments::Assignments;
+
+/// Loads this process's documents; its workers share them.
+pub(super) fn load<'a>(
+    worker: &mut Worker,
+    plan: JointPlan<'_>,
+    shared: &'a JointShared,
+) -> Result<&'a Documents, RunError> {
+    let process = plan.process;
+    let total = process.share(plan.collection);
+    process.progress.begin("load", "documents", Some(total));
+    let takes_all = plan.infer.method == Method::Retrain;
+    let mut mine = Bags::default();
+    for_each_document(
+        worker,
+        process,
+        &shared.shards,
+        plan.collection,
+        |number, document| {
+            process.progress.add(1);
+            let is_new = plan.rule.split(number) != Split::Sample;
+            if document.status.has_terms() && (takes_all || is_new) {
+                mine.push(number, &document.terms, &document.counts);
+            }
+            Ok(())
+        },
+    )?;
+    lock(&shared.received).append(&mine);
+    drop(mine);
+    process.meet();
+    shared.documents.get(|| {
+        let bags = std::mem::take(&mut *lock(&shared.received)).sorted();
+        let most_bytes = process.job.train.assignment_bytes;
+        let made = Assignments::new(&bags, most_bytes, &assignments_path(process));
+        Ok(Documents {
+            assignments: made.map_err(|source| refuse(process, source))?,
+            sums: (0..bags.len()).map(|_| Default::default()).collect(),
+            bags,
+        })
+    })
+}
