@@ -6,6 +6,7 @@
 
 pub mod assignment;
 pub mod coherence;
+pub mod comparison;
 pub mod completion;
 pub mod diagnostics;
 pub mod duplicates;
