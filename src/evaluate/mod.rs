@@ -9,6 +9,7 @@ pub mod coherence;
 pub mod comparison;
 pub mod completion;
 pub mod diagnostics;
+pub mod drift;
 pub mod duplicates;
 pub mod junk;
 pub mod matching;
