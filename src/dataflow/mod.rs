@@ -7,6 +7,7 @@
 pub mod abomonated;
 pub mod block;
 pub mod coherence;
+pub mod drift;
 pub mod error;
 pub mod exchange;
 pub mod finish;
