@@ -5,6 +5,7 @@
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
 //! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
 
+pub mod compare;
 pub mod digest;
 pub mod document_topics;
 pub mod documents;

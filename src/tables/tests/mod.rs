@@ -15,6 +15,7 @@ macro_rules! part {
     }};
 }
 
+mod compare;
 mod digest;
 mod figures;
 mod output;
