@@ -20,6 +20,7 @@ pub mod profile;
 pub mod progress;
 pub mod project;
 pub mod record;
+pub mod reference;
 pub mod rounds;
 pub mod run;
 pub mod sample;
