@@ -27,9 +27,11 @@ TABLES = [
     "topic_terms",
     "topics",
     "topic_documents",
+    "topic_term_diagnostics",
     "vocabulary",
     "training_log",
     "evaluation",
+    "drift",
 ]
 # Types that every reader has; a list is one of strings.
 TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
@@ -117,6 +119,10 @@ SUMMED = [
     ("vocabulary", "document_count"),
     ("training_log", "tokens_seen"),
     ("evaluation", "value"),
+    ("topic_term_diagnostics", "cumulative"),
+    ("topic_term_diagnostics", "exclusivity"),
+    ("drift", "tokens"),
+    ("drift", "known_terms"),
 ]
 
 
@@ -237,6 +243,51 @@ def check_topic_documents(db):
     return "documents of each topic"
 
 
+def check_diagnostics(db):
+    """Top terms are those of topic_terms, and what is said of them is within its bounds."""
+    none_of(db, "topic_term_diagnostics: topic {}, rank {}: term {!r} of {}, in topic_terms {!r} of {}", """
+        SELECT topic, rank, a.term, a.weight, b.term, b.weight
+        FROM topic_term_diagnostics a LEFT JOIN topic_terms b USING (topic, rank)
+        WHERE a.term IS DISTINCT FROM b.term OR a.weight <> b.weight OR a.count <> b.count""")
+    none_of(db, "topic_term_diagnostics: topic {}, rank {}: {} characters, {} documents, exclusivity {}", f"""
+        SELECT topic, rank, a.word_length, a.documents, a.exclusivity
+        FROM topic_term_diagnostics a JOIN vocabulary v USING (term_id)
+        WHERE a.word_length <> length(a.term) OR a.documents > v.document_count
+           OR NOT a.exclusivity BETWEEN 0 AND 1 + {TOPIC_TOLERANCE} OR a.coherence > 0""")
+    none_of(db, "topics: topic {}: token_document_difference {}, its terms' parts sum to {}", f"""
+        SELECT topic, any_value(t.token_document_difference) AS whole, sum(d.token_document_difference) AS parts
+        FROM topics t JOIN topic_term_diagnostics d USING (topic)
+        GROUP BY topic HAVING abs(whole - parts) > {READER_TOLERANCE}""")
+    none_of(db, "topics: topic {}: rank1_share {}, allocation_ratio {}, allocation_count {}", """
+        SELECT topic, rank1_share, allocation_ratio, allocation_count FROM topics
+        WHERE NOT (rank1_share BETWEEN 0 AND 1 AND allocation_count BETWEEN 0 AND 1)
+           OR NOT allocation_ratio BETWEEN 0 AND 1""")
+    ranks_are_sound(db, "topic_term_diagnostics", "topic")
+    return f"{db.execute('SELECT count(*) FROM topic_term_diagnostics').fetchall()[0][0]} top terms"
+
+
+def check_drift(db):
+    """The run and every group have the new documents and tokens that documents has."""
+    found = "count(*) AS documents, sum(tokens_total - tokens_stopped) AS tokens, sum(tokens_in_vocabulary) AS kept"
+    new = "FROM documents WHERE top_topic IS NOT NULL AND split <> 'sample'"
+    none_of(db, "drift: {} {!r}: {} documents, {} tokens, {} in the vocabulary; documents has {}, {}, {}", f"""
+        SELECT a.scope, a.group_id, a.documents, a.tokens, a.tokens_in_vocabulary, b.documents, b.tokens, b.kept
+        FROM drift a LEFT JOIN (
+            SELECT 'run' AS scope, NULL AS group_id, {found} {new}
+            UNION ALL SELECT 'group', group_id, {found} {new} AND group_id IS NOT NULL GROUP BY group_id) b
+          ON a.scope = b.scope AND a.group_id IS NOT DISTINCT FROM b.group_id
+        WHERE a.documents <> coalesce(b.documents, 0) OR a.tokens <> coalesce(b.tokens, 0)
+           OR a.tokens_in_vocabulary <> coalesce(b.kept, 0)""")
+    none_of(db, "drift: {} {!r}: {} of {} terms and {} of {} tokens are known", """
+        SELECT scope, group_id, known_terms, terms, known_tokens, tokens FROM drift
+        WHERE NOT (0 <= known_terms AND known_terms <= terms AND 0 <= known_tokens AND known_tokens <= tokens)
+           OR retrain <> coalesce(known_terms < 0.7 * terms, false)""")
+    runs = db.execute("SELECT count(*) FROM drift WHERE scope = 'run'").fetchall()[0][0]
+    rows = db.execute("SELECT count(*) FROM drift").fetchall()[0][0]
+    expect(runs == 1, f"drift: {runs} rows of the run")
+    return f"{rows - 1} groups"
+
+
 def check_vocabulary(db):
     """Kept terms are numbered from 0, and their tokens are the documents'."""
     none_of(db, "vocabulary: term {!r} has term_id {} and status {}", """
@@ -301,6 +352,8 @@ def main():
         "proportions": lambda: check_proportions(db),
         "topics": lambda: check_topics(db),
         "topic_documents": lambda: check_topic_documents(db),
+        "diagnostics": lambda: check_diagnostics(db),
+        "drift": lambda: check_drift(db),
         "vocabulary": lambda: check_vocabulary(db),
         "views": lambda: check_views(db),
     }

@@ -214,6 +214,12 @@ fn output_with_topics(root: &Path, complete: bool) {
             duplicate_of: (topic == 1).then_some(0),
             junk: topic == 1,
             corpus_distance: None,
+            uniform_distance: None,
+            word_length: None,
+            token_document_difference: None,
+            rank1_share: None,
+            allocation_ratio: None,
+            allocation_count: None,
         };
         writer.push(&row).expect("written");
     }

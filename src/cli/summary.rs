@@ -1,5 +1,7 @@
 //! The end of a run: the topics as a table, the figures, and the line that opens the result.
 
+mod drift;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -153,6 +155,8 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
         );
         rows.push(("project", projected));
     }
+    let moved = summary.drift.as_ref();
+    rows.extend(moved.map(|drift| ("drift", drift::line(drift))));
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     if let Some((found, planted)) = summary.planted_found {

@@ -3,6 +3,7 @@
 use timely::worker::Worker;
 
 use super::process::{Process, Tickets};
+use super::record::TopTerm;
 use super::sum::sum;
 use crate::corpus::sample::Bags;
 use crate::evaluate::TermDistribution;
@@ -12,7 +13,16 @@ use crate::model::published::PublishedTopic;
 /// Documents that a worker takes at a time.
 const DOCUMENTS_A_TICKET: usize = 256;
 
-/// UMass and NPMI coherence of each topic; `None` where a topic has too few terms to tell.
+/// What the training documents say of the topics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coherence {
+    /// UMass and NPMI of each topic; `None` where it has too few terms to tell.
+    pub topics: Vec<(Option<f64>, Option<f64>)>,
+    /// Each topic's heaviest terms, by rank.
+    pub terms: Vec<Vec<TopTerm>>,
+}
+
+/// Counts the topics' heaviest terms on the training documents of all processes.
 pub fn coherence(
     worker: &mut Worker,
     process: &Process,
@@ -20,7 +30,7 @@ pub fn coherence(
     training: &Bags,
     topics: &[PublishedTopic],
     vocabulary_size: usize,
-) -> Vec<(Option<f64>, Option<f64>)> {
+) -> Coherence {
     process
         .progress
         .begin("coherence", "documents", Some(training.len() as u64));
@@ -44,12 +54,23 @@ pub fn coherence(
     merged.add_counts(&all);
     let finite = |value: f64| value.is_finite().then_some(value);
     let enough = |topic: usize| top[topic].len() >= 2;
-    (0..topics.len())
-        .map(|k| match enough(k) {
-            true => (finite(merged.umass(k)), finite(merged.npmi(k))),
-            false => (None, None),
-        })
-        .collect()
+    let scores = |k: usize| match enough(k) {
+        true => (finite(merged.umass(k)), finite(merged.npmi(k))),
+        false => (None, None),
+    };
+    let terms = |k: usize| {
+        let ranked = top[k].iter().enumerate();
+        let term = |(rank, &term): (usize, &u32)| TopTerm {
+            term,
+            documents: merged.document_frequency(k, rank),
+            coherence: merged.term_umass(k, rank),
+        };
+        ranked.map(term).collect()
+    };
+    Coherence {
+        topics: (0..topics.len()).map(scores).collect(),
+        terms: (0..topics.len()).map(terms).collect(),
+    }
 }
 
 /// A published topic as the evaluation sees it.

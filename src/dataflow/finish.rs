@@ -1,28 +1,27 @@
 //! The end of a run, on worker 0: the tables about topics and terms, the manifest, `_SUCCESS`.
 
+mod evaluation;
+mod topics;
+
 use std::collections::BTreeMap;
 
 use super::coherence::distribution;
+use super::drift::Drift;
 use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
 use super::project::{Tally, written_parts};
 use super::record::TrainingRecord;
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::Split;
 use crate::corpus::synth::read_answer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::evaluate::TermDistribution;
-use crate::evaluate::completion;
-use crate::evaluate::diagnostics::{TopicDiagnostics, diagnose};
 use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
-use crate::job::{Job, Summary, TopicFaults, TopicSummary};
+use crate::job::{Job, Summary, TopicFaults};
 use crate::model::Priors;
 use crate::model::published::PublishedTopic;
-use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
-use crate::tables::topics::{TopicRow, TopicsWriter};
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
 use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
@@ -42,6 +41,8 @@ pub struct Finished<'a> {
     pub collection: &'a Collection,
     /// What every part says about itself.
     pub metadata: &'a FileMetadata,
+    /// How far the documents have moved from those trained on, if they were projected.
+    pub drift: Option<Drift>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -79,6 +80,8 @@ pub fn finish(
     finisher.write_topic_terms(&mut written)?;
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
+    finisher.write_drift(&mut written)?;
+    summary.drift = finished.drift.as_ref().and_then(Drift::summary);
     finisher.complete(&written)
 }
 
@@ -106,81 +109,6 @@ impl Finisher<'_> {
 
     fn term(&self, term: u32) -> &str {
         &self.vocabulary.kept_terms()[term as usize].term
-    }
-
-    /// Tokens of each topic: of the whole collection, or without a projection of the sample.
-    fn tokens(&self) -> Vec<f64> {
-        match self.tally {
-            Some(tally) => tally.tokens(),
-            None => self.topics.iter().map(|topic| topic.total).collect(),
-        }
-    }
-
-    fn write_topics(
-        &self,
-        priors: &Priors,
-        written: &mut Written,
-    ) -> Result<Vec<TopicSummary>, RunError> {
-        let temporary = self.process.output.temporary_path("topics");
-        let mut writer = TopicsWriter::create(&temporary, self.finished.metadata)?;
-        let tokens = self.tokens();
-        let kept = self.vocabulary.kept_terms().iter();
-        let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
-        let diagnostics = diagnose(&self.distributions, &tokens, &term_tokens);
-        let mut summaries = Vec::new();
-        for (topic, diagnosed) in diagnostics.iter().enumerate() {
-            let top = self.distributions[topic].top_terms(self.process.job.project.top_terms);
-            let top_terms: Vec<String> = top.iter().map(|&w| self.term(w).to_owned()).collect();
-            let row = self.topic_row(topic, priors, tokens[topic], diagnosed, &top_terms);
-            writer.push(&row)?;
-            summaries.push(TopicSummary {
-                topic: topic as u32,
-                share: row.share,
-                coherence: row.coherence_npmi,
-                dead: row.dead,
-                duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
-                junk: row.junk,
-                top_terms,
-            });
-        }
-        self.publish("topics", writer.finish()?, written)?;
-        Ok(summaries)
-    }
-
-    fn topic_row<'t>(
-        &self,
-        topic: usize,
-        priors: &Priors,
-        tokens: f64,
-        diagnosed: &TopicDiagnostics,
-        top_terms: &'t [String],
-    ) -> TopicRow<'t> {
-        let (umass, npmi) = self
-            .record
-            .coherence
-            .get(topic)
-            .copied()
-            .unwrap_or_default();
-        let finite = |value: f64| value.is_finite().then_some(value);
-        TopicRow {
-            topic: topic as i32,
-            alpha: priors.alpha[topic],
-            absent_weight: self.topics[topic].absent_weight,
-            tokens: tokens.round_ties_even() as i64,
-            share: diagnosed.share,
-            top_terms,
-            coherence_umass: umass,
-            coherence_npmi: npmi,
-            entropy: finite(diagnosed.entropy),
-            exclusivity: finite(diagnosed.exclusivity),
-            effective_terms: finite(diagnosed.effective_terms),
-            document_entropy: self.tally.and_then(|tally| tally.document_entropy(topic)),
-            rank1_documents: self.tally.map(|tally| tally.rank1_documents[topic]),
-            dead: diagnosed.dead,
-            duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as i32),
-            junk: diagnosed.junk,
-            corpus_distance: diagnosed.corpus_distance,
-        }
     }
 
     fn write_vocabulary(&self, written: &mut Written) -> Result<(), RunError> {
@@ -240,81 +168,6 @@ impl Finisher<'_> {
         self.publish("topic_documents", writer.finish()?, written)
     }
 
-    fn write_evaluation(
-        &self,
-        planted: Option<(usize, usize)>,
-        written: &mut Written,
-    ) -> Result<(), RunError> {
-        let temporary = self.process.output.temporary_path("evaluation");
-        let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
-        let mut push = |metric, method, split, unit, value: Option<f64>| match value {
-            Some(value) => writer.push(&EvaluationRow {
-                metric,
-                method,
-                split,
-                unit,
-                value,
-                standard_error: None,
-            }),
-            None => Ok(()),
-        };
-        let heldout = self.record.heldout.per_token();
-        let perplexity = heldout.map(|value| crate::math::special::exp(-value));
-        push(
-            "log_likelihood_per_token",
-            completion::METHOD,
-            "held_out",
-            "nats/token",
-            heldout,
-        )?;
-        push(
-            "perplexity",
-            completion::METHOD,
-            "held_out",
-            "1",
-            perplexity,
-        )?;
-        let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
-        push(
-            "coherence_umass",
-            "mean over topics, 20 terms",
-            "sample",
-            "nats",
-            mean(&umass),
-        )?;
-        push(
-            "coherence_npmi",
-            "mean over topics, 10 terms",
-            "sample",
-            "1",
-            mean(&npmi),
-        )?;
-        for split in [Split::Sample, Split::HeldOut, Split::Projected] {
-            let value = self
-                .tally
-                .and_then(|tally| tally.log_likelihood(split))
-                .map(|v| v.0);
-            push(
-                "log_likelihood_per_token",
-                "own_proportions",
-                split.name(),
-                "nats/token",
-                value,
-            )?;
-        }
-        if let Some((found, planted)) = planted {
-            let share = found as f64 / planted.max(1) as f64;
-            push(
-                "planted_topics_found",
-                "hellinger<=0.3",
-                "sample",
-                "share",
-                Some(share),
-            )?;
-        }
-        self.publish("evaluation", writer.finish()?, written)
-    }
-
     /// How many of the topics that the job planted were found again, and how many it planted.
     fn planted(&self) -> Result<Option<(usize, usize)>, RunError> {
         let Some(synth) = &self.process.job.synth else {
@@ -350,9 +203,4 @@ impl Finisher<'_> {
         output.clear("checkpoints")?;
         Ok(output.complete(&manifest)?)
     }
-}
-
-fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let known: Vec<f64> = values.iter().copied().flatten().collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }

@@ -7,6 +7,7 @@
 pub mod abomonated;
 pub mod block;
 pub mod coherence;
+pub mod drift;
 pub mod error;
 pub mod exchange;
 pub mod finish;
@@ -21,6 +22,7 @@ pub mod profile;
 pub mod progress;
 pub mod project;
 pub mod record;
+pub mod reference;
 pub mod rounds;
 pub mod run;
 pub mod sample;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::coherence::Coherence;
 use super::error::RunError;
 use super::process::Process;
 use super::sample::Sample;
@@ -33,15 +34,26 @@ pub struct TrainingRecord {
     pub heldout: Completion,
     /// UMass and NPMI coherence of each topic on the training documents.
     pub coherence: Vec<(Option<f64>, Option<f64>)>,
+    /// For each topic its heaviest terms as the training documents have them, by rank.
+    #[serde(default)]
+    pub top_terms: Vec<Vec<TopTerm>>,
+}
+
+/// A topic's top term on the training documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopTerm {
+    /// The term.
+    pub term: u32,
+    /// Documents that hold it.
+    pub documents: u64,
+    /// How badly it goes with the terms before it:
+    /// [`term_umass`](crate::evaluate::coherence::CoherenceCounter::term_umass).
+    pub coherence: f64,
 }
 
 impl TrainingRecord {
     /// Of a training that has ended.
-    pub fn new(
-        sample: &Sample<'_>,
-        trained: &Trained,
-        coherence: Vec<(Option<f64>, Option<f64>)>,
-    ) -> Self {
+    pub fn new(sample: &Sample<'_>, trained: &Trained, coherence: Coherence) -> Self {
         Self {
             training_documents: sample.training_documents,
             training_tokens: sample.training_tokens,
@@ -49,7 +61,8 @@ impl TrainingRecord {
             rounds: trained.header.rounds,
             stopped_early: trained.stopped_early,
             heldout: trained.heldout,
-            coherence,
+            coherence: coherence.topics,
+            top_terms: coherence.terms,
         }
     }
 

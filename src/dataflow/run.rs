@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
+use super::drift::{Drift, DriftPlan, drift};
 use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
@@ -51,6 +52,7 @@ pub struct RunShared {
     coherence: Tickets,
     maxent: MaxEntShared,
     joint: JointShared,
+    drift: Tickets,
     shards: Shards,
 }
 
@@ -142,11 +144,16 @@ impl<'a> Run<'a> {
             }
             None => None,
         };
+        let drift = match tally {
+            Some(_) => Some(self.drift(worker, &collection, &model)?),
+            None => None,
+        };
         if worker.index() == 0 {
             let topics = self.topics(model.parts, model.published_eta)?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
+                drift,
             };
             finish::finish(
                 self.process,
@@ -294,6 +301,26 @@ impl<'a> Run<'a> {
             tokens_per_second: collection.tokens_in_vocabulary as f64 / seconds,
         });
         Ok(tally)
+    }
+
+    /// How far the documents that were not trained on have moved from those that were.
+    fn drift(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        model: &Model<'_>,
+    ) -> Result<Drift, RunError> {
+        let topics = match worker.index() {
+            0 => Some(self.topics(model.parts, model.published_eta)?),
+            _ => None,
+        };
+        let plan = DriftPlan {
+            process: self.process,
+            collection,
+            topics,
+            tickets: &self.shared.drift,
+        };
+        drift(worker, &plan)
     }
 
     fn metadata(&self, collection: &Collection, model: &Model<'_>) -> FileMetadata {

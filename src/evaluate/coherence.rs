@@ -5,6 +5,11 @@
 //! are read off the sum. A document costs about its number of distinct terms.
 //!
 //! UMass uses a topic's 20 heaviest terms with ε = 1, as in the original; NPMI the 10 heaviest.
+//! Both can be had for another number of terms. What a document is, is the caller's business: a
+//! document of the training sample, of another reference corpus, or a window of one
+//! ([`window`], which C_V is read off).
+
+pub mod window;
 
 use crate::math::special::ln;
 
@@ -13,6 +18,9 @@ pub const UMASS_TERMS: usize = 20;
 
 /// Terms of a topic that NPMI looks at.
 pub const NPMI_TERMS: usize = 10;
+
+/// Terms of a topic that a counter can look at.
+pub const MOST_TERMS: usize = 64;
 
 /// ε of Eq. 13.
 const EPSILON: f64 = 1.0;
@@ -45,7 +53,7 @@ pub struct CoherenceCounter {
     /// Documents, then documents per slot, then documents per pair of each topic.
     counts: Vec<u64>,
     /// Topic → the ranks seen in the current document, one bit each; all 0 between documents.
-    seen: Vec<u32>,
+    seen: Vec<u64>,
     /// Topics with a bit in `seen`.
     touched: Vec<u32>,
 }
@@ -65,7 +73,17 @@ impl CoherenceCounter {
     ///
     /// If a top term is not below `vocabulary_size`.
     pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize) -> Self {
-        let tops = || top_terms.iter().map(|t| &t[..t.len().min(UMASS_TERMS)]);
+        Self::with_terms(top_terms, vocabulary_size, UMASS_TERMS)
+    }
+
+    /// The same for the first `most` terms of each topic, at most [`MOST_TERMS`].
+    ///
+    /// # Panics
+    ///
+    /// If a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
+    pub fn with_terms(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
+        assert!(most <= MOST_TERMS, "at most {MOST_TERMS} terms of a topic");
+        let tops = || top_terms.iter().map(|t| &t[..t.len().min(most)]);
         let mut slots = vec![UNTRACKED; vocabulary_size];
         let mut tracked = 0_u32;
         for &term in tops().flatten() {
@@ -162,8 +180,17 @@ impl CoherenceCounter {
         self.counts[0]
     }
 
-    /// D(w) of a topic's term by rank.
-    fn document_frequency(&self, topic: usize, rank: usize) -> u64 {
+    /// Terms of a topic that are counted.
+    pub fn term_count(&self, topic: usize) -> usize {
+        self.ranked[topic].len()
+    }
+
+    /// D(w) of a topic's term by rank, from 0: documents that hold it.
+    ///
+    /// # Panics
+    ///
+    /// If the topic has no such rank.
+    pub fn document_frequency(&self, topic: usize, rank: usize) -> u64 {
         self.counts[1 + self.ranked[topic][rank] as usize]
     }
 
@@ -178,17 +205,35 @@ impl CoherenceCounter {
     /// A pair whose w_j is in no document of the reference corpus says nothing and is left out. A
     /// topic of fewer than two terms gets 0.
     pub fn umass(&self, topic: usize) -> f64 {
+        self.umass_of(topic, UMASS_TERMS)
+    }
+
+    /// [`umass`](Self::umass) of a topic's first `terms` terms, as far as they are counted.
+    pub fn umass_of(&self, topic: usize, terms: usize) -> f64 {
         let mut sum = 0.0;
-        for high in 1..self.ranked[topic].len() {
+        for high in 1..self.term_count(topic).min(terms) {
             for low in 0..high {
-                let frequency = self.document_frequency(topic, low);
-                if frequency > 0 {
-                    let joint = self.joint_frequency(topic, low, high) as f64;
-                    sum += ln((joint + EPSILON) / frequency as f64);
-                }
+                sum += self.pair_umass(topic, low, high).unwrap_or(0.0);
             }
         }
         sum
+    }
+
+    /// How badly a topic's term by rank goes with those before it: the least of the parts that it
+    /// has in [`umass`](Self::umass), or 0 (MALLET's `coherence` of a word).
+    ///
+    /// # Panics
+    ///
+    /// If the topic has no such rank.
+    pub fn term_umass(&self, topic: usize, rank: usize) -> f64 {
+        let pairs = (0..rank).filter_map(|low| self.pair_umass(topic, low, rank));
+        pairs.fold(0.0, f64::min)
+    }
+
+    fn pair_umass(&self, topic: usize, low: usize, high: usize) -> Option<f64> {
+        let frequency = self.document_frequency(topic, low);
+        let joint = self.joint_frequency(topic, low, high) as f64;
+        (frequency > 0).then(|| ln((joint + EPSILON) / frequency as f64))
     }
 
     /// NPMI coherence of a topic: the **mean** over pairs of its 10 heaviest terms of
@@ -196,8 +241,13 @@ impl CoherenceCounter {
     /// (Bouma 2009; Lau, Newman & Baldwin 2014). From −1 to 1; a pair never seen together is −1, a
     /// pair in every document 1. A topic of fewer than two terms gets 0.
     pub fn npmi(&self, topic: usize) -> f64 {
+        self.npmi_of(topic, NPMI_TERMS)
+    }
+
+    /// [`npmi`](Self::npmi) of a topic's first `terms` terms, as far as they are counted.
+    pub fn npmi_of(&self, topic: usize, terms: usize) -> f64 {
         let (mut sum, mut pairs) = (0.0, 0.0);
-        for high in 1..self.ranked[topic].len().min(NPMI_TERMS) {
+        for high in 1..self.term_count(topic).min(terms) {
             for low in 0..high {
                 sum += self.pair_npmi(topic, low, high);
                 pairs += 1.0;
@@ -243,7 +293,7 @@ fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, 
 }
 
 /// Counts each pair of the ranks whose bits are set, in `pairs` as laid out by [`pair_index`].
-fn count_pairs(pairs: &mut [u64], ranks: u32) {
+fn count_pairs(pairs: &mut [u64], ranks: u64) {
     let mut highs = ranks & ranks.wrapping_sub(1);
     while highs != 0 {
         let high = highs.trailing_zeros() as usize;
@@ -258,130 +308,4 @@ fn count_pairs(pairs: &mut [u64], ranks: u32) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::math::random::{Stage, Stream};
-    use std::collections::BTreeSet;
-
-    /// The same by the definition: look through all documents for each pair.
-    fn naive(documents: &[BTreeSet<u32>], top: &[u32]) -> (f64, f64) {
-        let n = documents.len() as f64;
-        let count = |has: &dyn Fn(&BTreeSet<u32>) -> bool| {
-            documents.iter().filter(|d| has(d)).count() as f64
-        };
-        let alone = |a: u32| count(&|d| d.contains(&a));
-        let both = |a: u32, b: u32| count(&|d| d.contains(&a) && d.contains(&b));
-        let (mut umass, mut npmi, mut pairs) = (0.0, 0.0, 0.0);
-        for i in 1..top.len() {
-            for j in 0..i {
-                let (joint, d_i, d_j) = (both(top[i], top[j]), alone(top[i]), alone(top[j]));
-                if d_j > 0.0 {
-                    umass += ln((joint + 1.0) / d_j);
-                }
-                if i < 10 {
-                    pairs += 1.0;
-                    npmi += match joint {
-                        0.0 => -1.0,
-                        joint if joint == n => 1.0,
-                        joint => ln(joint / n / (d_i / n * (d_j / n))) / -ln(joint / n),
-                    };
-                }
-            }
-        }
-        (umass, npmi / pairs)
-    }
-
-    fn random_documents(count: u64, vocabulary: u64) -> Vec<BTreeSet<u32>> {
-        (0..count)
-            .map(|d| {
-                let mut stream = Stream::keyed(3, Stage::Synth, 0, d);
-                (0..25)
-                    .map(|_| stream.below(1 + stream.clone().below(vocabulary)) as u32)
-                    .collect()
-            })
-            .collect()
-    }
-
-    #[test]
-    fn agrees_with_the_naive_twin() {
-        let documents = random_documents(400, 120);
-        let tops: Vec<Vec<u32>> = (0..9_u32)
-            .map(|k| (0..20).map(|r| (k * 11 + r * 7) % 120).collect())
-            .chain([vec![5, 6, 7]])
-            .collect();
-        let mut counter = CoherenceCounter::new(&tops, 120);
-        for document in &documents {
-            counter.add_document(&document.iter().copied().collect::<Vec<_>>());
-        }
-        for (topic, top) in tops.iter().enumerate() {
-            let (umass, npmi) = naive(&documents, top);
-            assert!((counter.umass(topic) - umass).abs() < 1e-10);
-            assert!((counter.npmi(topic) - npmi).abs() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn equation_13_on_a_corpus_made_by_hand() {
-        // D(0) = 3, D(1) = 2, D(2) = 1, D(0,1) = 2, D(0,2) = 0, D(1,2) = 0, 4 documents.
-        let mut counter = CoherenceCounter::new(&[vec![0, 1, 2]], 3);
-        for document in [&[0, 1][..], &[1, 0], &[0], &[2]] {
-            counter.add_document(document);
-        }
-        assert_eq!(counter.counts(), [4, 3, 2, 1, 2, 0, 0]);
-        let umass = ln(3.0 / 3.0) + ln(1.0 / 3.0) + ln(1.0 / 2.0);
-        assert_eq!(counter.umass(0), umass);
-        let pair = ln(0.5 / (0.75 * 0.5)) / -ln(0.5);
-        assert_eq!(counter.npmi(0), (pair - 1.0 - 1.0) / 3.0);
-    }
-
-    #[test]
-    fn counts_add_up_in_any_split() {
-        let documents = random_documents(100, 30);
-        let tops = vec![(0..20).collect(), (5..25).rev().collect::<Vec<u32>>()];
-        let mut whole = CoherenceCounter::new(&tops, 30);
-        let mut parts = [whole.clone(), whole.clone(), whole.clone()];
-        for (i, document) in documents.iter().enumerate() {
-            let terms: Vec<u32> = document.iter().copied().collect();
-            whole.add_document(&terms);
-            parts[i * i % 3].add_document(&terms);
-        }
-        let [mut sum, second, third] = parts;
-        sum.merge(&third);
-        sum.add_counts(second.counts());
-        assert_eq!(sum.counts(), whole.counts());
-        assert_eq!(sum.umass(1).to_bits(), whole.umass(1).to_bits());
-    }
-
-    #[test]
-    fn edges_have_stated_values() {
-        let mut counter = CoherenceCounter::new(&[vec![], vec![2], vec![0, 1], vec![3, 0]], 4);
-        assert_eq!(counter.npmi(2), -1.0, "nothing counted yet");
-        for _ in 0..3 {
-            counter.add_document(&[0, 1, 2]);
-        }
-        assert_eq!((counter.umass(0), counter.npmi(0)), (0.0, 0.0));
-        assert_eq!((counter.umass(1), counter.npmi(1)), (0.0, 0.0));
-        assert_eq!(counter.npmi(2), 1.0, "a pair in every document");
-        assert_eq!(counter.umass(2), ln(4.0 / 3.0));
-        assert_eq!(
-            counter.umass(3),
-            0.0,
-            "term 3 is in no document: nothing to say"
-        );
-        assert_eq!(counter.npmi(3), -1.0);
-    }
-
-    #[test]
-    fn terms_beyond_the_twentieth_are_cut_off() {
-        let tops = vec![(0..30).collect::<Vec<u32>>()];
-        let counter = CoherenceCounter::new(&tops, 30);
-        assert_eq!(counter.counts().len(), 1 + 20 + 190);
-    }
-
-    #[test]
-    #[should_panic(expected = "different topics")]
-    fn counts_of_other_topics_are_refused() {
-        let mut counter = CoherenceCounter::new(&[vec![0, 1]], 4);
-        counter.merge(&CoherenceCounter::new(&[vec![0, 1, 2]], 4));
-    }
-}
+mod tests;

@@ -3,7 +3,12 @@
 //! a duplicate or junk.
 //!
 //! The measures are those of MALLET's `TopicModelDiagnostics`, which people know, taken of the
-//! smoothed φ that the tables publish (MALLET takes entropy-like ones of the raw counts).
+//! smoothed φ that the tables publish (MALLET takes entropy-like ones of the raw counts). Those that
+//! tell top terms apart are in [`terms`], those of a topic's spread over documents in
+//! [`allocation`]. What differs from MALLET is said at each.
+
+pub mod allocation;
+pub mod terms;
 
 use crate::evaluate::TermDistribution;
 use crate::evaluate::duplicates::duplicates;
@@ -29,6 +34,8 @@ pub struct TopicDiagnostics {
     pub exclusivity: f64,
     /// See [`CorpusDistribution::distance`]; in nats.
     pub corpus_distance: Option<f64>,
+    /// See [`uniform_distance`]; in nats.
+    pub uniform_distance: f64,
     /// See [`is_dead`].
     pub dead: bool,
     /// See [`duplicates`].
@@ -74,6 +81,7 @@ pub fn diagnose(
             effective_terms: effective_terms(distribution),
             exclusivity: exclusivity(distribution, &sums),
             corpus_distance,
+            uniform_distance: from_uniform,
             dead: dead[topic],
             duplicate_of: duplicates[topic],
             junk: says_nothing && !dead[topic],
@@ -267,5 +275,7 @@ mod tests {
         let expected = 0.8 * ln(0.08 * 28.0) + 10.0 * a * ln(a * 28.0) + 280.0 * a * ln(a * 980.0);
         let found = figures[0].corpus_distance.expect("every term has tokens");
         assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+        let even = 0.8 * ln(0.08 * 300.0) + 290.0 * a * ln(a * 300.0);
+        assert!((figures[0].uniform_distance - even).abs() < 1e-6);
     }
 }

@@ -37,6 +37,11 @@ impl CorpusDistribution {
         Self { surprisals, total }
     }
 
+    /// −ln p_w of a term, in nats; infinite for a term without tokens.
+    pub fn surprisal(&self, term: u32) -> f64 {
+        self.surprisals[term as usize]
+    }
+
     /// How far a topic is from the corpus: the Kullback–Leibler divergence Σ_w φ_kw ln(φ_kw / p_w)
     /// in nats, MALLET's `corpus_dist`. `None` if a term has no tokens. `entropy`: the topic's.
     ///

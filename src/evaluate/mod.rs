@@ -7,8 +7,10 @@
 pub mod assignment;
 pub mod classification;
 pub mod coherence;
+pub mod comparison;
 pub mod completion;
 pub mod diagnostics;
+pub mod drift;
 pub mod duplicates;
 pub mod junk;
 pub mod matching;

@@ -37,7 +37,8 @@ pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
-    Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary, TrainSummary,
+    DriftSummary, Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,
+    TrainSummary,
 };
 
 /// A job, checked.

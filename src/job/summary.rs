@@ -35,6 +35,9 @@ pub struct Summary {
     pub topics: Vec<TopicSummary>,
     /// How many of the topics are dead, duplicates or junk, and the first of each.
     pub topic_faults: Option<TopicFaults>,
+    /// How far the documents that were not trained on have moved from those that were; absent
+    /// without any.
+    pub drift: Option<DriftSummary>,
     /// Planted topics found again and planted, in jobs that make their own corpus.
     pub planted_found: Option<(usize, usize)>,
 }
@@ -107,6 +110,29 @@ pub struct TopicSummary {
     pub junk: bool,
     /// Its most probable terms, first the most probable.
     pub top_terms: Vec<String>,
+}
+
+/// How far new documents have moved from those trained on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DriftSummary {
+    /// New documents: not trained on, with terms of the vocabulary.
+    pub documents: i64,
+    /// The share of their distinct terms that the model knows.
+    pub known_term_share: Option<f64>,
+    /// The share of their tokens that the model knows, stop words left out.
+    pub known_token_share: Option<f64>,
+    /// Jensen–Shannon distance of the topics' shares from those of the training sample.
+    pub topic_shift_js: Option<f64>,
+    /// Log-likelihood per token minus that of the training sample, in nats.
+    pub loglik_shift: Option<f64>,
+    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known.
+    pub retrain: bool,
+    /// Groups of the documents, as far as they have rows in the table `drift`.
+    pub groups: usize,
+    /// Of these, groups for which the model should be trained again.
+    pub groups_to_retrain: usize,
+    /// True if there are so many groups that none has a row.
+    pub too_many_groups: bool,
 }
 
 /// Topics that are not worth reading. A topic can be a duplicate and junk, but not dead as well.

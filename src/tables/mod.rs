@@ -5,17 +5,21 @@
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
 //! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
 
+pub mod compare;
 pub mod digest;
 pub mod document_topics;
 pub mod documents;
+pub mod drift;
 pub mod evaluation;
 pub mod manifest;
 mod metadata;
 pub mod output;
 mod parts;
+pub mod projected;
 pub mod read;
 mod schema;
 pub mod topic_documents;
+pub mod topic_term_diagnostics;
 pub mod topic_terms;
 pub mod topics;
 pub mod training_log;
@@ -42,11 +46,13 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 8] = [
+pub const TABLES: [TableSpec; 10] = [
     document_topics::SPEC,
     documents::SPEC,
+    drift::SPEC,
     evaluation::SPEC,
     topic_documents::SPEC,
+    topic_term_diagnostics::SPEC,
     topic_terms::SPEC,
     topics::SPEC,
     training_log::SPEC,

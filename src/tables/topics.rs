@@ -43,5 +43,17 @@ super::schema::table! {
         pub junk: bool,
         /// Kullback–Leibler divergence of its term distribution from the collection's, nats.
         pub corpus_distance: Option<f64>,
+        /// Kullback–Leibler divergence of its term distribution from the uniform one, nats.
+        pub uniform_distance: Option<f64>,
+        /// Mean length of its top terms, characters.
+        pub word_length: Option<f64>,
+        /// Jensen–Shannon divergence between its top terms' shares of tokens and of documents, nats.
+        pub token_document_difference: Option<f64>,
+        /// Of the documents that hold the topic, the share in which it is the largest.
+        pub rank1_share: Option<f64>,
+        /// Documents of which it has at least half, over those of which it has at least 2 %.
+        pub allocation_ratio: Option<f64>,
+        /// Of the documents that hold the topic, the share of which it has at least 30 %.
+        pub allocation_count: Option<f64>,
     }
 }

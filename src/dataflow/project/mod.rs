@@ -25,7 +25,7 @@ use crate::infer::maxent::Classifier;
 use crate::infer::settings::InferSettings;
 use crate::tables::FileMetadata;
 use shard::ShardProjector;
-pub use tally::{BestDocuments, Tally, written_parts};
+pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
 
 /// What is projected, on what, and how it is written.
 #[derive(Clone, Copy)]

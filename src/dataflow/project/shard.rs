@@ -183,11 +183,11 @@ impl<'a> ShardProjector<'a> {
             settings.top,
             &mut self.listed,
         );
+        let top = heaviest(proportions);
         for (topic, &weight) in proportions.iter().enumerate() {
             tally.topic_tokens[topic] += fixed(f64::from(weight) * length);
+            tally.count_allocation(topic, weight, length, topic == usize::from(top.1));
         }
-        let top = heaviest(proportions);
-        tally.rank1_documents[usize::from(top.1)] += 1;
         for &(weight, topic) in &self.listed {
             let (topic, mass) = (usize::from(topic), f64::from(weight) * length);
             tally.topic_listed[topic] += fixed(mass);

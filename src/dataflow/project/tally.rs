@@ -9,6 +9,7 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
+use crate::evaluate::diagnostics::allocation::{self, Allocation};
 use crate::math::special::ln;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 
@@ -34,6 +35,10 @@ pub struct Tally {
     pub topic_listed: Vec<i64>,
     /// Documents whose largest proportion is the topic's.
     pub rank1_documents: Vec<i64>,
+    /// Documents that hold the topic, as `evaluate::diagnostics::allocation` says.
+    pub holding_documents: Vec<i64>,
+    /// Of these, documents whose proportion reaches each of its levels.
+    pub reaching_documents: [Vec<i64>; 3],
     /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
     pub likelihood: [[i64; 3]; 3],
     /// The documents in which each topic is largest.
@@ -52,6 +57,8 @@ impl Tally {
             topic_entropy: vec![0; topic_count],
             topic_listed: vec![0; topic_count],
             rank1_documents: vec![0; topic_count],
+            holding_documents: vec![0; topic_count],
+            reaching_documents: [0; 3].map(|_| vec![0; topic_count]),
             likelihood: [[0; 3]; 3],
             best: BestDocuments::new(topic_count, documents_per_topic),
         }
@@ -80,9 +87,11 @@ impl Tally {
             &self.topic_entropy,
             &self.topic_listed,
             &self.rank1_documents,
+            &self.holding_documents,
         ] {
             sums.extend(per_topic);
         }
+        sums.extend(self.reaching_documents.iter().flatten());
         sums
     }
 
@@ -102,6 +111,8 @@ impl Tally {
         tally.topic_entropy = next();
         tally.topic_listed = next();
         tally.rank1_documents = next();
+        tally.holding_documents = next();
+        tally.reaching_documents = [next(), next(), next()];
         tally
     }
 
@@ -119,6 +130,28 @@ impl Tally {
         let whole = self.topic_listed[topic] as f64 / FIXED_POINT;
         let sum = self.topic_entropy[topic] as f64 / FIXED_POINT;
         (whole > 0.0).then(|| ln(whole) - sum / whole)
+    }
+
+    /// Counts a document of `tokens` tokens that has a topic with `weight`; `is_first`: it is the
+    /// document's largest.
+    pub fn count_allocation(&mut self, topic: usize, weight: f32, tokens: f64, is_first: bool) {
+        if !allocation::holds(weight, tokens, is_first) {
+            return;
+        }
+        self.rank1_documents[topic] += i64::from(is_first);
+        self.holding_documents[topic] += 1;
+        let reached = allocation::levels_reached(weight);
+        let levels = self.reaching_documents.iter_mut().take(reached);
+        levels.for_each(|documents| documents[topic] += 1);
+    }
+
+    /// The documents that hold a topic.
+    pub fn allocation(&self, topic: usize) -> Allocation {
+        Allocation {
+            holding: self.holding_documents[topic],
+            first: self.rank1_documents[topic],
+            reaching: self.reaching_documents.each_ref().map(|level| level[topic]),
+        }
     }
 
     /// Log-likelihood per token in nats and documents of a split, if it has any token.

@@ -1,6 +1,23 @@
 //! A small sound output, and what its files look like from outside.
 
+/// Writes one part of a table and publishes it.
+macro_rules! part {
+    ($output:expr, $writer:ident, $table:literal, $rows:expr) => {{
+        let temporary = $output.temporary_path($table);
+        let mut writer = $writer::create(&temporary, &metadata()).unwrap();
+        for row in $rows {
+            writer.push(&row).unwrap();
+        }
+        let info = writer.finish().unwrap();
+        let relative = concat!($table, "/part-00000.parquet");
+        $output.publish(&temporary, relative).unwrap();
+        assert_eq!(scan(&$output.path(relative)).unwrap(), info);
+    }};
+}
+
+mod compare;
 mod digest;
+mod figures;
 mod output;
 mod verify;
 
@@ -15,12 +32,10 @@ use parquet::file::properties::WriterProperties;
 
 use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use super::documents::{DocumentRow, DocumentsWriter};
-use super::evaluation::{EvaluationRow, EvaluationWriter};
 use super::parts::{Batches, footer, part_files};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use super::topic_terms::{TopicTermRow, TopicTermsWriter};
 use super::topics::{TopicRow, TopicsWriter};
-use super::training_log::{TrainingLogRow, TrainingLogWriter};
 use super::vocabulary::{VocabularyRow, VocabularyWriter};
 use super::*;
 use crate::corpus::DocumentStatus;
@@ -39,27 +54,12 @@ fn metadata() -> FileMetadata {
     }
 }
 
-/// Writes one part of a table and publishes it.
-macro_rules! part {
-    ($output:expr, $writer:ident, $table:literal, $rows:expr) => {{
-        let temporary = $output.temporary_path($table);
-        let mut writer = $writer::create(&temporary, &metadata()).unwrap();
-        for row in $rows {
-            writer.push(&row).unwrap();
-        }
-        let info = writer.finish().unwrap();
-        let relative = concat!($table, "/part-00000.parquet");
-        $output.publish(&temporary, relative).unwrap();
-        assert_eq!(scan(&$output.path(relative)).unwrap(), info);
-    }};
-}
-
 /// A complete output: ten documents, two of them empty, three topics, four kept terms.
 fn write_output(root: &Path) -> Output {
     let output = Output::lead(root).unwrap();
     write_documents(&output);
     write_topics(&output);
-    write_figures(&output);
+    figures::write_figures(&output);
     output.write_atomic("model/model.bin", b"phi").unwrap();
     complete(&output);
     output
@@ -140,8 +140,15 @@ fn write_topics(output: &Output) {
         duplicate_of: (topic == 2).then_some(1),
         junk: topic == 1,
         corpus_distance: Some(0.8),
+        uniform_distance: Some(0.4),
+        word_length: (topic > 0).then_some(4.5),
+        token_document_difference: Some(0.01),
+        rank1_share: Some(0.25),
+        allocation_ratio: None,
+        allocation_count: Some(0.125),
     });
     part!(output, TopicsWriter, "topics", rows);
+    figures::write_diagnostics(output, &terms);
     let rows = (0..3).flat_map(|topic| {
         let terms = &terms;
         [(0.5, 1), (0.3, 2)].map(move |(weight, rank)| TopicTermRow {
@@ -177,38 +184,6 @@ fn write_topics(output: &Output) {
         status: "stop",
     };
     part!(output, VocabularyWriter, "vocabulary", kept.chain([stop]));
-}
-
-fn write_figures(output: &Output) {
-    let rows = (1..4).map(|round| TrainingLogRow {
-        round,
-        pass: 1,
-        phase: "online",
-        documents_seen: 3,
-        tokens_seen: 15,
-        step_size: 0.5,
-        alpha_sum: 5.0,
-        seconds: 0.25,
-        tokens_per_second: 60.0,
-        heldout_loglik_per_token: (round == 3).then_some(-7.9),
-        nonzero_share: 0.5,
-        preparing_seconds: 0.01,
-        sampling_seconds: 0.2,
-        aggregating_seconds: 0.01,
-        exchanging_seconds: 0.02,
-        updating_seconds: 0.01,
-        bytes_exchanged: 100,
-    });
-    part!(output, TrainingLogWriter, "training_log", rows);
-    let rows = [None, Some(0.01)].map(|standard_error| EvaluationRow {
-        metric: "heldout_loglik_per_token",
-        method: "document_completion",
-        split: "held_out",
-        unit: "nats/token",
-        value: -7.9,
-        standard_error,
-    });
-    part!(output, EvaluationWriter, "evaluation", rows);
 }
 
 /// All rows of a table in one batch.

@@ -43,7 +43,7 @@ fn a_sound_output_is_sound_however_it_lies() {
     write_output(folder.path());
     let report = verify::verify(folder.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
-    assert_eq!((report.files, report.rows["document_topics"]), (9, 16));
+    assert_eq!((report.files, report.rows["document_topics"]), (11, 16));
     for table in TABLES {
         assert_eq!(after(table.name, |rows| rows), Vec::<String>::new());
     }
@@ -98,8 +98,10 @@ fn missing_and_doubled_rows_are_found() {
         "document_topics",
         "topics",
         "topic_terms",
+        "topic_term_diagnostics",
         "topic_documents",
         "vocabulary",
+        "drift",
     ] {
         assert!(
             !after(table, |rows| doubled(&rows, 0)).is_empty(),
@@ -173,6 +175,39 @@ fn a_topic_repeats_only_an_earlier_one() {
         });
         assert_eq!(found.len(), problems, "{found:?}");
     }
+}
+
+#[test]
+fn drift_and_diagnostics_must_add_up() {
+    let doubles = |rows: &RecordBatch, name: &str, by: f64| {
+        let column = rows.column_by_name(name).unwrap();
+        let column: &Float64Array = column.as_any().downcast_ref().unwrap();
+        let column: Float64Array = column.iter().map(|v| v.map(|v| v + by)).collect();
+        replaced(rows, name, Arc::new(column))
+    };
+    let found = after("topic_term_diagnostics", |r| {
+        doubles(&r, "cumulative", 0.01)
+    });
+    assert_eq!(found.len(), 6, "{found:?}");
+    let found = after("topic_term_diagnostics", |r| {
+        doubles(&r, "exclusivity", 0.5)
+    });
+    assert_eq!(found.len(), 6, "{found:?}");
+    for name in ["known_term_share", "known_token_share"] {
+        let found = after("drift", |r| doubles(&r, name, 0.001));
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+    assert_eq!(
+        after("drift", |r| doubles(&r, "topic_shift_js", 1.0)).len(),
+        3
+    );
+    let all = |value| Arc::new(Int64Array::from(vec![value; 3]));
+    assert_eq!(
+        after("drift", |r| replaced(&r, "known_tokens", all(7))).len(),
+        6
+    );
+    let found = after("drift", |rows| without(&rows, 2));
+    assert!(found[0].contains("one row and the last"), "{found:?}");
 }
 
 #[test]

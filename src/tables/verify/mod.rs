@@ -3,6 +3,7 @@
 //! word distributions that sum to 1, token counts that agree. Memory is bounded by the number of
 //! topics, not by the collection.
 
+mod diagnostics;
 mod documents;
 mod topics;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use arrow::array::{Array, Float32Array, Float64Array, Int32Array, Int64Array};
 
+use super::diagnostics;
 use super::documents::Totals;
 use super::{VerifyReport, parts};
 use crate::tables::TableError;
@@ -31,7 +32,9 @@ pub(super) fn verify(
         && report.rows.contains_key("topic_terms")
     {
         verify_topic_terms(root, &topics, kept, report)?;
+        diagnostics::verify_terms(root, topics.len(), kept, report)?;
     }
+    diagnostics::verify_drift(root, report)?;
     verify_topic_documents(root, topics.len(), totals, report)
 }
 
@@ -194,14 +197,14 @@ fn verify_topic_documents(
 }
 
 /// Rows sorted by (topic, rank), ranks from 1 without gaps within a topic.
-struct Ranks {
+pub(super) struct Ranks {
     table: &'static str,
     topic_count: usize,
     last: (i32, i32),
 }
 
 impl Ranks {
-    fn new(table: &'static str, topic_count: usize) -> Self {
+    pub(super) fn new(table: &'static str, topic_count: usize) -> Self {
         Self {
             table,
             topic_count,
@@ -209,7 +212,7 @@ impl Ranks {
         }
     }
 
-    fn next(&mut self, topic: i32, rank: i32, report: &mut VerifyReport) {
+    pub(super) fn next(&mut self, topic: i32, rank: i32, report: &mut VerifyReport) {
         let (last_topic, last_rank) = self.last;
         let continues = topic == last_topic && rank == last_rank + 1;
         let begins = topic > last_topic && rank == 1;

@@ -1,0 +1,77 @@
+//! The line on drift: what new documents have of what the model knows, and when to train again.
+
+use crate::cli::figures;
+use crate::job::DriftSummary;
+
+/// "91.2 % of distinct terms and 84.0 % of tokens in 900 new documents known; topics moved by 0.081".
+pub(super) fn line(drift: &DriftSummary) -> String {
+    let percent = |share: Option<f64>| match share {
+        Some(share) => format!("{:.1} %", 100.0 * share),
+        None => "none".to_owned(),
+    };
+    let mut text = format!(
+        "{} of distinct terms and {} of tokens in {} new documents known",
+        percent(drift.known_term_share),
+        percent(drift.known_token_share),
+        figures::grouped(drift.documents.unsigned_abs()),
+    );
+    if let Some(shift) = drift.topic_shift_js {
+        text.push_str(&format!("; topics moved by {shift:.3}"));
+    }
+    if let Some(shift) = drift.loglik_shift {
+        text.push_str(&format!(", {shift:+.3} nats per token"));
+    }
+    if drift.retrain {
+        text.push_str("\n           below 70 % of distinct terms: train again, with new documents in the sample");
+    }
+    if drift.groups_to_retrain > 0 {
+        text.push_str(&format!(
+            "\n           below that in {} of {} groups: table `drift`",
+            figures::grouped(drift.groups_to_retrain as u64),
+            figures::grouped(drift.groups as u64),
+        ));
+    }
+    if drift.too_many_groups {
+        text.push_str("\n           too many groups for rows of their own in table `drift`");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drift() -> DriftSummary {
+        DriftSummary {
+            documents: 1234,
+            known_term_share: Some(0.912),
+            known_token_share: Some(0.5),
+            topic_shift_js: Some(0.0812),
+            loglik_shift: Some(-0.25),
+            ..DriftSummary::default()
+        }
+    }
+
+    #[test]
+    fn little_drift_is_one_line() {
+        assert_eq!(
+            line(&drift()),
+            "91.2 % of distinct terms and 50.0 % of tokens in 1,234 new documents known; topics \
+             moved by 0.081, -0.250 nats per token"
+        );
+    }
+
+    #[test]
+    fn much_drift_says_what_to_do() {
+        let much = DriftSummary {
+            known_term_share: Some(0.69),
+            retrain: true,
+            groups: 2000,
+            groups_to_retrain: 3,
+            ..drift()
+        };
+        let text = line(&much);
+        assert!(text.contains("train again"), "{text}");
+        assert!(text.contains("3 of 2,000 groups"), "{text}");
+    }
+}

@@ -1,0 +1,192 @@
+//! `evaluation`: every figure of quality with its method, and `drift`, some of which stand there too.
+
+use super::{Finisher, Written};
+use crate::corpus::sample::Split;
+use crate::dataflow::drift::DriftLine;
+use crate::dataflow::error::RunError;
+use crate::evaluate::completion;
+use crate::tables::drift::{DriftRow, DriftWriter};
+use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+
+impl Finisher<'_> {
+    /// Writes every figure with its method. `planted`: topics found again, and planted.
+    pub(super) fn write_evaluation(
+        &self,
+        planted: Option<(usize, usize)>,
+        written: &mut Written,
+    ) -> Result<(), RunError> {
+        let temporary = self.process.output.temporary_path("evaluation");
+        let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
+        let mut figures = self.training_figures();
+        figures.extend(self.projection_figures());
+        if let Some((found, planted)) = planted {
+            let share = found as f64 / planted.max(1) as f64;
+            figures.push(Figure {
+                metric: "planted_topics_found",
+                method: "hellinger<=0.3",
+                split: "sample",
+                unit: "share",
+                value: Some(share),
+            });
+        }
+        for figure in figures {
+            let Some(value) = figure.value else { continue };
+            writer.push(&EvaluationRow {
+                metric: figure.metric,
+                method: figure.method,
+                split: figure.split,
+                unit: figure.unit,
+                value,
+                standard_error: None,
+            })?;
+        }
+        self.publish("evaluation", writer.finish()?, written)
+    }
+
+    /// What training has recorded.
+    fn training_figures(&self) -> Vec<Figure> {
+        let heldout = self.record.heldout.per_token();
+        let perplexity = heldout.map(|value| crate::math::special::exp(-value));
+        let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
+        let of_heldout = |metric, unit, value| Figure {
+            metric,
+            method: completion::METHOD,
+            split: "held_out",
+            unit,
+            value,
+        };
+        let of_topics = |metric, method, unit, value| Figure {
+            metric,
+            method,
+            split: "sample",
+            unit,
+            value,
+        };
+        vec![
+            of_heldout("log_likelihood_per_token", "nats/token", heldout),
+            of_heldout("perplexity", "1", perplexity),
+            of_topics(
+                "coherence_umass",
+                "mean over topics, 20 terms",
+                "nats",
+                mean(&umass),
+            ),
+            of_topics(
+                "coherence_npmi",
+                "mean over topics, 10 terms",
+                "1",
+                mean(&npmi),
+            ),
+        ]
+    }
+
+    /// What projection has found, and how far the new documents have moved.
+    fn projection_figures(&self) -> Vec<Figure> {
+        let splits = [Split::Sample, Split::HeldOut, Split::Projected];
+        let likelihood = |split: Split| Figure {
+            metric: "log_likelihood_per_token",
+            method: "own_proportions",
+            split: split.name(),
+            unit: "nats/token",
+            value: self
+                .tally
+                .and_then(|t| t.log_likelihood(split))
+                .map(|v| v.0),
+        };
+        let mut figures: Vec<Figure> = splits.into_iter().map(likelihood).collect();
+        if let Some(drift) = &self.finished.drift {
+            figures.extend(drift_figures(&drift.run));
+        }
+        figures
+    }
+
+    /// Writes `drift`, if documents were projected.
+    pub(super) fn write_drift(&self, written: &mut Written) -> Result<(), RunError> {
+        let Some(drift) = &self.finished.drift else {
+            return Ok(());
+        };
+        let temporary = self.process.output.temporary_path("drift");
+        let mut writer = DriftWriter::create(&temporary, self.finished.metadata)?;
+        for line in drift.groups.iter().chain([&drift.run]) {
+            writer.push(&drift_row(line))?;
+        }
+        self.publish("drift", writer.finish()?, written)
+    }
+}
+
+/// A row of `evaluation`, if it has a value.
+struct Figure {
+    metric: &'static str,
+    method: &'static str,
+    split: &'static str,
+    unit: &'static str,
+    value: Option<f64>,
+}
+
+/// The figures of drift of all new documents.
+fn drift_figures(line: &DriftLine) -> [Figure; 6] {
+    let figures = &line.figures;
+    let figure = |metric, method, unit, value| Figure {
+        metric,
+        method,
+        split: "held_out+projected",
+        unit,
+        value,
+    };
+    let topics = "against sample, listed topics";
+    let (js, hellinger) = (figures.topic_shift_js, figures.topic_shift_hellinger);
+    [
+        figure(
+            "known_term_share",
+            "distinct kept terms",
+            "share",
+            figures.known_term_share,
+        ),
+        figure(
+            "known_token_share",
+            "all tokens but stop words",
+            "share",
+            figures.known_token_share,
+        ),
+        figure(
+            "known_token_share",
+            "tokens of kept terms",
+            "share",
+            figures.known_kept_token_share,
+        ),
+        figure("topic_shift_js", topics, "1", js),
+        figure("topic_shift_hellinger", topics, "1", hellinger),
+        figure(
+            "loglik_shift",
+            "own_proportions, against sample",
+            "nats/token",
+            figures.loglik_shift,
+        ),
+    ]
+}
+
+fn drift_row(line: &DriftLine) -> DriftRow<'_> {
+    let figures = &line.figures;
+    DriftRow {
+        scope: if line.group.is_some() { "group" } else { "run" },
+        group_id: line.group.as_deref(),
+        documents: line.documents,
+        tokens: line.tokens,
+        tokens_in_vocabulary: line.kept_tokens,
+        known_tokens: line.known_tokens,
+        terms: figures.terms as i64,
+        known_terms: figures.known_terms as i64,
+        known_term_share: figures.known_term_share,
+        known_token_share: figures.known_token_share,
+        topic_shift_js: figures.topic_shift_js,
+        topic_shift_hellinger: figures.topic_shift_hellinger,
+        loglik_per_token: figures.loglik_per_token,
+        loglik_shift: figures.loglik_shift,
+        retrain: figures.advises_training(),
+    }
+}
+
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}

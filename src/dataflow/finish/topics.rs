@@ -1,0 +1,165 @@
+//! `topics` and `topic_term_diagnostics`: each topic's figures, and those of its top terms.
+
+use std::collections::HashMap;
+
+use super::{Finisher, Written};
+use crate::dataflow::error::RunError;
+use crate::dataflow::record::TopTerm;
+use crate::evaluate::diagnostics::terms::{
+    TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
+};
+use crate::evaluate::diagnostics::{TOP_TERMS, TopicDiagnostics, column_sums, diagnose};
+use crate::evaluate::junk::CorpusDistribution;
+use crate::job::TopicSummary;
+use crate::model::Priors;
+use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
+use crate::tables::topics::{TopicRow, TopicsWriter};
+
+/// What is known of a topic before its row is made.
+struct Diagnosed<'t> {
+    topic: &'t TopicDiagnostics,
+    top_terms: &'t [String],
+    /// The sum of its terms' parts.
+    token_document_difference: Option<f64>,
+}
+
+impl Finisher<'_> {
+    /// Tokens of each topic: of the whole collection, or without a projection of the sample.
+    fn tokens(&self) -> Vec<f64> {
+        match self.tally {
+            Some(tally) => tally.tokens(),
+            None => self.topics.iter().map(|topic| topic.total).collect(),
+        }
+    }
+
+    /// Writes both tables; what the screen tells of the topics.
+    pub(super) fn write_topics(
+        &self,
+        priors: &Priors,
+        written: &mut Written,
+    ) -> Result<Vec<TopicSummary>, RunError> {
+        let output = &self.process.output;
+        let metadata = self.finished.metadata;
+        let mut topics = TopicsWriter::create(&output.temporary_path("topics"), metadata)?;
+        let path = output.temporary_path("topic_term_diagnostics");
+        let mut terms = TopicTermDiagnosticsWriter::create(&path, metadata)?;
+        let tokens = self.tokens();
+        let kept = self.vocabulary.kept_terms().iter();
+        let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
+        let diagnostics = diagnose(&self.distributions, &tokens, &term_tokens);
+        let (sums, corpus) = (
+            column_sums(&self.distributions),
+            CorpusDistribution::new(&term_tokens),
+        );
+        let most = self.process.job.project.top_terms;
+        let mut summaries = Vec::new();
+        for (topic, diagnosed) in diagnostics.iter().enumerate() {
+            let top = diagnose_terms(&self.distributions[topic], &sums, &corpus, most);
+            let top_terms: Vec<String> = top.iter().map(|t| self.term(t.term).to_owned()).collect();
+            let difference = self.write_terms(topic, &top, &mut terms)?;
+            let all = Diagnosed {
+                topic: diagnosed,
+                top_terms: &top_terms,
+                token_document_difference: difference,
+            };
+            let row = self.topic_row(topic, priors, tokens[topic], &all);
+            topics.push(&row)?;
+            summaries.push(TopicSummary {
+                topic: topic as u32,
+                share: row.share,
+                coherence: row.coherence_npmi,
+                dead: row.dead,
+                duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as u32),
+                junk: row.junk,
+                top_terms,
+            });
+        }
+        self.publish("topics", topics.finish()?, written)?;
+        self.publish("topic_term_diagnostics", terms.finish()?, written)?;
+        Ok(summaries)
+    }
+
+    fn topic_row<'t>(
+        &self,
+        topic: usize,
+        priors: &Priors,
+        tokens: f64,
+        all: &Diagnosed<'t>,
+    ) -> TopicRow<'t> {
+        let coherence = self.record.coherence.get(topic).copied();
+        let (umass, npmi) = coherence.unwrap_or_default();
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let diagnosed = all.topic;
+        let allocation = self.tally.map(|tally| tally.allocation(topic));
+        let words = all.top_terms.iter().take(TOP_TERMS).map(String::as_str);
+        TopicRow {
+            topic: topic as i32,
+            alpha: priors.alpha[topic],
+            absent_weight: self.topics[topic].absent_weight,
+            tokens: tokens.round_ties_even() as i64,
+            share: diagnosed.share,
+            top_terms: all.top_terms,
+            coherence_umass: umass,
+            coherence_npmi: npmi,
+            entropy: finite(diagnosed.entropy),
+            exclusivity: finite(diagnosed.exclusivity),
+            effective_terms: finite(diagnosed.effective_terms),
+            document_entropy: self.tally.and_then(|tally| tally.document_entropy(topic)),
+            rank1_documents: allocation.map(|documents| documents.first),
+            dead: diagnosed.dead,
+            duplicate_of: diagnosed.duplicate_of.map(|earlier| earlier as i32),
+            junk: diagnosed.junk,
+            corpus_distance: diagnosed.corpus_distance,
+            uniform_distance: finite(diagnosed.uniform_distance),
+            word_length: mean_length(words),
+            token_document_difference: all.token_document_difference,
+            rank1_share: allocation.and_then(|documents| documents.first_share()),
+            allocation_ratio: allocation.and_then(|documents| documents.ratio()),
+            allocation_count: allocation.and_then(|documents| documents.count_share()),
+        }
+    }
+
+    /// Writes the rows of a topic's top terms; the topic's difference between tokens and documents.
+    fn write_terms(
+        &self,
+        topic: usize,
+        top: &[TermDiagnostics],
+        writer: &mut TopicTermDiagnosticsWriter,
+    ) -> Result<Option<f64>, RunError> {
+        let recorded = self.record.top_terms.get(topic).into_iter().flatten();
+        let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();
+        // Of the terms that are asked for, those that training has counted.
+        let counted = top.iter().filter_map(|t| Some((t, recorded.get(&t.term)?)));
+        let (weights, documents): (Vec<f32>, Vec<u64>) =
+            counted.map(|(t, r)| (t.weight, r.documents)).unzip();
+        let differences = token_document_difference(&weights, &documents);
+        let published = &self.topics[topic];
+        let mut place_counted = 0;
+        for (place, figures) in top.iter().enumerate() {
+            let found = recorded.get(&figures.term);
+            let difference = found.and_then(|_| Some(differences.as_ref()?[place_counted]));
+            place_counted += usize::from(found.is_some());
+            let listed = published
+                .weights
+                .binary_search_by_key(&figures.term, |entry| entry.0);
+            let term = self.term(figures.term);
+            writer.push(&TopicTermDiagnosticsRow {
+                topic: topic as i32,
+                rank: place as i32 + 1,
+                term_id: figures.term as i32,
+                term,
+                count: listed.map_or(0.0, |index| published.counts[index]),
+                weight: figures.weight,
+                cumulative: figures.cumulative,
+                documents: found.map(|term| term.documents as i64),
+                word_length: length(term) as i32,
+                coherence: found.map(|term| term.coherence),
+                uniform_distance: figures.uniform_distance,
+                corpus_distance: figures.corpus_distance,
+                token_document_difference: difference,
+                exclusivity: figures.exclusivity,
+            })?;
+        }
+        Ok(differences.map(|parts| parts.iter().sum()))
+    }
+}

@@ -1,0 +1,285 @@
+//! Two results against each other: the proportions of the documents that both have, by the measures of
+//! `evaluate::comparison`, and the topics of the two models matched one to one.
+//!
+//! Documents are read side by side and joined by number where both results are of one input, else by
+//! the input's own ids. Memory is bounded by the two models and, for the latter, by a million
+//! documents at a time, for which both results are read as often as that takes.
+//!
+//! Where the models differ, the topics of the second take the places of their partners in the first:
+//! the assignment of least total Hellinger distance over the terms that both vocabularies have, each
+//! topic normalised to them. Topics without a partner keep places of their own. What a result does not
+//! list of a document, `dropped_mass`, is spread evenly over the topics not listed.
+
+mod model;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::TableError;
+use super::manifest::Manifest;
+use super::projected::{ProjectedDocument, ProjectedReader};
+use super::read::table_schema;
+use crate::corpus::sample::Split;
+
+use crate::evaluate::comparison::{Figure, Measures};
+
+/// Documents that are held at a time where results are joined by the input's ids.
+const HELD_DOCUMENTS: u64 = 1 << 20;
+
+/// How alike two results are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Documents compared: in both results, of the split asked for, with topics in both.
+    pub documents: u64,
+    /// Such documents of the first result that the second has not.
+    pub unmatched: u64,
+    /// Such documents that share their id with another one, where ids join: left out.
+    pub ambiguous: u64,
+    /// Cosine of the proportions (Yao 2009, Eq. 19).
+    pub cosine: Figure,
+    /// D_KL(first‖second) in nats (Eq. 20).
+    pub kl_divergence: Figure,
+    /// F1 of the topics that hold 80 % of the mass (§6.1), the first result being the reference.
+    pub f1: Figure,
+    /// How the topics were matched; `None` for two results of one model, whose topics are the same.
+    pub topics: Option<TopicMatch>,
+}
+
+/// How the topics of two models go together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicMatch {
+    /// For each topic of the first model: its partner in the second, and their Hellinger distance.
+    pub partners: Vec<Option<(usize, f64)>>,
+    /// Pairs that are the same topic: a distance of at most 0.3.
+    pub same: usize,
+    /// Mean distance of all pairs.
+    pub mean_distance: f64,
+    /// Terms that both vocabularies have, on which distances are taken.
+    pub shared_terms: usize,
+}
+
+/// Compares the documents of result `a`, the reference, with those of result `b`: those whose split
+/// is `split` in both, or all that have topics.
+///
+/// # Errors
+/// A result that cannot be read, is not complete or has nothing projected; models without a common
+/// term.
+pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, TableError> {
+    let manifests = [Manifest::read(a)?, Manifest::read(b)?];
+    let (places, topics) = match one_model(a, b)? {
+        true => (Places::same(topic_count(a)?), None),
+        false => {
+            let matched = model::match_models(a, b)?;
+            let places = Places::of_partners(&matched.partners, topic_count(b)?);
+            (places, Some(matched))
+        }
+    };
+    let mut join = Join {
+        split,
+        places,
+        measures: Measures::default(),
+        unmatched: 0,
+        ambiguous: 0,
+        spread: Default::default(),
+    };
+    match manifests[0].input_fingerprint == manifests[1].input_fingerprint {
+        true => join.by_number(a, b)?,
+        false => {
+            let documents: u64 = manifests[1].documents_by_status.values().sum();
+            join.by_source(a, b, documents / HELD_DOCUMENTS + 1)?;
+        }
+    }
+    Ok(Comparison {
+        documents: join.measures.documents,
+        unmatched: join.unmatched,
+        ambiguous: join.ambiguous,
+        cosine: join.measures.cosine(),
+        kl_divergence: join.measures.kl_divergence(),
+        f1: join.measures.f1(),
+        topics,
+    })
+}
+
+/// Where each model's topics stand among the topics that documents are compared over.
+#[derive(Clone, Debug, PartialEq)]
+struct Places {
+    /// Topic → place, for each of the two.
+    of: [Vec<usize>; 2],
+    count: usize,
+}
+
+impl Places {
+    fn same(topics: usize) -> Self {
+        let of: Vec<usize> = (0..topics).collect();
+        Self {
+            of: [of.clone(), of],
+            count: topics,
+        }
+    }
+
+    fn of_partners(partners: &[Option<(usize, f64)>], topics: usize) -> Self {
+        let mut second = vec![usize::MAX; topics];
+        for (place, partner) in partners.iter().enumerate() {
+            if let Some((topic, _)) = partner {
+                second[*topic] = place;
+            }
+        }
+        let mut count = partners.len();
+        for place in second.iter_mut().filter(|place| **place == usize::MAX) {
+            *place = count;
+            count += 1;
+        }
+        Self {
+            of: [(0..partners.len()).collect(), second],
+            count,
+        }
+    }
+
+    /// A document's proportions over all places, by result 0 or 1.
+    ///
+    /// Errors: the first topic that its model has not.
+    fn spread(
+        &self,
+        result: usize,
+        topics: &[(i32, f32)],
+        dropped: f32,
+        out: &mut Vec<f64>,
+    ) -> Result<(), i32> {
+        let of = &self.of[result];
+        out.clear();
+        out.resize(self.count, 0.0);
+        let absent = of.len().saturating_sub(topics.len()).max(1) as f64;
+        let each = f64::from(dropped) / absent;
+        of.iter().for_each(|&place| out[place] = each);
+        for &(topic, weight) in topics {
+            let place = usize::try_from(topic).ok().and_then(|t| of.get(t));
+            out[*place.ok_or(topic)?] = f64::from(weight);
+        }
+        let sum: f64 = out.iter().sum();
+        if sum > 0.0 {
+            out.iter_mut().for_each(|share| *share /= sum);
+        }
+        Ok(())
+    }
+}
+
+struct Join {
+    split: Option<Split>,
+    places: Places,
+    measures: Measures,
+    unmatched: u64,
+    ambiguous: u64,
+    spread: [Vec<f64>; 2],
+}
+
+/// What is held of a document of the second result: its topics and its dropped mass.
+type Held = (Vec<(i32, f32)>, f32);
+
+impl Join {
+    fn is_wanted(&self, document: &ProjectedDocument) -> bool {
+        let in_split = self.split.is_none() || document.split == self.split;
+        in_split && document.dropped_mass.is_some()
+    }
+
+    /// Two results of one input: documents stand in the same order.
+    fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), TableError> {
+        let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
+        let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());
+        let mut more = second.read_into(&mut q)?;
+        while first.read_into(&mut p)? {
+            while more && q.doc_id < p.doc_id {
+                more = second.read_into(&mut q)?;
+            }
+            if !self.is_wanted(&p) {
+                continue;
+            }
+            let is_match = more && q.doc_id == p.doc_id && self.is_wanted(&q);
+            match is_match {
+                true => self.add(a, b, &p, &(q.topics.clone(), q.dropped_mass.unwrap_or(0.0)))?,
+                false => self.unmatched += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Two results of different inputs: documents of one id are the same, `parts` times a part of
+    /// the ids.
+    fn by_source(&mut self, a: &Path, b: &Path, parts: u64) -> Result<(), TableError> {
+        for part in 0..parts {
+            let of_part = |id: &str| id_hash(id) % parts == part;
+            // None: the id is taken, or several documents have it.
+            let mut held: HashMap<String, Option<Held>> = HashMap::new();
+            let mut document = ProjectedDocument::default();
+            let mut reader = ProjectedReader::open(b)?;
+            while reader.read_into(&mut document)? {
+                if !of_part(&document.source_id) || !self.is_wanted(&document) {
+                    continue;
+                }
+                let value = (
+                    document.topics.clone(),
+                    document.dropped_mass.unwrap_or(0.0),
+                );
+                match held.get_mut(&document.source_id) {
+                    None => drop(held.insert(document.source_id.clone(), Some(value))),
+                    Some(other) => *other = None,
+                }
+            }
+            let mut reader = ProjectedReader::open(a)?;
+            while reader.read_into(&mut document)? {
+                if !of_part(&document.source_id) || !self.is_wanted(&document) {
+                    continue;
+                }
+                match held.get_mut(&document.source_id).map(Option::take) {
+                    None => self.unmatched += 1,
+                    Some(None) => self.ambiguous += 1,
+                    Some(Some(q)) => self.add(a, b, &document, &q)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        a: &Path,
+        b: &Path,
+        p: &ProjectedDocument,
+        q: &Held,
+    ) -> Result<(), TableError> {
+        let unknown = |root: &Path, topic: i32| {
+            let message = format!("document_topics has topic {topic}, topics has not");
+            TableError::format(root, format!("{message}; run `topicmill verify`"))
+        };
+        let [first, second] = &mut self.spread;
+        let dropped = p.dropped_mass.unwrap_or(0.0);
+        self.places
+            .spread(0, &p.topics, dropped, first)
+            .map_err(|topic| unknown(a, topic))?;
+        self.places
+            .spread(1, &q.0, q.1, second)
+            .map_err(|topic| unknown(b, topic))?;
+        self.measures.add(first, second);
+        Ok(())
+    }
+}
+
+/// Whether two results say that they are of the same model.
+fn one_model(a: &Path, b: &Path) -> Result<bool, TableError> {
+    let hash_of = |root: &Path| {
+        let pairs = table_schema(&root.join("topics"))?.metadata.into_iter();
+        let mut hashes = pairs.filter(|(key, _)| key == "model_hash");
+        Ok::<_, TableError>(hashes.next().map(|(_, hash)| hash))
+    };
+    let (first, second) = (hash_of(a)?, hash_of(b)?);
+    Ok(first.is_some() && first == second)
+}
+
+fn topic_count(root: &Path) -> Result<usize, TableError> {
+    Ok(table_schema(&root.join("topics"))?.rows as usize)
+}
+
+/// A hash of an id, the same everywhere (FNV-1a).
+fn id_hash(id: &str) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    id.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step)
+}

@@ -1,0 +1,135 @@
+//! Models read back from their tables, and the partners of their topics.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use arrow::array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
+
+use super::TopicMatch;
+use crate::evaluate::TermDistribution;
+use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
+use crate::tables::TableError;
+use crate::tables::parts::{Batches, column, part_files};
+
+/// A topic: listed terms, ascending, and the weight of every other.
+type Topic = (Vec<(u32, f32)>, f64);
+
+/// A model as its tables publish it.
+struct PublishedModel {
+    /// The kept terms, by term id.
+    terms: Vec<String>,
+    /// Its topics.
+    topics: Vec<Topic>,
+}
+
+/// Matches the topics of two models over the terms that both have.
+///
+/// # Errors
+/// A table that cannot be read, or vocabularies without a common term.
+pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, TableError> {
+    let (first, second) = (PublishedModel::read(a)?, PublishedModel::read(b)?);
+    let mut shared: HashMap<&str, u32> = HashMap::new();
+    let own: HashSet<&str> = first.terms.iter().map(String::as_str).collect();
+    for term in second.terms.iter().filter(|t| own.contains(t.as_str())) {
+        let next = shared.len() as u32;
+        shared.insert(term, next);
+    }
+    if shared.is_empty() {
+        let message = format!(
+            "has no kept term in common with {}: their topics cannot be matched",
+            b.display()
+        );
+        return Err(TableError::format(a, message));
+    }
+    let (p, q) = (first.on(&shared), second.on(&shared));
+    let vocabulary_size = shared.len();
+    let matching = match_topics(&views(&p, vocabulary_size), &views(&q, vocabulary_size));
+    Ok(TopicMatch {
+        same: matching.found(SAME_TOPIC_WITHIN),
+        mean_distance: matching.mean_distance(),
+        shared_terms: vocabulary_size,
+        partners: matching.partners,
+    })
+}
+
+fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> {
+    let views = topics.iter().map(|(entries, absent)| TermDistribution {
+        entries,
+        absent_weight: *absent,
+        vocabulary_size,
+    });
+    views.collect()
+}
+
+impl PublishedModel {
+    fn read(root: &Path) -> Result<Self, TableError> {
+        let mut model = Self {
+            terms: Vec::new(),
+            topics: Vec::new(),
+        };
+        model.read_terms(root)?;
+        let parts = part_files(&root.join("topics"))?;
+        let mut batches = Batches::new(parts, Some(&["absent_weight"]));
+        while let Some(batch) = batches.next()? {
+            let absent: &Float64Array = column(batches.path(), &batch, "absent_weight")?;
+            let topics = absent.values().iter().map(|&weight| (Vec::new(), weight));
+            model.topics.extend(topics);
+        }
+        model.read_weights(root)?;
+        Ok(model)
+    }
+
+    fn read_terms(&mut self, root: &Path) -> Result<(), TableError> {
+        let parts = part_files(&root.join("vocabulary"))?;
+        let mut batches = Batches::new(parts, Some(&["term_id", "term"]));
+        while let Some(batch) = batches.next()? {
+            let ids: &Int32Array = column(batches.path(), &batch, "term_id")?;
+            let terms: &StringArray = column(batches.path(), &batch, "term")?;
+            let kept = (0..batch.num_rows()).filter(|&row| ids.is_valid(row));
+            self.terms
+                .extend(kept.map(|row| terms.value(row).to_owned()));
+        }
+        Ok(())
+    }
+
+    fn read_weights(&mut self, root: &Path) -> Result<(), TableError> {
+        let parts = part_files(&root.join("topic_terms"))?;
+        let mut batches = Batches::new(parts, Some(&["topic", "term_id", "weight"]));
+        while let Some(batch) = batches.next()? {
+            let path = batches.path();
+            let topics: &Int32Array = column(path, &batch, "topic")?;
+            let terms: &Int32Array = column(path, &batch, "term_id")?;
+            let weights: &Float32Array = column(path, &batch, "weight")?;
+            for row in 0..batch.num_rows() {
+                let (topic, term) = (topics.value(row), terms.value(row));
+                let known = usize::try_from(term).is_ok_and(|t| t < self.terms.len());
+                let place = usize::try_from(topic).ok().filter(|_| known);
+                let Some((entries, _)) = place.and_then(|t| self.topics.get_mut(t)) else {
+                    let message = format!("has topic {topic} with term {term}, which do not exist");
+                    let message = format!("{message}; run `topicmill verify`");
+                    return Err(TableError::format(path, message));
+                };
+                entries.push((term as u32, weights.value(row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The topics over shared terms alone, in their numbers, each normalised to 1.
+    fn on(&self, shared: &HashMap<&str, u32>) -> Vec<Topic> {
+        let number = |term: u32| shared.get(self.terms[term as usize].as_str()).copied();
+        let topic = |(entries, absent): &Topic| {
+            let kept = |&(term, weight): &(u32, f32)| Some((number(term)?, weight));
+            let mut kept: Vec<(u32, f32)> = entries.iter().filter_map(kept).collect();
+            kept.sort_unstable_by_key(|entry| entry.0);
+            let listed: f64 = kept.iter().map(|entry| f64::from(entry.1)).sum();
+            let mass = listed + absent * (shared.len() - kept.len()) as f64;
+            let scale = if mass > 0.0 { 1.0 / mass } else { 0.0 };
+            for entry in &mut kept {
+                entry.1 = (f64::from(entry.1) * scale) as f32;
+            }
+            (kept, absent * scale)
+        };
+        self.topics.iter().map(topic).collect()
+    }
+}

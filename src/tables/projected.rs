@@ -1,0 +1,200 @@
+//! What a result says of its documents, read back in order: a row of `documents` and its rows of
+//! `document_topics` at a time, in bounded memory.
+
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
+
+use super::TableError;
+use super::parts::{Batches, column, part_files};
+use crate::corpus::sample::Split;
+
+/// One document of a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProjectedDocument {
+    /// Its number.
+    pub doc_id: i64,
+    /// The input's own id.
+    pub source_id: String,
+    /// The volume that it is a section of.
+    pub group_id: Option<String>,
+    /// What training made of it; of a document without terms always projected.
+    pub split: Option<Split>,
+    /// All its tokens.
+    pub tokens_total: i64,
+    /// Its tokens of kept terms.
+    pub tokens_in_vocabulary: i64,
+    /// Its stop words.
+    pub tokens_stopped: i64,
+    /// Log-likelihood per token given its proportions, in nats.
+    pub loglik_per_token: Option<f64>,
+    /// Proportions that are not listed, summed; `None` if nothing was inferred for it.
+    pub dropped_mass: Option<f32>,
+    /// Its listed topics and their proportions, the heaviest first.
+    pub topics: Vec<(i32, f32)>,
+}
+
+/// Reads documents with their topics.
+pub struct ProjectedReader {
+    documents: Batches,
+    rows: Option<DocumentRows>,
+    row: usize,
+    topics: Topics,
+}
+
+struct DocumentRows {
+    doc_id: Int64Array,
+    source_id: StringArray,
+    group_id: StringArray,
+    split: StringArray,
+    tokens: [Int64Array; 3],
+    loglik: Float64Array,
+    dropped: Float32Array,
+}
+
+/// A cursor over `document_topics`.
+struct Topics {
+    batches: Batches,
+    rows: Option<(Int64Array, Int32Array, Float32Array)>,
+    row: usize,
+}
+
+impl ProjectedReader {
+    /// Of the parts of one table and of the other that hold the same documents.
+    pub fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
+        const DOCUMENTS: [&str; 9] = [
+            "doc_id",
+            "source_id",
+            "group_id",
+            "split",
+            "tokens_total",
+            "tokens_in_vocabulary",
+            "tokens_stopped",
+            "loglik_per_token",
+            "dropped_mass",
+        ];
+        const TOPICS: [&str; 3] = ["doc_id", "topic", "weight"];
+        Self {
+            documents: Batches::new(documents, Some(&DOCUMENTS)),
+            rows: None,
+            row: 0,
+            topics: Topics {
+                batches: Batches::new(document_topics, Some(&TOPICS)),
+                rows: None,
+                row: 0,
+            },
+        }
+    }
+
+    /// Of a whole result.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or nothing was projected in it.
+    pub fn open(root: &Path) -> Result<Self, TableError> {
+        let topics = part_files(&root.join("document_topics"))?;
+        if topics.is_empty() {
+            let message = "has no table document_topics: its job has project.method \"none\", or \
+                           it is no result; name a complete result";
+            return Err(TableError::format(root, message));
+        }
+        Ok(Self::new(part_files(&root.join("documents"))?, topics))
+    }
+
+    /// Reads the next document over `document`; false after the last.
+    ///
+    /// # Errors
+    /// A part cannot be read, lacks a column, or its rows are out of order.
+    pub fn read_into(&mut self, document: &mut ProjectedDocument) -> Result<bool, TableError> {
+        let ended = |rows: &DocumentRows| self.row >= rows.doc_id.len();
+        if self.rows.as_ref().is_none_or(ended) {
+            self.row = 0;
+            self.rows = self.next_rows()?;
+        }
+        let Some(rows) = &self.rows else {
+            return Ok(false);
+        };
+        let row = self.row;
+        self.row += 1;
+        document.doc_id = rows.doc_id.value(row);
+        document.source_id.clear();
+        document.source_id.push_str(rows.source_id.value(row));
+        let group = rows.group_id.is_valid(row);
+        document.group_id = group.then(|| rows.group_id.value(row).to_owned());
+        let name = rows.split.value(row);
+        let splits = [Split::Sample, Split::HeldOut, Split::Projected];
+        document.split = splits.into_iter().find(|split| split.name() == name);
+        [
+            document.tokens_total,
+            document.tokens_in_vocabulary,
+            document.tokens_stopped,
+        ] = [0, 1, 2].map(|column: usize| rows.tokens[column].value(row));
+        let has_loglik = rows.loglik.is_valid(row);
+        document.loglik_per_token = has_loglik.then(|| rows.loglik.value(row));
+        let has_topics = rows.dropped.is_valid(row);
+        document.dropped_mass = has_topics.then(|| rows.dropped.value(row));
+        self.topics.take(document)?;
+        Ok(true)
+    }
+
+    fn next_rows(&mut self) -> Result<Option<DocumentRows>, TableError> {
+        let Some(batch) = self.documents.next()? else {
+            return Ok(None);
+        };
+        let path = self.documents.path();
+        let integers = |name| column::<Int64Array>(path, &batch, name).cloned();
+        let texts = |name| column::<StringArray>(path, &batch, name).cloned();
+        Ok(Some(DocumentRows {
+            doc_id: integers("doc_id")?,
+            source_id: texts("source_id")?,
+            group_id: texts("group_id")?,
+            split: texts("split")?,
+            tokens: [
+                integers("tokens_total")?,
+                integers("tokens_in_vocabulary")?,
+                integers("tokens_stopped")?,
+            ],
+            loglik: column::<Float64Array>(path, &batch, "loglik_per_token")?.clone(),
+            dropped: column::<Float32Array>(path, &batch, "dropped_mass")?.clone(),
+        }))
+    }
+}
+
+impl Topics {
+    /// Moves past the rows of a document, and notes its topics.
+    fn take(&mut self, document: &mut ProjectedDocument) -> Result<(), TableError> {
+        document.topics.clear();
+        loop {
+            let ended = |rows: &(Int64Array, _, _)| self.row >= rows.0.len();
+            if self.rows.as_ref().is_none_or(ended) {
+                self.row = 0;
+                self.rows = self.next_rows()?;
+            }
+            let Some((doc_id, topic, weight)) = &self.rows else {
+                return Ok(());
+            };
+            let id = doc_id.value(self.row);
+            if id > document.doc_id {
+                return Ok(());
+            }
+            if id < document.doc_id {
+                let message = format!("holds document {id} out of order; run `topicmill verify`");
+                return Err(TableError::format(self.batches.path(), message));
+            }
+            let entry = (topic.value(self.row), weight.value(self.row));
+            document.topics.push(entry);
+            self.row += 1;
+        }
+    }
+
+    fn next_rows(&mut self) -> Result<Option<(Int64Array, Int32Array, Float32Array)>, TableError> {
+        let Some(batch) = self.batches.next()? else {
+            return Ok(None);
+        };
+        let path = self.batches.path();
+        Ok(Some((
+            column::<Int64Array>(path, &batch, "doc_id")?.clone(),
+            column::<Int32Array>(path, &batch, "topic")?.clone(),
+            column::<Float32Array>(path, &batch, "weight")?.clone(),
+        )))
+    }
+}

@@ -1,0 +1,86 @@
+//! The sample output's tables of figures.
+
+use super::*;
+use crate::tables::drift::{DriftRow, DriftWriter};
+use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
+use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
+
+pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
+    let rows = (0..3).flat_map(|topic| {
+        let rows = [(0.5, 1, 0.5), (0.3, 2, 0.8)];
+        rows.map(move |(weight, rank, cumulative)| TopicTermDiagnosticsRow {
+            topic,
+            rank,
+            term_id: rank,
+            term: &terms[rank as usize],
+            count: 2.5,
+            weight,
+            cumulative,
+            documents: (rank == 1).then_some(6),
+            word_length: 4,
+            coherence: (rank == 1).then_some(0.0),
+            uniform_distance: -0.1,
+            corpus_distance: Some(0.3),
+            token_document_difference: (rank == 1).then_some(0.0),
+            exclusivity: 0.75,
+        })
+    });
+    part!(
+        output,
+        TopicTermDiagnosticsWriter,
+        "topic_term_diagnostics",
+        rows
+    );
+    let line = |group_id: Option<&'static str>, terms: i64| DriftRow {
+        scope: if group_id.is_some() { "group" } else { "run" },
+        group_id,
+        documents: 2,
+        tokens: 8,
+        tokens_in_vocabulary: 6,
+        known_tokens: 6,
+        terms,
+        known_terms: 2,
+        known_term_share: (terms > 0).then_some(2.0 / terms as f64),
+        known_token_share: Some(0.75),
+        topic_shift_js: Some(0.1),
+        topic_shift_hellinger: None,
+        loglik_per_token: Some(-7.0),
+        loglik_shift: Some(-0.5),
+        retrain: terms == 4,
+    };
+    let rows = [line(Some("a"), 2), line(Some("b"), 4), line(None, 4)];
+    part!(output, DriftWriter, "drift", rows);
+}
+
+pub(super) fn write_figures(output: &Output) {
+    let rows = (1..4).map(|round| TrainingLogRow {
+        round,
+        pass: 1,
+        phase: "online",
+        documents_seen: 3,
+        tokens_seen: 15,
+        step_size: 0.5,
+        alpha_sum: 5.0,
+        seconds: 0.25,
+        tokens_per_second: 60.0,
+        heldout_loglik_per_token: (round == 3).then_some(-7.9),
+        nonzero_share: 0.5,
+        preparing_seconds: 0.01,
+        sampling_seconds: 0.2,
+        aggregating_seconds: 0.01,
+        exchanging_seconds: 0.02,
+        updating_seconds: 0.01,
+        bytes_exchanged: 100,
+    });
+    part!(output, TrainingLogWriter, "training_log", rows);
+    let rows = [None, Some(0.01)].map(|standard_error| EvaluationRow {
+        metric: "heldout_loglik_per_token",
+        method: "document_completion",
+        split: "held_out",
+        unit: "nats/token",
+        value: -7.9,
+        standard_error,
+    });
+    part!(output, EvaluationWriter, "evaluation", rows);
+}

@@ -1,0 +1,43 @@
+//! Table `topic_term_diagnostics`: each topic's top terms with the figures that MALLET gives for every
+//! word of a topic, so that one can see which terms do not belong.
+
+super::schema::table! {
+    /// Writes a part of `topic_term_diagnostics`.
+    writer: TopicTermDiagnosticsWriter,
+    table: "topic_term_diagnostics",
+    sorted_by: &["topic", "rank"],
+    looked_up_by: &["term"];
+    /// A row of `topic_term_diagnostics`. What is counted on the training sample exists for the
+    /// first 20 ranks.
+    pub struct TopicTermDiagnosticsRow<'a> {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// 1 for the topic's most probable term.
+        pub rank: i32,
+        /// The term's number, from 0.
+        pub term_id: i32,
+        /// The term.
+        pub term: &'a str,
+        /// Its expected tokens in the topic, without smoothing, scaled to the sample.
+        pub count: f64,
+        /// Its probability in the topic, smoothing included.
+        pub weight: f32,
+        /// The probability of this term and those before it.
+        pub cumulative: f64,
+        /// Training documents that hold it.
+        pub documents: Option<i64>,
+        /// Its length in characters.
+        pub word_length: i32,
+        /// The least of its parts in the topic's UMass coherence, or 0: how badly it goes with the
+        /// terms before it, nats.
+        pub coherence: Option<f64>,
+        /// Its part in the topic's distance from the uniform distribution, nats.
+        pub uniform_distance: f64,
+        /// Its part in the topic's distance from the corpus, nats.
+        pub corpus_distance: Option<f64>,
+        /// Its part in the topic's `token_document_difference`, nats.
+        pub token_document_difference: Option<f64>,
+        /// The share of its probability over all topics that is this topic's, 0 to 1.
+        pub exclusivity: f64,
+    }
+}
