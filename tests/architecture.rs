@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Each layer uses only those before it.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "math",
     "storage",
     "corpus",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 14] = [
     "job",
     "cluster",
     "dataflow",
+    "stream",
     "cli",
 ];
 
