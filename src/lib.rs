@@ -36,4 +36,6 @@ pub mod cluster;
 
 pub mod dataflow;
 
+pub mod stream;
+
 pub mod cli;

@@ -23,6 +23,7 @@ const LAYERS: [&str; 15] = [
     "job",
     "cluster",
     "dataflow",
+    "stream",
     "cli",
 ];
 

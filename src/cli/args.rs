@@ -1,6 +1,7 @@
 //! The flags as they are typed; `placement` and `job` check what they mean.
 
 mod launch;
+mod project;
 mod watching;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use crate::job::defaults;
 pub use watching::WatchingArgs;
 
 pub use launch::LaunchArgs;
+pub use project::ProjectArgs;
 
 /// The version, and the build that all processes of a run must be of.
 const VERSION: &str = concat!(
@@ -49,9 +51,9 @@ pub enum Command {
     /// Only train, on a corpus that is ingested
     #[command(after_help = STAGE_EXAMPLES)]
     Train(RunArgs),
-    /// Only project every document, on a model that is trained
-    #[command(after_help = STAGE_EXAMPLES)]
-    Project(RunArgs),
+    /// Only project, on a model that is trained: every document, or a stream of others
+    #[command(after_help = project::EXAMPLES)]
+    Project(ProjectArgs),
     /// Run a job on the hosts of a host file, and again when one is lost
     #[command(after_help = launch::EXAMPLES)]
     #[command(mut_arg("hosts", |arg| arg.required(true)))]

@@ -24,10 +24,8 @@ pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
         return;
     };
     let args = match &mut cli.command {
-        Command::Run(args)
-        | Command::Ingest(args)
-        | Command::Train(args)
-        | Command::Project(args) => args,
+        Command::Run(args) | Command::Ingest(args) | Command::Train(args) => args,
+        Command::Project(args) => &mut args.run,
         Command::Launch(args) => &mut args.run,
         _ => return,
     };

@@ -20,6 +20,7 @@ mod peers;
 mod placement;
 mod plan;
 mod progress;
+mod project_stream;
 mod run;
 mod screen;
 mod status;
@@ -80,7 +81,8 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, Stages::All),
         Command::Ingest(args) => run::run(&args, Stages::Ingest),
         Command::Train(args) => run::run(&args, Stages::Train),
-        Command::Project(args) => run::run(&args, Stages::Project),
+        Command::Project(args) if args.is_stream() => project_stream::run(&args),
+        Command::Project(args) => run::run(&args.run, Stages::Project),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),

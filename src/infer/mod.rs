@@ -16,6 +16,7 @@ pub mod reference;
 pub mod sampler;
 mod search;
 pub mod settings;
+pub mod summary;
 pub mod variational;
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.

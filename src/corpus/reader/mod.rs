@@ -5,6 +5,7 @@
 
 pub(crate) mod delimited;
 mod jsonl;
+pub mod line;
 pub(crate) mod parquet;
 mod text;
 mod uci;

@@ -10,6 +10,7 @@ use crate::dataflow::error::RunError;
 use crate::infer::Bag;
 use crate::infer::inferrer::{Inferrer, Target};
 use crate::infer::project::log_likelihood;
+use crate::infer::summary::{dropped_mass, entropy, heaviest, list};
 use crate::job::WorkStage;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
@@ -200,72 +201,15 @@ impl<'a> ShardProjector<'a> {
         likelihood[0] += fixed(sum);
         likelihood[1] += tokens as i64;
         likelihood[2] += 1;
-        let listed: f64 = self
-            .listed
-            .iter()
-            .map(|&(weight, _)| f64::from(weight))
-            .sum();
         Ok(Inferred {
             top,
             entropy: entropy(proportions),
             log_likelihood: sum / tokens.max(1) as f64,
-            dropped_mass: (1.0 - listed).max(0.0) as f32,
+            dropped_mass: dropped_mass(&self.listed),
         })
     }
 }
 
 fn fixed(value: f64) -> i64 {
     (value * FIXED_POINT).round_ties_even() as i64
-}
-
-/// The topics at or above the threshold, the heaviest first, at most `top` of them (0: all); of
-/// equal weights the smaller topic first.
-fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, u16)>) {
-    listed.clear();
-    let heavy = proportions
-        .iter()
-        .enumerate()
-        .filter(|&(_, &weight)| weight >= threshold);
-    listed.extend(heavy.map(|(topic, &weight)| (weight, topic as u16)));
-    listed.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    if top > 0 {
-        listed.truncate(top);
-    }
-}
-
-/// The largest proportion and its topic; of equal ones the smaller topic.
-fn heaviest(proportions: &[f32]) -> (f32, u16) {
-    let mut best = (f32::NEG_INFINITY, 0);
-    for (topic, &weight) in proportions.iter().enumerate() {
-        if weight > best.0 {
-            best = (weight, topic as u16);
-        }
-    }
-    best
-}
-
-/// −Σ θ_k ln θ_k in nats.
-fn entropy(proportions: &[f32]) -> f32 {
-    let terms = proportions
-        .iter()
-        .map(|&weight| f64::from(weight))
-        .filter(|&w| w > 0.0);
-    -terms.map(|weight| weight * ln(weight)).sum::<f64>() as f32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn topics_are_listed_by_weight_and_the_limits_hold() {
-        let proportions = [0.1, 0.4, 0.05, 0.4, 0.05];
-        let mut listed = Vec::new();
-        list(&proportions, 0.1, 0, &mut listed);
-        assert_eq!(listed, [(0.4, 1), (0.4, 3), (0.1, 0)]);
-        list(&proportions, 0.0, 2, &mut listed);
-        assert_eq!(listed, [(0.4, 1), (0.4, 3)]);
-        assert_eq!(heaviest(&proportions), (0.4, 1));
-        assert!((entropy(&[0.5, 0.5]) - std::f32::consts::LN_2).abs() < 1e-6);
-    }
 }

@@ -1,0 +1,70 @@
+//! The flags of project.
+
+use clap::Args;
+
+use super::RunArgs;
+
+pub(super) const EXAMPLES: &str = "\
+The stages, in order, each from what the one before left on disk:
+  topicmill ingest  jobs/newsgroups.toml
+  topicmill train   jobs/newsgroups.toml
+  topicmill project jobs/newsgroups.toml
+
+`topicmill run` does all three.
+
+Examples of a stream, on a model that is trained; JOB may be a finished result's folder:
+  topicmill project jobs/newsgroups.toml --stdin < new.jsonl > topics.jsonl
+  tail -n 0 -f new.jsonl | topicmill project out/newsgroups -
+
+Each line of standard input is a JSON object with the keys that the job names, and is answered by a
+line on standard output, in order and at once.";
+
+/// Flags of project: those of run, and where documents come from.
+#[derive(Clone, Debug, Args)]
+pub struct ProjectArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// `-` does the same as --stdin
+    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
+    pub dash: Option<String>,
+    /// Project JSON Lines from standard input instead, and answer on standard output
+    #[arg(long, help_heading = HEADING)]
+    pub stdin: bool,
+    /// End with 65 at the first line that is no document, instead of answering it
+    #[arg(long, help_heading = HEADING)]
+    pub strict: bool,
+}
+
+const HEADING: &str = "A stream of documents";
+
+impl ProjectArgs {
+    /// Whether documents come from standard input.
+    pub fn is_stream(&self) -> bool {
+        self.stdin || self.dash.is_some() || self.strict
+    }
+
+    /// A flag that was given and that says nothing to a stream.
+    pub fn idle(&self) -> Option<String> {
+        let placement = &self.run.placement;
+        let place = [
+            ("--processes", placement.processes.is_some()),
+            ("--process-count", placement.process_count.is_some()),
+            ("--process", placement.process.is_some()),
+            ("--hosts", placement.hosts.is_some()),
+            ("--port", placement.port.is_some()),
+        ];
+        let place = place.into_iter().find(|(_, is_given)| *is_given);
+        // What was typed of the others, up to what is no flag.
+        let typed = self.run.given.iter().map(|word| word.to_string_lossy());
+        let mut typed = typed.take_while(|word| word != "--");
+        let idle = typed.find_map(|word| {
+            let name = word.split('=').next().unwrap_or_default().to_owned();
+            (name != "--set" && name != "--quiet").then_some(name)
+        });
+        place.map(|(name, _)| name.to_owned()).or(idle)
+    }
+}

@@ -1,0 +1,84 @@
+//! `topicmill project JOB --stdin`: answers documents as they come.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::args::{PlacementArgs, ProjectArgs};
+use super::placement::Placement;
+use super::{Exit, Failure, figures};
+use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
+
+/// Answers every document of standard input on standard output.
+///
+/// # Errors
+/// Flags of a run; a job or a result that cannot be used; whatever ends the stream.
+pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
+    if !args.stdin && args.dash.is_none() {
+        let failure = Failure::message(Exit::Usage, "--strict is about a stream");
+        return Err(failure.help("give --stdin too"));
+    }
+    if let Some(flag) = args.idle() {
+        let message = format!("{flag} says nothing to a stream");
+        let failure = Failure::message(Exit::Usage, message);
+        return Err(failure.help("with --stdin give no more than -w, --set, --strict and --quiet"));
+    }
+    let source = Source::find(&args.run.job, &args.run.set)?;
+    let model = Arc::new(StreamModel::load(&source)?);
+    let options = Options {
+        threads: threads(args)?,
+        strict: args.strict,
+    };
+    let started = Instant::now();
+    let summary = stream::run(model, io::stdin(), io::stdout(), options)?;
+    if !args.run.quiet && !summary.is_cut_short {
+        super::say(&report(&summary, started.elapsed().as_secs_f64()));
+    }
+    Ok(())
+}
+
+/// The threads, whatever a scheduler says of other processes: a stream is one process's.
+fn threads(args: &ProjectArgs) -> Result<usize, Failure> {
+    let here = PlacementArgs {
+        threads: args.run.placement.threads,
+        processes: Some(1),
+        ..PlacementArgs::default()
+    };
+    Ok(Placement::check(&here)?.threads())
+}
+
+/// What came of the stream, in a line.
+fn report(summary: &Summary, seconds: f64) -> String {
+    let per_second = summary.documents as f64 / seconds.max(1e-9);
+    let bad = match summary.bad {
+        0 => String::new(),
+        bad => format!(", {} of them no documents", figures::grouped(bad)),
+    };
+    format!(
+        "{} documents{bad}, {} tokens, {per_second:.1} documents/s",
+        figures::grouped(summary.documents),
+        figures::grouped(summary.tokens),
+    )
+}
+
+impl From<StreamError> for Failure {
+    fn from(error: StreamError) -> Self {
+        let exit = match error {
+            StreamError::Job(error) => return error.into(),
+            StreamError::Table(error) => return error.into(),
+            StreamError::Checkpoint(error) => return error.into(),
+            StreamError::Vocabulary(error) => return error.into(),
+            StreamError::NotFinished { .. }
+            | StreamError::Method(_)
+            | StreamError::OtherSettings { .. } => Exit::Usage,
+            StreamError::NoModel { .. }
+            | StreamError::Read { .. }
+            | StreamError::BadLine { .. } => Exit::Data,
+            StreamError::Infer { .. } => Exit::Internal,
+            StreamError::Thread(_) => Exit::Temporary,
+            StreamError::Write(_) => Exit::Io,
+            StreamError::Interrupted { .. } => Exit::Interrupted,
+        };
+        Self::new(exit, error)
+    }
+}

@@ -1,0 +1,67 @@
+//! Single lines of JSON Lines that are no part of a file: a stream's.
+
+use super::{Context, DocumentSink, jsonl};
+use crate::corpus::compression::Compression;
+use crate::corpus::input::InputFile;
+use crate::corpus::settings::{CorpusSettings, Format};
+
+/// Reads lines by the keys of a job, just as those of a file.
+pub struct LineReader {
+    file: InputFile,
+    settings: CorpusSettings,
+}
+
+impl LineReader {
+    /// For lines of a stream of this name, which stands in the ids of documents that have none.
+    pub fn new(name: &str, settings: &CorpusSettings) -> Self {
+        let file = InputFile {
+            name: name.to_owned(),
+            path: name.into(),
+            format: Format::JsonLines,
+            compression: Compression::Plain,
+            bytes: 0,
+            vocabulary: None,
+            tag: None,
+        };
+        Self {
+            file,
+            settings: settings.clone(),
+        }
+    }
+
+    /// Whether a line holds a document, however broken: blank ones do not.
+    pub fn holds_document(line: &[u8]) -> bool {
+        !line.trim_ascii().is_empty()
+    }
+
+    /// Hands over the document of a line that begins at byte `offset` of the stream; nothing for a
+    /// blank line.
+    pub fn read(&self, offset: u64, line: &[u8], emit: DocumentSink<'_>) {
+        jsonl::read(
+            &Context::new(&self.file, &self.settings),
+            offset,
+            line,
+            emit,
+        );
+    }
+
+    /// Hands over what stands for a line of so many bytes, more than `corpus.max_document_mib`.
+    pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
+        let context = Context::new(&self.file, &self.settings);
+        emit(context.too_large(context.place(offset), bytes));
+    }
+
+    /// Hands over what stands for the rest of a stream that broke.
+    pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
+        let context = Context::new(&self.file, &self.settings);
+        emit(context.truncated(context.place(offset), reason));
+    }
+
+    /// What is wrong with a document, without the place that its reader put before it.
+    pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
+        let place = Context::new(&self.file, &self.settings).place(offset);
+        let rest = reason.strip_prefix(place.as_str());
+        rest.and_then(|rest| rest.strip_prefix(": "))
+            .unwrap_or(reason)
+    }
+}

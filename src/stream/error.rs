@@ -1,0 +1,98 @@
+//! What ends a stream before its time.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::checkpoint::CheckpointError;
+use crate::corpus::vocabulary_file::VocabularyFileError;
+use crate::infer::ImpossibleDraw;
+use crate::job::JobError;
+use crate::tables::TableError;
+
+/// Why a stream could not be begun, or ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    /// The job of a result cannot be used.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A folder that is no finished result.
+    #[error(
+        "{}: no job.toml, so this is no finished result; give the job file, or finish the run",
+        path.display()
+    )]
+    NotFinished {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no trained model.
+    #[error(
+        "{} has no model yet: run `topicmill train` or `topicmill run` first",
+        path.display()
+    )]
+    NoModel {
+        /// The result's folder.
+        path: PathBuf,
+    },
+    /// The model is another job's, or of another vocabulary.
+    #[error(
+        "{} was made with other settings of {what}; give the job that it was trained with",
+        path.display()
+    )]
+    OtherSettings {
+        /// The model file.
+        path: PathBuf,
+        /// The sections of the job that differ.
+        what: &'static str,
+    },
+    /// The job's method is not one that a stream can be projected with.
+    #[error("{0}")]
+    Method(&'static str),
+    /// An object store, or the copy of what lies there.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The model file.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The vocabulary's file.
+    #[error(transparent)]
+    Vocabulary(#[from] VocabularyFileError),
+    /// The system gives no thread.
+    #[error("no thread for the stream: {0}")]
+    Thread(#[source] io::Error),
+    /// The stream broke, while the job says `on_damage = "fail"`.
+    #[error(
+        "standard input broke at line {line}: {source}; send the lines from there on again, or set \
+         corpus.on_damage = \"keep\" to have a document of status `truncated` for them"
+    )]
+    Read {
+        /// The line, from 1.
+        line: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line that is no document, where those are to end the stream.
+    #[error("standard input, line {line}: {reason}")]
+    BadLine {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it, and the remedy.
+        reason: String,
+    },
+    /// A draw that cannot be made.
+    #[error("standard input, line {line}: {source}")]
+    Infer {
+        /// The line, from 1.
+        line: u64,
+        /// Why.
+        source: ImpossibleDraw,
+    },
+    /// The answers cannot be written.
+    #[error("standard output: {0}")]
+    Write(#[source] io::Error),
+    /// A signal asked for the end.
+    #[error("ended by a signal; the lines in hand were answered, {documents} documents in all")]
+    Interrupted {
+        /// Documents that were answered.
+        documents: u64,
+    },
+}

@@ -1,0 +1,274 @@
+//! The threads of a stream: one cuts lines, some answer them, one writes the answers in order.
+//!
+//! The reader sends each batch to whichever worker is free, and to the writer the other end of a
+//! channel that its answers will come through: the writer goes through these ends in order, so that
+//! nothing has to be sorted. Channels are bounded, and so are the bytes in hand ([`Room`]).
+//!
+//! A batch in hand defers a signal until its answers are flushed; the reader then takes no more.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use super::answer::Answerer;
+use super::lines::{Content, Line, LineCutter};
+use super::room::{Room, Taken};
+use super::{Numbered, StreamError, StreamModel};
+use crate::cluster::interrupt::{self, Deferral};
+use crate::corpus::reader::line::LineReader;
+
+/// Documents of a batch at most: a batch is one thread's.
+const BATCH_DOCUMENTS: usize = 8;
+/// Bytes of a batch at most, but for one longer line.
+const BATCH_BYTES: u64 = 64 * 1024;
+/// Batches in hand for each worker.
+const BATCHES_PER_WORKER: usize = 4;
+/// Bytes of lines in hand, but for one longer line.
+const BYTES_IN_HAND: u64 = 32 << 20;
+/// Answers that are held back while more are ready.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// How a stream is gone through.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Threads that infer, ≥ 1; they change no answer.
+    pub threads: usize,
+    /// Whether a line that is no document ends the stream, instead of being answered.
+    pub strict: bool,
+}
+
+/// What came of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Documents that were answered.
+    pub documents: u64,
+    /// Of those, lines that were none.
+    pub bad: u64,
+    /// Tokens in the vocabulary.
+    pub tokens: u64,
+    /// Whether the reader of the answers went away before the end.
+    pub is_cut_short: bool,
+}
+
+/// A few documents, in order.
+struct Batch {
+    documents: Vec<Numbered>,
+    taken: Taken,
+    deferral: Deferral,
+    answers: SyncSender<Answers>,
+}
+
+/// The answers of a batch, up to the first error.
+struct Answers {
+    lines: Vec<u8>,
+    summary: Summary,
+    error: Option<StreamError>,
+    /// Until they are written: the room of their lines, and the duty to end.
+    hold: (Taken, Deferral),
+}
+
+/// Where the writer finds the answers of a batch.
+type Promise = Receiver<Answers>;
+
+/// Answers every document of `input`, in order, on `output`.
+///
+/// A line is answered as soon as it has come; where more come than are answered, `input` waits.
+/// When `output` has nobody who reads it any more that is the end, and no error. Threads that wait
+/// for `input` may outlive this call by a line.
+///
+/// # Errors
+/// The stream cannot be read or written on; a signal, once the lines in hand are answered; with
+/// `strict` a line that is no document. What was answered before stands written.
+pub fn run(
+    model: Arc<StreamModel>,
+    input: impl Read + Send + 'static,
+    output: impl Write,
+    options: Options,
+) -> Result<Summary, StreamError> {
+    let batches = options.threads * BATCHES_PER_WORKER;
+    let (work, worker_end) = sync_channel(batches);
+    let (order, writer_end) = sync_channel(batches);
+    let worker_end = Arc::new(Mutex::new(worker_end));
+    for number in 0..options.threads {
+        let (model, worker_end) = (Arc::clone(&model), Arc::clone(&worker_end));
+        start(&format!("stream-{number}"), move || {
+            answer(&model, &worker_end, options.strict);
+        })?;
+    }
+    // Else the reader would go on sending to nobody when all workers are gone.
+    drop(worker_end);
+    let cutter = LineCutter::new(input, model.corpus.max_document_bytes);
+    start("stream-reader", move || read(cutter, &work, &order))?;
+    let summary = write(&writer_end, output)?;
+    match interrupt::is_wanted() {
+        true => Err(StreamError::Interrupted {
+            documents: summary.documents,
+        }),
+        false => Ok(summary),
+    }
+}
+
+fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StreamError> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(body);
+    thread.map(drop).map_err(StreamError::Thread)
+}
+
+/// Cuts batches until the stream ends, a signal comes, or nobody takes them.
+fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &SyncSender<Promise>) {
+    let room = Room::new(BYTES_IN_HAND);
+    let mut next = 0;
+    while let Some(first) = cutter.next_line() {
+        let deferral = Deferral::begin();
+        let documents = at_hand(&mut cutter, first, &mut next);
+        if documents.is_empty() {
+            continue;
+        }
+        let bytes = documents.iter().map(|document| document.line.bytes()).sum();
+        let (answers, promise) = sync_channel(1);
+        let batch = Batch {
+            documents,
+            taken: room.take(bytes),
+            deferral,
+            answers,
+        };
+        let is_taken = order.send(promise).is_ok() && work.send(batch).is_ok();
+        if !is_taken || interrupt::is_wanted() {
+            return;
+        }
+    }
+}
+
+/// The documents of a batch that begins with this line: of those that have come, for none is waited.
+fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> Vec<Numbered> {
+    let (mut documents, mut bytes) = (Vec::new(), 0);
+    let mut line = Some(first);
+    while let Some(found) = line {
+        let is_document = match &found.content {
+            Content::Bytes(bytes) => LineReader::holds_document(bytes),
+            Content::TooLarge(_) | Content::Broken(_) => true,
+        };
+        if is_document {
+            bytes += found.bytes();
+            documents.push(Numbered {
+                doc_id: *next,
+                line: found,
+            });
+            *next += 1;
+        }
+        let is_full = documents.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES;
+        line = match !is_full && cutter.is_at_hand() {
+            true => cutter.next_line(),
+            false => None,
+        };
+    }
+    documents
+}
+
+/// Answers batches until there are no more.
+fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
+    let mut answerer = Answerer::new(model, strict);
+    loop {
+        let next = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(batch) = next else {
+            return;
+        };
+        let mut answers = Answers {
+            lines: Vec::new(),
+            summary: Summary::default(),
+            error: None,
+            hold: (batch.taken, batch.deferral),
+        };
+        for document in &batch.documents {
+            match answerer.answer(document, &mut answers.lines) {
+                Ok(answered) => {
+                    answers.summary.documents += 1;
+                    answers.summary.bad += u64::from(answered.is_bad);
+                    answers.summary.tokens += answered.tokens;
+                }
+                Err(error) => {
+                    answers.error = Some(error);
+                    break;
+                }
+            }
+        }
+        // A writer that has ended wants no more.
+        let _ = batch.answers.send(answers);
+    }
+}
+
+/// Writes all answers in order; gives what they were.
+fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, StreamError> {
+    let mut writer = Writer {
+        output,
+        lines: Vec::new(),
+        deferrals: Vec::new(),
+        summary: Summary::default(),
+    };
+    match writer.write(promises) {
+        Err(StreamError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(Summary {
+            is_cut_short: true,
+            ..writer.summary
+        }),
+        Err(error) => Err(error),
+        Ok(()) => Ok(writer.summary),
+    }
+}
+
+struct Writer<W> {
+    output: W,
+    /// Answers that are not written yet.
+    lines: Vec<u8>,
+    /// Those of their batches.
+    deferrals: Vec<Deferral>,
+    /// What was written.
+    summary: Summary,
+}
+
+impl<W: Write> Writer<W> {
+    fn write(&mut self, promises: &Receiver<Promise>) -> Result<(), StreamError> {
+        while let Some(promise) = self.receive(promises)? {
+            let answers = self.receive(&promise)?;
+            let answers = answers.expect("a worker answers every batch that it takes");
+            let (taken, deferral) = answers.hold;
+            self.lines.extend_from_slice(&answers.lines);
+            self.deferrals.push(deferral);
+            drop(taken);
+            self.summary.documents += answers.summary.documents;
+            self.summary.bad += answers.summary.bad;
+            self.summary.tokens += answers.summary.tokens;
+            if let Some(error) = answers.error {
+                self.flush()?;
+                return Err(error);
+            }
+            if self.lines.len() >= OUTPUT_BYTES {
+                self.flush()?;
+            }
+        }
+        self.flush()
+    }
+
+    /// What comes next; before waiting for it, whoever waits for answers gets those there are.
+    fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, StreamError> {
+        match channel.try_recv() {
+            Ok(next) => Ok(Some(next)),
+            Err(TryRecvError::Disconnected) => Ok(None),
+            Err(TryRecvError::Empty) => {
+                self.flush()?;
+                Ok(channel.recv().ok())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), StreamError> {
+        let write = self.output.write_all(&self.lines);
+        let written = write.and_then(|()| self.output.flush());
+        written.map_err(StreamError::Write)?;
+        self.lines.clear();
+        self.deferrals.clear();
+        Ok(())
+    }
+}

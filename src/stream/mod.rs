@@ -1,0 +1,33 @@
+//! A stream of documents, projected as they come: `topicmill project JOB --stdin`.
+//!
+//! ```text
+//! reader ──batches──▶ workers            lines, flow: cut, numbered, a few lines at a time
+//!    └─────order─────────┴─▶ writer      answer: a line to its answer; flow: in the input's order
+//! ```
+//!
+//! Every line that is not blank is a document, numbered from 0, and answered by a line. Random
+//! streams are keyed by that number, so that a collection's own lines in order get the very numbers
+//! of its tables, on any number of threads. What is in hand at a time is bounded, whatever the
+//! stream's length, and a line is answered before the next one must be there.
+
+pub mod answer;
+mod bag;
+mod error;
+pub mod flow;
+pub mod lines;
+mod model;
+mod room;
+
+pub use error::StreamError;
+pub use flow::{Options, Summary, run};
+pub use lines::Line;
+pub use model::{Source, StreamModel};
+
+/// A line that holds a document, with the document's number.
+#[derive(Debug)]
+pub struct Numbered {
+    /// The document's number in the stream, from 0; blank lines have none.
+    pub doc_id: u64,
+    /// The line.
+    pub line: Line,
+}

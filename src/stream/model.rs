@@ -1,0 +1,129 @@
+//! What a stream is projected with: a finished model and its vocabulary, read back from a result.
+
+use std::path::{Path, PathBuf};
+
+use super::StreamError;
+use crate::checkpoint;
+use crate::corpus::settings::{CorpusSettings, TokenSettings};
+use crate::corpus::vocabulary::Vocabulary;
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::infer::settings::{InferSettings, ProjectSettings};
+use crate::job::Job;
+use crate::job::state::MODEL_FILE;
+use crate::model::factors::Factors;
+use crate::storage::object::is_remote;
+use crate::tables::output::{View, Wanted, exists};
+use crate::train::publish::published;
+
+/// Where a finished result keeps its job.
+const JOB_FILE: &str = "job.toml";
+
+/// A job, and the result that its model is taken from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The job.
+    pub job: Job,
+    /// The result's folder or address.
+    pub root: PathBuf,
+}
+
+impl Source {
+    /// What `path` names: a job file, or the folder or address of a finished result, which may
+    /// have been moved. `overrides` are `section.key=value`.
+    ///
+    /// # Errors
+    /// The job cannot be read or is wrong; the folder holds none.
+    pub fn find(path: &Path, overrides: &[String]) -> Result<Self, StreamError> {
+        let is_result = is_remote(path) || path.is_dir();
+        if !is_result {
+            let job = Job::load(path, overrides)?;
+            let root = job.output.path.clone();
+            return Ok(Self { job, root });
+        }
+        let file = path.join(JOB_FILE);
+        if !exists(&file)? {
+            let path = path.to_owned();
+            return Err(StreamError::NotFinished { path });
+        }
+        let view = View::open(&file, Wanted::All)?;
+        let job = Job::load(view.path(), overrides)?;
+        let root = path.to_owned();
+        Ok(Self { job, root })
+    }
+}
+
+/// A model that documents can be projected on, one by one, from many threads.
+#[derive(Debug)]
+pub struct StreamModel {
+    /// Keys of id, text and metadata; limits.
+    pub corpus: CorpusSettings,
+    /// How texts are cut.
+    pub tokens: TokenSettings,
+    /// Which topics are listed.
+    pub project: ProjectSettings,
+    /// How they are inferred.
+    pub infer: InferSettings,
+    /// The seed of the random streams.
+    pub seed: u64,
+    /// The terms.
+    pub vocabulary: Vocabulary,
+    /// The factors of all of them, in the geometry and with the η that φ is published with.
+    pub factors: Factors,
+}
+
+impl StreamModel {
+    /// Reads the model and the vocabulary of a result; nothing is ingested.
+    ///
+    /// # Errors
+    /// There is no finished model, or it is another job's; files that cannot be read; a method
+    /// that infers documents together, or none.
+    pub fn load(source: &Source) -> Result<Self, StreamError> {
+        let Source { job, root } = source;
+        let infer = check_method(&job.project)?.clone();
+        let path = root.join(MODEL_FILE);
+        if !exists(&path)? {
+            let path = root.clone();
+            return Err(StreamError::NoModel { path });
+        }
+        let saved = checkpoint::read(View::open(&path, Wanted::All)?.path())?;
+        let file = View::open(&root.join(VOCABULARY_FILE), Wanted::All)?;
+        let vocabulary = vocabulary_file::read(file.path())?;
+        let header = &saved.header;
+        if header.settings_hash != job.train_hash() {
+            let what = "corpus, tokens, vocabulary, sample, model or train";
+            return Err(StreamError::OtherSettings { path, what });
+        }
+        if header.vocabulary_hash != vocabulary.fingerprint() {
+            let what = "the vocabulary beside it";
+            return Err(StreamError::OtherSettings { path, what });
+        }
+        let eta = header.published_eta.unwrap_or(header.priors.eta);
+        let priors = published(&header.priors, eta);
+        let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
+        Ok(Self {
+            corpus: job.corpus.clone(),
+            tokens: job.tokens.clone(),
+            project: job.project.clone(),
+            infer,
+            seed: job.model.seed,
+            vocabulary,
+            factors,
+        })
+    }
+}
+
+/// How topics are inferred, if that can be done document by document.
+fn check_method(project: &ProjectSettings) -> Result<&InferSettings, StreamError> {
+    let Some(infer) = &project.infer else {
+        return Err(StreamError::Method(
+            "project.method is \"none\": set another one, as in --set project.method=gibbs",
+        ));
+    };
+    if infer.method.is_joint() {
+        return Err(StreamError::Method(
+            "project.method infers documents together, and those of a stream come one by one: set \
+             another one, as in --set project.method=gibbs",
+        ));
+    }
+    Ok(infer)
+}

@@ -1,0 +1,78 @@
+//! How many bytes of lines are in hand at a time.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Room for so many bytes, or for one thing that is larger.
+#[derive(Debug)]
+pub struct Room {
+    limit: u64,
+    taken: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Room {
+    /// Room for `limit` bytes.
+    pub fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            taken: Mutex::new(0),
+            freed: Condvar::new(),
+        })
+    }
+
+    /// Waits until there is room for so many bytes, or nothing else is in hand, and takes it.
+    pub fn take(self: &Arc<Self>, bytes: u64) -> Taken {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken > 0 && taken.saturating_add(bytes) > self.limit {
+            let woken = self.freed.wait(taken);
+            taken = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken = taken.saturating_add(bytes);
+        Taken {
+            room: Arc::clone(self),
+            bytes,
+        }
+    }
+}
+
+/// Room that is taken, until it is dropped.
+#[derive(Debug)]
+pub struct Taken {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        let taken = self.room.taken.lock();
+        *taken.unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.room.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_waits_and_what_never_fits_goes_alone() {
+        let room = Room::new(10);
+        let small = [room.take(4), room.take(6)];
+        let (sender, receiver) = mpsc::channel();
+        let theirs = Arc::clone(&room);
+        let waiting = std::thread::spawn(move || {
+            let large = theirs.take(50);
+            sender.send(()).unwrap();
+            drop(large);
+        });
+        let [first, second] = small;
+        drop(first);
+        assert!(receiver.try_recv().is_err());
+        drop(second);
+        receiver.recv().unwrap();
+        waiting.join().unwrap();
+        assert_eq!(*room.taken.lock().unwrap(), 0);
+    }
+}
