@@ -57,10 +57,7 @@ impl Wanted {
         };
         for argument in arguments {
             let (key, value) = argument.split_once('=').ok_or("KEY=VALUE")?;
-            let list: Vec<u64> = value
-                .split(',')
-                .map(str::parse)
-                .collect::<Result<_, _>>()?;
+            let list: Vec<u64> = value.split(',').map(str::parse).collect::<Result<_, _>>()?;
             let first = *list.first().ok_or("a value")?;
             match key {
                 "topics" => wanted.topics = list,

@@ -69,6 +69,7 @@ impl From<StreamError> for Failure {
             StreamError::Checkpoint(error) => return error.into(),
             StreamError::Vocabulary(error) => return error.into(),
             StreamError::NotFinished { .. }
+            | StreamError::NoClassifier { .. }
             | StreamError::Method(_)
             | StreamError::OtherSettings { .. } => Exit::Usage,
             StreamError::NoModel { .. }

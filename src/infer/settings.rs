@@ -102,6 +102,14 @@ pub struct MaxEntSettings {
     pub iterations: u32,
 }
 
+impl ProjectSettings {
+    /// Whether documents are inferred by a method that starts from the classifier.
+    pub fn needs_classifier(&self) -> bool {
+        let method = self.infer.as_ref().map(|infer| infer.method);
+        method.is_some_and(Method::needs_classifier)
+    }
+}
+
 /// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {

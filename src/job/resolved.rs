@@ -11,7 +11,6 @@ use toml::Value;
 use super::check::{BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, METHODS, MIB, ON_DAMAGE, RULES};
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
-use crate::infer::settings::Method;
 use crate::math::hex::hex;
 use crate::model::settings::Alpha;
 
@@ -93,8 +92,7 @@ impl Job {
         lines.line("train", &self.train_hash());
         let project = project_pairs(self).into_iter();
         lines.section("project", project.filter(|(key, _)| *key != "budget"));
-        let method = self.project.infer.as_ref().map(|infer| infer.method);
-        if method.is_some_and(Method::needs_classifier) {
+        if self.project.needs_classifier() {
             lines.section("maxent", maxent_pairs(self));
         }
         lines.hash()

@@ -10,7 +10,8 @@ use crate::corpus::reader::line::LineReader;
 use crate::corpus::settings::OnDamage;
 use crate::corpus::{Body, DocumentStatus, RawDocument};
 use crate::infer::Bag;
-use crate::infer::project::{Projector, log_likelihood};
+use crate::infer::inferrer::{Inferrer, Target};
+use crate::infer::project::log_likelihood;
 use crate::infer::summary::{dropped_mass, entropy, heaviest, list};
 use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
@@ -76,7 +77,7 @@ pub struct Answerer<'a> {
     strict: bool,
     reader: LineReader,
     bagger: Bagger,
-    projector: Projector,
+    inferrer: Inferrer,
     listed: Vec<(f32, u16)>,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Answerer<'a> {
             strict,
             reader: LineReader::new(NAME, &model.corpus),
             bagger: Bagger::new(&model.tokens, model.vocabulary.kept()),
-            projector: Projector::default(),
+            inferrer: Inferrer::default(),
             listed: Vec::new(),
         }
     }
@@ -110,14 +111,14 @@ impl<'a> Answerer<'a> {
             strict,
             reader,
             bagger,
-            projector,
+            inferrer,
             listed,
         } = self;
         let mut about = About {
             model,
             strict: *strict,
             bagger,
-            projector,
+            inferrer,
             listed,
         };
         let reader = &*reader;
@@ -144,7 +145,7 @@ struct About<'a> {
     model: &'a StreamModel,
     strict: bool,
     bagger: &'a mut Bagger,
-    projector: &'a mut Projector,
+    inferrer: &'a mut Inferrer,
     listed: &'a mut Vec<(f32, u16)>,
 }
 
@@ -181,7 +182,7 @@ impl About<'_> {
         self.listed.clear();
         let inferred =
             match status.has_terms() {
-                true => infer(self.model, self.projector, self.listed, words, doc_id).map_err(
+                true => infer(self.model, self.inferrer, self.listed, words, doc_id).map_err(
                     |source| StreamError::Infer {
                         line: line.number,
                         source,
@@ -216,7 +217,7 @@ impl About<'_> {
 /// Infers a document, by the random stream of its number; leaves the topics to list in `listed`.
 fn infer(
     model: &StreamModel,
-    projector: &mut Projector,
+    inferrer: &mut Inferrer,
     listed: &mut Vec<(f32, u16)>,
     words: Bag<'_>,
     doc_id: u64,
@@ -224,7 +225,11 @@ fn infer(
     let parts = [&model.factors];
     let table = FactorTable::new(&parts);
     let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
-    let proportions = projector.infer(words, table, &model.infer, &mut stream)?;
+    let target = Target {
+        table,
+        classifier: model.classifier.as_ref(),
+    };
+    let proportions = inferrer.infer(words, target, &model.infer, &mut stream)?;
     let (sum, tokens) = log_likelihood(words, proportions, table);
     let settings = &model.project;
     list(proportions, settings.threshold as f32, settings.top, listed);

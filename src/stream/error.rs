@@ -33,6 +33,16 @@ pub enum StreamError {
         /// The result's folder.
         path: PathBuf,
     },
+    /// The method needs a classifier, and there is none for the model.
+    #[error(
+        "{} is not there, or was trained for another model: run `topicmill project` with this \
+         project.method once, or set another one, as in --set project.method=cvb0",
+        path.display()
+    )]
+    NoClassifier {
+        /// Where it would be.
+        path: PathBuf,
+    },
     /// The model is another job's, or of another vocabulary.
     #[error(
         "{} was made with other settings of {what}; give the job that it was trained with",

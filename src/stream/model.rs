@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::StreamError;
 use crate::checkpoint;
+use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::corpus::settings::{CorpusSettings, TokenSettings};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::infer::maxent::Classifier;
 use crate::infer::settings::{InferSettings, ProjectSettings};
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
@@ -69,6 +71,8 @@ pub struct StreamModel {
     pub vocabulary: Vocabulary,
     /// The factors of all of them, in the geometry and with the η that φ is published with.
     pub factors: Factors,
+    /// What the methods start from that need it.
+    pub classifier: Option<Classifier>,
 }
 
 impl StreamModel {
@@ -108,7 +112,24 @@ impl StreamModel {
             seed: job.model.seed,
             vocabulary,
             factors,
+            classifier: match job.project.needs_classifier() {
+                true => Some(load_classifier(root, &saved.hash)?),
+                false => None,
+            },
         })
+    }
+}
+
+/// The classifier beside the model of this hash.
+fn load_classifier(root: &Path, model_hash: &str) -> Result<Classifier, StreamError> {
+    let path = root.join(CLASSIFIER_FILE);
+    if !exists(&path)? {
+        return Err(StreamError::NoClassifier { path });
+    }
+    let (header, classifier) = classifier::read(View::open(&path, Wanted::All)?.path())?;
+    match header.model_hash == model_hash {
+        true => Ok(classifier),
+        false => Err(StreamError::NoClassifier { path }),
     }
 }
 

@@ -4,7 +4,9 @@ use super::super::defaults;
 use super::super::error::JobError;
 use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
 use super::{COUNT, SWEEPS};
-use crate::infer::settings::{Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings};
+use crate::infer::settings::{
+    Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings,
+};
 
 /// The words for [`Estimator`].
 pub(in crate::job) const ESTIMATORS: &[(&str, Estimator)] =
