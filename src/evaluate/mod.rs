@@ -10,6 +10,7 @@ pub mod completion;
 pub mod diagnostics;
 pub mod duplicates;
 pub mod junk;
+pub mod left_to_right;
 pub mod matching;
 
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
