@@ -6,10 +6,12 @@
 //! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
 
 pub mod digest;
+pub mod document_scores;
 pub mod document_topics;
 pub mod documents;
 pub mod evaluation;
 pub mod manifest;
+pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
@@ -42,7 +44,8 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 8] = [
+pub const TABLES: [TableSpec; 9] = [
+    document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
     evaluation::SPEC,

@@ -303,7 +303,9 @@ fn a_table_can_be_shown() {
     );
     let listing = read::listing(folder.path()).unwrap();
     let names: Vec<_> = listing.iter().map(|t| t.name).collect();
-    assert_eq!(names, TABLES.map(|spec| spec.name));
+    // What an evaluation writes stands in a folder of its own.
+    let of_a_run = TABLES.iter().filter(|t| t.name != "document_scores");
+    assert_eq!(names, of_a_run.map(|t| t.name).collect::<Vec<_>>());
     assert_eq!((listing[1].parts, listing[1].rows), (1, 10));
     let file = fs::metadata(table.join("part-00000.parquet")).unwrap();
     assert_eq!(listing[1].bytes, file.len());
