@@ -1,5 +1,6 @@
 //! The flags as they are typed; `placement` and `job` check what they mean.
 
+mod evaluate;
 mod launch;
 mod watching;
 
@@ -14,6 +15,7 @@ use super::peers::PeerArgs;
 use crate::job::defaults;
 pub use watching::WatchingArgs;
 
+pub use evaluate::EvaluateArgs;
 pub use launch::LaunchArgs;
 
 /// The version, and the build that all processes of a run must be of.
@@ -52,6 +54,9 @@ pub enum Command {
     /// Only project every document, on a model that is trained
     #[command(after_help = STAGE_EXAMPLES)]
     Project(RunArgs),
+    /// Measure a job's model, or one of others, on documents of its collection
+    #[command(after_help = evaluate::EXAMPLES)]
+    Evaluate(EvaluateArgs),
     /// Run a job on the hosts of a host file, and again when one is lost
     #[command(after_help = launch::EXAMPLES)]
     #[command(mut_arg("hosts", |arg| arg.required(true)))]

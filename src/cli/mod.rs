@@ -7,6 +7,7 @@
 mod args;
 mod certificates;
 mod completions;
+mod evaluate;
 mod exits;
 mod failure;
 mod figures;
@@ -81,6 +82,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Ingest(args) => run::run(&args, Stages::Ingest),
         Command::Train(args) => run::run(&args, Stages::Train),
         Command::Project(args) => run::run(&args, Stages::Project),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -8,6 +8,7 @@ pub mod abomonated;
 pub mod block;
 pub mod coherence;
 pub mod error;
+pub mod evaluate;
 pub mod exchange;
 pub mod finish;
 pub mod frequencies;
