@@ -104,7 +104,7 @@ fn a_wrong_matrix_is_refused_by_row_and_column() {
     let place = Place::new();
     let terms = place.terms();
     let c = npyz::Order::C;
-    let mut told = |shape: &[u64], values: &[f64]| {
+    let told = |shape: &[u64], values: &[f64]| {
         refused(&place.npy(c, shape, values.to_vec()), Some(&terms))
     };
     let nan = told(&[2, 3], &[1.0, 1.0, 1.0, 1.0, f64::NAN, 1.0]);
