@@ -318,6 +318,17 @@ fn terms_that_a_model_lacks_are_unknown_and_documents_of_nothing_else_are_skippe
     );
     let note = summary["notes"][2].as_str().unwrap();
     assert!(note.contains("5 / K"), "{note}");
+    // Flags of evaluate reach processes that it starts.
+    let flags = ["--model", "two.txt", "--alpha", "0.2", "-q", "-w", "1"];
+    let evaluate = |output: &str, more: &[&str]| {
+        let first = ["evaluate", "job.toml", "--output", output];
+        RUN.printed(&[&first, &flags[..], more].concat());
+        RUN.digest(output)
+    };
+    assert_eq!(
+        evaluate("two-0.2", &["--processes", "2"]),
+        evaluate("two-here", &[])
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// How documents are scored.
 enum Method {
-    Completion(Completer, u32),
+    Completion(Box<Completer>, u32),
     LeftToRight(Scorer, LeftToRight),
 }
 
@@ -50,7 +50,7 @@ impl Likelihood {
     /// By document completion, with so many sweeps.
     pub fn completion(seed: u64, sweeps: u32) -> Self {
         Self {
-            method: Method::Completion(Completer::with_sweeps(sweeps), sweeps),
+            method: Method::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps),
             seed,
             sums: Sums::default(),
         }
