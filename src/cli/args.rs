@@ -1,5 +1,6 @@
 //! The flags as they are typed; `placement` and `job` check what they mean.
 
+mod evaluate;
 mod launch;
 mod project;
 mod watching;
@@ -15,6 +16,7 @@ use super::peers::PeerArgs;
 use crate::job::defaults;
 pub use watching::WatchingArgs;
 
+pub use evaluate::EvaluateArgs;
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
 
@@ -54,6 +56,9 @@ pub enum Command {
     /// Only project, on a model that is trained: every document, or a stream of others
     #[command(after_help = project::EXAMPLES)]
     Project(ProjectArgs),
+    /// Measure a job's model, or one of others, on documents of its collection
+    #[command(after_help = evaluate::EXAMPLES)]
+    Evaluate(EvaluateArgs),
     /// Run a job on the hosts of a host file, and again when one is lost
     #[command(after_help = launch::EXAMPLES)]
     #[command(mut_arg("hosts", |arg| arg.required(true)))]

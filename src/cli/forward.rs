@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command as Clap};
 
-use super::args::{Cli, Command, RunArgs};
+use super::args::{Cli, Command, EvaluateArgs, RunArgs};
 
 /// Flags that differ from process to process, or that the starter works out.
 const PLACE: [&str; 6] = [
@@ -23,19 +23,24 @@ pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
     let Some((_, matches)) = matches.subcommand() else {
         return;
     };
+    let mut forwarded = forwarded::<RunArgs>();
     let args = match &mut cli.command {
+        Command::Evaluate(args) => {
+            forwarded = self::forwarded::<EvaluateArgs>();
+            &mut args.run
+        }
         Command::Run(args) | Command::Ingest(args) | Command::Train(args) => args,
         Command::Project(args) => &mut args.run,
         Command::Launch(args) => &mut args.run,
         _ => return,
     };
-    args.given = given(matches);
+    args.given = given(matches, forwarded);
 }
 
-/// The flags of run in `matches`, then what is no flag.
-fn given(matches: &ArgMatches) -> Vec<OsString> {
+/// The flags of `forwarded` in `matches`, then what is no flag.
+fn given(matches: &ArgMatches, forwarded: Vec<Arg>) -> Vec<OsString> {
     let (mut flags, mut others) = (Vec::new(), vec![OsString::from("--")]);
-    for arg in forwarded() {
+    for arg in forwarded {
         let id = arg.get_id().as_str();
         if matches.value_source(id) != Some(ValueSource::CommandLine) {
             continue;
@@ -55,9 +60,9 @@ fn given(matches: &ArgMatches) -> Vec<OsString> {
     flags
 }
 
-/// All arguments of run that go to other processes.
-fn forwarded() -> Vec<Arg> {
-    let run = RunArgs::augment_args(Clap::new("run"));
+/// All arguments of a command that go to other processes.
+fn forwarded<A: Args>() -> Vec<Arg> {
+    let run = A::augment_args(Clap::new("run"));
     let is_place = |arg: &&Arg| PLACE.contains(&arg.get_id().as_str());
     run.get_arguments()
         .filter(|arg| !is_place(arg))
@@ -105,7 +110,7 @@ mod tests {
     /// Command lines that together have every argument, each as many as get along.
     fn lines() -> Vec<Vec<OsString>> {
         let mut lines: Vec<Vec<OsString>> = vec![Vec::new()];
-        for arg in forwarded() {
+        for arg in forwarded::<RunArgs>() {
             let fits = |line: &Vec<OsString>| {
                 let with = |word| [line.clone(), vec![word]].concat();
                 let is_fine = |line: &Vec<OsString>| {
@@ -132,7 +137,11 @@ mod tests {
         let lines = lines();
         let words: usize = lines.iter().map(Vec::len).sum();
         // Each line has the job, which is counted once.
-        assert_eq!(words, forwarded().len() + lines.len() - 1, "{lines:?}");
+        assert_eq!(
+            words,
+            forwarded::<RunArgs>().len() + lines.len() - 1,
+            "{lines:?}"
+        );
         for line in lines {
             let launch = ["topicmill", "launch", "--hosts", "hosts.txt"];
             for command in [&["topicmill", "run"][..], &launch] {

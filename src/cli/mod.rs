@@ -7,6 +7,7 @@
 mod args;
 mod certificates;
 mod completions;
+mod evaluate;
 mod exits;
 mod failure;
 mod figures;
@@ -83,6 +84,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Train(args) => run::run(&args, Stages::Train),
         Command::Project(args) if args.is_stream() => project_stream::run(&args),
         Command::Project(args) => run::run(&args.run, Stages::Project),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),

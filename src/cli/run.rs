@@ -59,7 +59,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
 }
 
 /// Whether another process of the run speaks for this one.
-fn is_follower(placement: &Placement) -> bool {
+pub(super) fn is_follower(placement: &Placement) -> bool {
     match placement {
         Placement::Member { index, .. } => *index > 0,
         Placement::Spawn { .. } => true,
@@ -170,6 +170,8 @@ fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
     let trained = ["model", "training_log"];
     match stages {
         Stages::All | Stages::Ingest => output.clear_all()?,
+        // Its result is a folder of its own, which it clears itself.
+        Stages::Evaluate => {}
         Stages::Train | Stages::Project => {
             output.reopen()?;
             let trained = trained.iter().filter(|_| stages.trains());
@@ -182,7 +184,7 @@ fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
 }
 
 /// Starts all processes on this machine and waits for them.
-fn run_in_children(
+pub(super) fn run_in_children(
     job: &Job,
     args: &RunArgs,
     stages: Stages,

@@ -10,6 +10,7 @@ use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary::VocabularyError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
+use crate::evaluate::foreign::ForeignError;
 use crate::infer::ImpossibleDraw;
 use crate::tables::TableError;
 use crate::train::TrainError;
@@ -57,6 +58,9 @@ pub enum RunError {
         /// The masses.
         source: ImpossibleDraw,
     },
+    /// A model of others.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
     /// A model file.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -111,6 +115,8 @@ impl RunError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Input(error) if error.is_io() => EXIT_IO,
+            Self::Foreign(error) if error.is_io() => EXIT_IO,
+            Self::Foreign(ForeignError::NoTerms { .. }) => EXIT_USAGE,
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
             | Self::Synth(SynthError::Io { .. }) => EXIT_IO,
@@ -121,6 +127,7 @@ impl RunError {
             | Self::Synth(_)
             | Self::Checkpoint(CheckpointError::Damaged { .. })
             | Self::NoCheckpoint { .. }
+            | Self::Foreign(_)
             | Self::Data(_) => EXIT_DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
             Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,

@@ -9,6 +9,7 @@ pub mod block;
 pub mod coherence;
 pub mod drift;
 pub mod error;
+pub mod evaluate;
 pub mod exchange;
 pub mod finish;
 pub mod frequencies;

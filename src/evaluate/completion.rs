@@ -16,9 +16,9 @@ pub const METHOD: &str = "document_completion";
 /// Log-likelihoods are added up in units of 2⁻²⁰.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
-/// Sweeps from which proportions are inferred: enough that more do not change the figure.
-const BURN_IN_SWEEPS: u32 = 8;
-const KEPT_SWEEPS: u32 = 8;
+/// Sweeps from which proportions are inferred: enough that more do not change the figure. The first
+/// half is thrown away.
+pub const SWEEPS: u32 = 16;
 
 /// The score of some documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -50,12 +50,22 @@ impl Completion {
 #[derive(Clone, Debug, Default)]
 pub struct Completer {
     projector: Projector,
+    /// Other sweeps than [`SWEEPS`].
+    sweeps: Option<u32>,
     tokens: Vec<u32>,
     observed: (Vec<u32>, Vec<u32>),
     scored: (Vec<u32>, Vec<u32>),
 }
 
 impl Completer {
+    /// With so many sweeps, at least 1, the first half of which is thrown away.
+    pub fn with_sweeps(sweeps: u32) -> Self {
+        Self {
+            sweeps: Some(sweeps),
+            ..Self::default()
+        }
+    }
+
     /// The score of one document, by its number in the collection. The table must hold the mean
     /// geometry; terms that it lacks are not part of the document.
     ///
@@ -80,7 +90,8 @@ impl Completer {
             terms: &self.scored.0,
             counts: &self.scored.1,
         };
-        let settings = InferSettings::gibbs(BURN_IN_SWEEPS, KEPT_SWEEPS, Estimator::Soft);
+        let sweeps = self.sweeps.unwrap_or(SWEEPS);
+        let settings = InferSettings::gibbs(sweeps / 2, sweeps - sweeps / 2, Estimator::Soft);
         let proportions = self
             .projector
             .infer(observed, table, &settings, &mut stream)?;

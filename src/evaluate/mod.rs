@@ -2,7 +2,8 @@
 //! matching with known topics.
 //!
 //! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
-//! answer are judged by the same code. Held-out likelihood is `completion`, which needs inference.
+//! answer are judged by the same code. Held-out likelihood is `completion` and `left_to_right`, which
+//! need inference. `foreign` reads others' models; `measure` is what `topicmill evaluate` computes.
 
 pub mod assignment;
 pub mod classification;
@@ -12,8 +13,12 @@ pub mod completion;
 pub mod diagnostics;
 pub mod drift;
 pub mod duplicates;
+pub mod foreign;
 pub mod junk;
+pub mod left_to_right;
 pub mod matching;
+pub mod measure;
+pub mod settings;
 
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
 /// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.

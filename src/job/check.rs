@@ -2,6 +2,7 @@
 //!
 //! Defaults come from `defaults`; nothing is read from disk here.
 
+mod evaluate;
 mod project;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ use crate::model::statistics::MAX_TERMS;
 use crate::storage::object::is_remote;
 use crate::train::settings::TrainSettings;
 
+pub(super) use evaluate::{METRICS, SPLITS, evaluate};
 pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, project};
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.

@@ -2,6 +2,8 @@
 //!
 //! `corpus.input`, `model.topics` and `output.path` have none: nobody can guess them.
 
+use crate::corpus::sample::Split;
+use crate::evaluate::settings::Metric;
 use crate::infer::settings::{Budget, Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
@@ -141,6 +143,19 @@ pub const TOP: u64 = 0;
 pub const TOPIC_DOCUMENTS: u64 = 20;
 /// `project.top_terms`: what coherence is usually measured over, twice.
 pub const TOP_TERMS: u64 = 20;
+
+/// `evaluate.metrics`: what training itself measures by, and cheap.
+pub const METRICS: [Metric; 1] = [Metric::Completion];
+/// `evaluate.split`: what the model has not seen.
+pub const EVALUATE_SPLIT: Split = Split::HeldOut;
+/// `evaluate.documents`: no limit; the split already bounds them.
+pub const EVALUATE_DOCUMENTS: u64 = 0;
+/// `evaluate.particles`: what Wallach 2009 uses.
+pub const PARTICLES: u64 = 20;
+/// `evaluate.completion_sweeps`: what training measures with, so that figures can be compared.
+pub const COMPLETION_SWEEPS: u64 = crate::evaluate::completion::SWEEPS as u64;
+/// The sum of α for a model of others whose files do not say it: as where α is held fixed.
+pub const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// `synth.topics`: few enough that each can be looked at.
 pub const SYNTH_TOPICS: u64 = 20;

@@ -113,6 +113,18 @@ pub const SECTIONS: &[SectionKeys] = &[
         keys: &["documents", "prior_variance", "iterations"],
     },
     SectionKeys {
+        name: "evaluate",
+        keys: &[
+            "metrics",
+            "split",
+            "documents",
+            "particles",
+            "resample",
+            "completion_sweeps",
+            "alpha",
+        ],
+    },
+    SectionKeys {
         name: "output",
         keys: &["path", "scratch"],
     },

@@ -28,6 +28,7 @@ use crate::corpus::settings::{
     CorpusSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
+use crate::evaluate::settings::EvaluateSettings;
 use crate::infer::settings::ProjectSettings;
 use crate::math::hex::hex;
 use crate::model::settings::ModelSettings;
@@ -60,6 +61,8 @@ pub struct Job {
     pub train: TrainSettings,
     /// How documents are projected, and what of that is written.
     pub project: ProjectSettings,
+    /// What `topicmill evaluate` computes, and on which documents.
+    pub evaluate: EvaluateSettings,
     /// Where the result goes.
     pub output: OutputSettings,
     /// What its processes need to find each other.
@@ -180,6 +183,7 @@ impl Job {
             model: check::model(&source.section("model"), path, learns_alpha)?,
             train,
             project: check::project(&source.section("project"), &source.section("maxent"))?,
+            evaluate: check::evaluate(&source.section("evaluate"))?,
             output: check::output(&source.section("output"), path)?,
             cluster: check::cluster(&source.section("cluster"), &folder)?,
             synth,

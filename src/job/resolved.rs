@@ -8,7 +8,9 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use toml::Value;
 
-use super::check::{BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, METHODS, MIB, ON_DAMAGE, RULES};
+use super::check::{
+    BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, METHODS, METRICS, MIB, ON_DAMAGE, RULES, SPLITS,
+};
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
 use crate::math::hex::hex;
@@ -98,6 +100,17 @@ impl Job {
         lines.hash()
     }
 
+    /// Names an evaluation of a model with this fingerprint: a sha256, in hex, of
+    /// [`train_hash`](Self::train_hash), which decides the splits, and what `[evaluate]` says. No
+    /// other hash depends on that section.
+    pub fn evaluate_hash(&self, model: &str) -> String {
+        let mut lines = Canonical::new("evaluate");
+        lines.line("train", &self.train_hash());
+        lines.line("model", model);
+        lines.section("evaluate", evaluate_pairs(self));
+        lines.hash()
+    }
+
     /// What the job's tables say they belong to: the first digits of
     /// [`project_hash`](Self::project_hash).
     pub fn id(&self) -> String {
@@ -114,6 +127,7 @@ impl Job {
             ("train", train_pairs(self)),
             ("project", project_pairs(self)),
             ("maxent", maxent_pairs(self)),
+            ("evaluate", evaluate_pairs(self)),
             ("output", output_pairs(self)),
             ("cluster", cluster_pairs(self)),
         ]
@@ -284,6 +298,25 @@ fn maxent_pairs(job: &Job) -> Vec<Pair> {
         ("documents", whole(maxent.documents as u64)),
         ("prior_variance", maxent.prior_variance.into()),
         ("iterations", maxent.iterations.into()),
+    ]
+}
+
+fn evaluate_pairs(job: &Job) -> Vec<Pair> {
+    let evaluate = &job.evaluate;
+    let metrics = evaluate.metrics.iter().map(|&metric| word(METRICS, metric));
+    let alpha = match &evaluate.alpha {
+        None => "auto".into(),
+        Some(Alpha::Vector(values)) => values.clone().into(),
+        Some(Alpha::Each(value) | Alpha::Sum(value)) => Value::Float(*value),
+    };
+    vec![
+        ("metrics", Value::Array(metrics.collect())),
+        ("split", word(SPLITS, evaluate.split)),
+        ("documents", whole(evaluate.documents)),
+        ("particles", evaluate.particles.into()),
+        ("resample", evaluate.resample.into()),
+        ("completion_sweeps", evaluate.completion_sweeps.into()),
+        ("alpha", alpha),
     ]
 }
 

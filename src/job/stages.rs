@@ -13,6 +13,8 @@ pub enum Stages {
     Train,
     /// Project every document on a complete model.
     Project,
+    /// Measure a model on documents; writes a result of its own, and changes none.
+    Evaluate,
 }
 
 impl Stages {
@@ -23,6 +25,7 @@ impl Stages {
             Self::Ingest => "ingest",
             Self::Train => "train",
             Self::Project => "project",
+            Self::Evaluate => "evaluate",
         }
     }
 
@@ -49,6 +52,7 @@ impl fmt::Display for Stages {
             Self::Ingest => "ingest",
             Self::Train => "sample, train",
             Self::Project => "project",
+            Self::Evaluate => "evaluate",
         })
     }
 }

@@ -28,6 +28,10 @@ pub enum Stage {
     Completion = 7,
     /// Making a corpus with planted topics.
     Synth = 8,
+    /// The order of a document's tokens, and the draws that score it from left to right.
+    LeftToRight = 16,
+    /// Which documents of a split are evaluated on.
+    Evaluate = 17,
     /// The proportions that MaxEnt's classifier learns.
     MaxEnt = 20,
     /// Which fold of a cross-validation a document is in.

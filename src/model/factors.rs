@@ -13,7 +13,7 @@
 //! h_k = f_k exp Ψ(η).
 
 use super::Priors;
-use super::parameters::Parameters;
+use super::parameters::{Entry, Parameters};
 use crate::math::special::{digamma, exp, exp_digamma};
 
 /// What does not depend on the term: h_k, the running sums of α_k h_k, and f_k.
@@ -64,6 +64,23 @@ impl Smoothing {
             scales,
             eta: priors.eta,
             exp_psi: priors.exp_psi,
+        }
+    }
+
+    /// Of topics that are given, h_k being `factors`: a token more changes nothing.
+    fn fixed(alpha: &[f64], factors: &[f64]) -> Self {
+        let factors: Vec<f32> = factors.iter().map(|&h| h as f32).collect();
+        let alpha: Vec<f32> = alpha.iter().map(|&a| a as f32).collect();
+        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        Self {
+            mass: prefix.last().copied().unwrap_or(0.0),
+            unit: vec![0.0; alpha.len()],
+            scales: vec![0.0; alpha.len()],
+            eta: 0.0,
+            exp_psi: false,
+            factors,
+            prefix,
+            alpha,
         }
     }
 
@@ -145,9 +162,15 @@ impl Factors {
         buffers: Option<Self>,
     ) -> Self {
         let mut factors = Self::recycled(parameters, priors, buffers);
+        let scale = parameters.scale();
+        let read = |smoothing: &Smoothing, entry: &Entry| {
+            let unsmoothed = f64::from(entry.value) * scale;
+            let weight = smoothing.sparse_factor(entry.topic as usize, unsmoothed);
+            (entry.topic as u16, weight)
+        };
         for term in parameters.terms() {
             let row = if is_needed(term) {
-                factors.push(parameters, term)
+                factors.push(parameters.row(term), read)
             } else {
                 factors.missing()
             };
@@ -156,23 +179,48 @@ impl Factors {
         factors
     }
 
+    /// The factors of topics that somebody else has learnt, all terms in one part: e_kw = φ_kw.
+    ///
+    /// `smoothing` is what every term has of each topic, h_k; `row` gives what a term has beyond
+    /// that, (k, g_kw) with k ascending and g_kw > 0, and `None` for a term that the model lacks.
+    pub fn from_topics<'t>(
+        alpha: &[f64],
+        smoothing: &[f64],
+        vocabulary_size: usize,
+        row: impl Fn(u32) -> Option<&'t [(u16, f32)]>,
+    ) -> Self {
+        debug_assert_eq!(alpha.len(), smoothing.len());
+        let mut factors = Self::empty(0, alpha.len(), Smoothing::fixed(alpha, smoothing));
+        for term in 0..vocabulary_size as u32 {
+            let row = match row(term) {
+                Some(entries) => factors.push(entries, |_, &entry| entry),
+                None => factors.missing(),
+            };
+            factors.rows.push(row);
+        }
+        factors
+    }
+
+    fn empty(part: u32, topic_count: usize, smoothing: Smoothing) -> Self {
+        Self {
+            part,
+            topic_count,
+            dense_from: dense_row_length(topic_count),
+            rows: Vec::new(),
+            topics: Vec::new(),
+            weights: Vec::new(),
+            prefix: Vec::new(),
+            dense: Vec::new(),
+            smoothing,
+        }
+    }
+
     fn recycled(parameters: &Parameters, priors: &Priors, buffers: Option<Self>) -> Self {
         let topic_count = parameters.topic_count();
         let smoothing = Smoothing::new(priors, parameters.totals(), parameters.vocabulary_size());
         let part = parameters.terms().next().unwrap_or(0) % parameters.part_count() as u32;
-        let dense_from = dense_row_length(topic_count);
         let Some(mut old) = buffers else {
-            return Self {
-                part,
-                topic_count,
-                dense_from,
-                rows: Vec::new(),
-                topics: Vec::new(),
-                weights: Vec::new(),
-                prefix: Vec::new(),
-                dense: Vec::new(),
-                smoothing,
-            };
+            return Self::empty(part, topic_count, smoothing);
         };
         old.rows.clear();
         old.topics.clear();
@@ -182,7 +230,7 @@ impl Factors {
         Self {
             part,
             topic_count,
-            dense_from,
+            dense_from: dense_row_length(topic_count),
             smoothing,
             ..old
         }
@@ -198,16 +246,15 @@ impl Factors {
         }
     }
 
-    fn push(&mut self, parameters: &Parameters, term: u32) -> Row {
-        let entries = parameters.row(term);
-        let offset = self.topics.len() as u32;
+    /// Appends a row; `read` gives each entry's topic and g_kw.
+    #[inline]
+    fn push<E>(&mut self, entries: &[E], read: impl Fn(&Smoothing, &E) -> (u16, f32)) -> Row {
+        let offset = self.topics.len();
         let mut alpha_mass = 0.0;
         for entry in entries {
-            let topic = entry.topic as usize;
-            let unsmoothed = f64::from(entry.value) * parameters.scale();
-            let weight = self.smoothing.sparse_factor(topic, unsmoothed);
-            alpha_mass += self.smoothing.alpha[topic] * weight;
-            self.topics.push(topic as u16);
+            let (topic, weight) = read(&self.smoothing, entry);
+            alpha_mass += self.smoothing.alpha[usize::from(topic)] * weight;
+            self.topics.push(topic);
             self.weights.push(weight);
             self.prefix.push(alpha_mass);
         }
@@ -217,18 +264,17 @@ impl Factors {
             dense = (start / (self.topic_count + 1)) as u32;
             self.dense.extend_from_slice(&self.smoothing.factors);
             self.dense.push(0.0);
-            let from = offset as usize;
-            for (topic, weight) in self.topics[from..].iter().zip(&self.weights[from..]) {
+            for (topic, weight) in self.topics[offset..].iter().zip(&self.weights[offset..]) {
                 self.dense[start + usize::from(*topic)] += weight;
             }
         }
-        let filled = offset as usize + entries.len().next_multiple_of(BLOCK);
+        let filled = offset + entries.len().next_multiple_of(BLOCK);
         self.topics.resize(filled, self.topic_count as u16);
         self.weights.resize(filled, 0.0);
         self.prefix.resize(filled, alpha_mass);
         Row {
             part: self.part,
-            offset,
+            offset: offset as u32,
             length: entries.len() as u32,
             dense,
             alpha_mass,

@@ -7,11 +7,13 @@
 
 pub mod compare;
 pub mod digest;
+pub mod document_scores;
 pub mod document_topics;
 pub mod documents;
 pub mod drift;
 pub mod evaluation;
 pub mod manifest;
+pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
@@ -46,7 +48,8 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 10] = [
+pub const TABLES: [TableSpec; 11] = [
+    document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
     drift::SPEC,

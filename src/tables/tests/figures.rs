@@ -1,6 +1,7 @@
 //! The sample output's tables of figures.
 
 use super::*;
+use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
@@ -83,4 +84,16 @@ pub(super) fn write_figures(output: &Output) {
         standard_error,
     });
     part!(output, EvaluationWriter, "evaluation", rows);
+    let rows = [
+        (0, "document_completion"),
+        (0, "left_to_right"),
+        (4, "left_to_right"),
+    ];
+    let rows = rows.map(|(doc_id, method)| DocumentScoreRow {
+        doc_id,
+        method,
+        log_likelihood: -7.5 * (1 + doc_id) as f64,
+        tokens: 1 + doc_id,
+    });
+    part!(output, DocumentScoresWriter, "document_scores", rows);
 }

@@ -1,0 +1,43 @@
+//! The flags of evaluate.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::RunArgs;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill evaluate jobs/newsgroups.toml
+  topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"completion\", \"left-to-right\"]'
+  topicmill evaluate jobs/newsgroups.toml --model mallet/state.gz --output out/mallet-evaluation
+  topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
+  topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
+
+The job's collection must be ingested, and without --model its model trained; neither is changed. What
+each figure is, and which files --model reads: docs/EVALUATION.md.";
+
+/// Flags of evaluate: those of run, and which model.
+#[derive(Clone, Debug, Args)]
+pub struct EvaluateArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// A model of others, instead of the job's own: .npy, Parquet, a topicmill output, MALLET's files
+    #[arg(long, value_name = "PATH", help_heading = HEADING)]
+    pub model: Option<PathBuf>,
+    /// The terms of that model, one a line, where its file does not name them
+    #[arg(long, value_name = "FILE", requires = "model", help_heading = HEADING)]
+    pub terms: Option<PathBuf>,
+    /// α of the topics: one number, or a file with one for each topic [default: the model's own]
+    #[arg(long, value_name = "NUMBER|FILE", help_heading = HEADING)]
+    pub alpha: Option<String>,
+    /// The folder to write to [default: the job's output.path with `-evaluation`]
+    #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
+    pub output: Option<PathBuf>,
+}
+
+const HEADING: &str = "What is evaluated";

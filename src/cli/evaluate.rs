@@ -1,0 +1,227 @@
+//! `topicmill evaluate JOB`: figures of quality, by all workers, in a folder of their own.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
+use super::args::EvaluateArgs;
+use super::placement::Placement;
+use super::progress::{Display, Renderer};
+use super::run::{is_follower, run_in_children};
+use super::watching::Watch;
+use super::{Exit, Failure, figures, plan};
+use crate::cluster::{self, ClusterSettings, spawn};
+use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
+use crate::dataflow::process::Process;
+use crate::evaluate::measure::Figure;
+use crate::job::{Job, Stages};
+use crate::tables::output::{Output, Place, exists};
+
+/// What stands in a folder that is a run's, and no evaluation's.
+const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
+
+/// Evaluates a model.
+///
+/// # Errors
+/// The job or the flags are wrong; whatever ends the evaluation.
+pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
+    let placement = Placement::check(&args.run.placement)?;
+    let mut set = args.run.set.clone();
+    if let Some(alpha) = &args.alpha {
+        set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
+    }
+    let job = Job::load(&args.run.job, &set)?;
+    let display = Display::choose(args.run.quiet, args.run.json);
+    if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
+        let mut rows = plan::describe(&job, &placement);
+        rows.push(("stages", Stages::Evaluate.to_string()));
+        super::print(&plan::rows(&rows))?;
+    }
+    match &placement {
+        Placement::Threads(threads) => {
+            let alone = cluster::Placement::single(*threads);
+            run_here(job, args, alone, String::new())
+        }
+        Placement::Member {
+            index,
+            count,
+            threads,
+            peers,
+            ..
+        } => {
+            let here = cluster::Placement {
+                threads: *threads,
+                process: *index,
+                addresses: peers.addresses(*count)?,
+            };
+            run_here(job, args, here, placement.token())
+        }
+        Placement::Spawn { processes, threads } => {
+            run_in_children(&job, &args.run, Stages::Evaluate, *processes, *threads)
+        }
+    }
+}
+
+/// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
+fn alpha_value(given: &str) -> Result<String, Failure> {
+    if given.parse::<f64>().is_ok() {
+        return Ok(given.to_owned());
+    }
+    let refuse = |error| Failure::new(Exit::Io, error).context(format!("--alpha {given}"));
+    let text = std::fs::read_to_string(given).map_err(refuse)?;
+    let values: Vec<&str> = text.split_whitespace().collect();
+    match values.iter().all(|value| value.parse::<f64>().is_ok()) {
+        true => Ok(format!("[{}]", values.join(", "))),
+        false => Err(Failure::message(
+            Exit::Usage,
+            format!("--alpha {given}: the file holds something that is no number"),
+        )
+        .help("give one number for each topic, one a line")),
+    }
+}
+
+/// Runs this process's workers.
+fn run_here(
+    job: Job,
+    args: &EvaluateArgs,
+    placement: cluster::Placement,
+    token: String,
+) -> Result<(), Failure> {
+    let leads = placement.process == 0;
+    let display = match leads {
+        true => Display::choose(args.run.quiet, args.run.json),
+        false => Display::Quiet,
+    };
+    let settings = match placement.processes() {
+        1 => ClusterSettings::default(),
+        _ => args.run.peers.settings(&job, &placement, token)?,
+    };
+    if placement.processes() > 1 && !spawn::follows_parent() {
+        super::set_prefix(placement.process);
+    }
+    let scratch = job.output.scratch.clone();
+    let place = |path: &Path| Place::new(path, scratch.as_deref(), placement.process);
+    let target = target(&job, args);
+    refuse_run(&target)?;
+    super::existing_output(&job.output.path)?;
+    let output = match leads {
+        true => Output::lead(place(&target))?,
+        false => Output::follow(place(&target))?,
+    };
+    let source = Output::follow(place(&job.output.path))?;
+    let run = Process::new(job.clone(), source, placement.clone());
+    let mut process = Process::new(job, output, placement);
+    if args.run.watching.profile {
+        process = process.with_profile();
+    }
+    let process = Arc::new(process);
+    let foreign = args.model.clone().map(|path| Foreign {
+        path,
+        terms: args.terms.clone(),
+    });
+    let mut evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
+    evaluation.overwrite = args.run.overwrite;
+    let watch = Watch::start(&process, Stages::Evaluate, &args.run.watching);
+    let result = watched(&Arc::new(evaluation), settings, display);
+    match &result {
+        Ok(()) => watch.end(0, ""),
+        Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
+    }
+    result?;
+    Ok(process.output.leave()?)
+}
+
+/// The folder that the result goes to.
+fn target(job: &Job, args: &EvaluateArgs) -> PathBuf {
+    let beside = || {
+        let path = job.output.path.to_string_lossy();
+        PathBuf::from(format!("{}-evaluation", path.trim_end_matches('/')))
+    };
+    args.output.clone().unwrap_or_else(beside)
+}
+
+/// Refuses to touch the folder of a run, whichever it is.
+fn refuse_run(target: &Path) -> Result<(), Failure> {
+    for name in OF_A_RUN {
+        if exists(&target.join(name))? {
+            let message = format!("{} is the output of a run", target.display());
+            return Err(Failure::message(Exit::Usage, message)
+                .help("an evaluation has a folder of its own: name another by --output"));
+        }
+    }
+    Ok(())
+}
+
+/// Runs this process's workers and shows what came of it.
+fn watched(
+    evaluation: &Arc<Evaluation>,
+    settings: ClusterSettings,
+    display: Display,
+) -> Result<(), Failure> {
+    let polled = Arc::clone(&evaluation.process);
+    let renderer = Renderer::start(display, move || polled.progress.snapshot());
+    let summary = evaluate(evaluation, settings);
+    renderer.finish();
+    let summary = summary?;
+    match (evaluation.process.placement.process, display) {
+        (1.., _) | (_, Display::Quiet) => Ok(()),
+        (0, Display::Json) => {
+            let json = serde_json::to_value(&summary);
+            super::print_json(&json.expect("numbers and texts are JSON"))
+        }
+        (0, _) => super::print(&page(&summary)),
+    }
+}
+
+/// The figures as a table, then what is to be known of the model.
+fn page(summary: &EvaluationSummary) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header([
+        "metric",
+        "method",
+        "split",
+        "value",
+        "±",
+        "unit",
+        "documents",
+        "tokens",
+    ]);
+    for column in [3, 4, 6, 7] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for figure in &summary.figures {
+        table.add_row([
+            figure.metric.to_owned(),
+            figure.method.clone(),
+            summary.split.to_owned(),
+            value(figure),
+            figure
+                .standard_error
+                .map_or_else(String::new, |error| format!("{error:.4}")),
+            figure.unit.to_owned(),
+            figures::grouped(figure.documents),
+            figures::grouped(figure.tokens),
+        ]);
+    }
+    let mut page = table.trim_fmt();
+    page.push_str("\n\n");
+    for note in &summary.notes {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "model      {note}");
+    }
+    let _ = writeln!(page, "output     {}", summary.output.display());
+    page
+}
+
+/// Counts as they are, everything else with four digits.
+fn value(figure: &Figure) -> String {
+    match figure.unit {
+        "documents" | "tokens" => figures::grouped(figure.value as u64),
+        _ => format!("{:.4}", figure.value),
+    }
+}

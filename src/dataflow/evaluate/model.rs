@@ -1,0 +1,196 @@
+//! The model that is evaluated, as factors: the job's own, or one of others on its vocabulary.
+
+use sha2::{Digest, Sha256};
+
+use super::Foreign;
+use crate::checkpoint;
+use crate::corpus::collection::Collection;
+use crate::corpus::vocabulary::Vocabulary;
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::dataflow::error::RunError;
+use crate::dataflow::process::Process;
+use crate::evaluate::foreign::terms::Mapping;
+use crate::evaluate::foreign::{self, ForeignError, ForeignModel};
+use crate::job::defaults::FOREIGN_ALPHA_SUM;
+use crate::job::state::MODEL_FILE;
+use crate::math::hex::hex;
+use crate::model::factors::Factors;
+use crate::model::settings::Alpha;
+use crate::tables::TableError;
+use crate::tables::matrix::{self, MatrixError};
+use crate::tables::output::{View, Wanted};
+use crate::train::publish::published;
+
+/// A model, ready to score documents with.
+pub(super) struct Loaded {
+    /// φ, in one part.
+    pub(super) factors: Factors,
+    /// K.
+    pub(super) topic_count: usize,
+    /// What makes two models the same: a hash of their topics and of α.
+    pub(super) fingerprint: String,
+    /// For people.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads the model.
+pub(super) fn load(
+    run: &Process,
+    collection: &Collection,
+    model: Option<&Foreign>,
+) -> Result<Loaded, RunError> {
+    match model {
+        Some(model) => {
+            let path = run.output.local(VOCABULARY_FILE)?;
+            let vocabulary = vocabulary_file::read(&path)?;
+            let theirs = read(model)?;
+            on_vocabulary(run, model, theirs, &vocabulary)
+        }
+        None => own(run, collection),
+    }
+}
+
+/// The job's own model, with φ as it was published.
+fn own(run: &Process, collection: &Collection) -> Result<Loaded, RunError> {
+    let (output, job) = (&run.output, &run.job);
+    if !output.is_published(MODEL_FILE)? {
+        return Err(RunError::Data(format!(
+            "{} has no model yet: run `topicmill run` or `topicmill train` first, or name one by --model",
+            output.root().display()
+        )));
+    }
+    let saved = checkpoint::read(&output.local(MODEL_FILE)?)?;
+    let header = &saved.header;
+    if header.settings_hash != job.train_hash()
+        || header.vocabulary_hash != collection.vocabulary_fingerprint
+    {
+        return Err(RunError::OtherSettings {
+            path: output.path(MODEL_FILE),
+            what: "sample, model or train",
+        });
+    }
+    let eta = header.published_eta.unwrap_or(header.priors.eta);
+    let mut priors = published(&header.priors, eta);
+    let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
+    priors.alpha = alpha;
+    let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
+    let mut hash = Sha256::new();
+    hash.update(&saved.hash);
+    hash.update(bytemuck::cast_slice::<f64, u8>(&priors.alpha));
+    Ok(Loaded {
+        factors,
+        topic_count: header.topic_count,
+        fingerprint: hex(&hash.finalize()),
+        notes: vec![
+            format!("the job's own model: {} topics", header.topic_count),
+            source,
+        ],
+    })
+}
+
+/// Reads a model of others, whatever its form.
+fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
+    let view = View::open(&model.path, Wanted::All)?;
+    let path = view.path();
+    if !path.exists() {
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let path = model.path.clone();
+        return Err(ForeignError::Io { path, source }.into());
+    }
+    let terms = model.terms.as_deref();
+    if !matrix::is_parquet(path) {
+        return Ok(foreign::read(path, terms)?);
+    }
+    matrix::read(path, terms).map_err(|error| match error {
+        MatrixError::Foreign(error) => error.into(),
+        // Other than where our own tables are damaged, this is what somebody gave us.
+        MatrixError::Table(TableError::Format { path, message }) => {
+            let problem = message;
+            ForeignError::Content { path, problem }.into()
+        }
+        MatrixError::Table(error) => error.into(),
+    })
+}
+
+/// A model of others on the job's vocabulary.
+fn on_vocabulary(
+    run: &Process,
+    model: &Foreign,
+    mut theirs: ForeignModel,
+    vocabulary: &Vocabulary,
+) -> Result<Loaded, RunError> {
+    let topics = theirs.topic_count();
+    let mapping = Mapping::new(&theirs, vocabulary, &model.path)?;
+    let (alpha, source) = prior(run, theirs.alpha.take(), topics)?;
+    let row = |term: u32| {
+        let place = mapping.places[term as usize]?;
+        Some(&theirs.rows[place as usize][..])
+    };
+    let kept = vocabulary.kept() as u32;
+    let entries: u64 = (0..kept).filter_map(row).map(|row| row.len() as u64).sum();
+    // Rows are filled up to whole blocks, and are found by 32 bits.
+    if entries + 4 * u64::from(kept) > u64::from(u32::MAX) {
+        let problem = format!("has {entries} weights on this vocabulary, more than 2^32");
+        let path = model.path.clone();
+        return Err(ForeignError::Content { path, problem }.into());
+    }
+    let mut hash = Sha256::new();
+    for term in 0..kept {
+        let row = row(term);
+        hash.update((row.map_or(u64::MAX, |row| row.len() as u64)).to_le_bytes());
+        for (topic, weight) in row.into_iter().flatten() {
+            hash.update(topic.to_le_bytes());
+            hash.update(weight.to_le_bytes());
+        }
+    }
+    for value in theirs.smoothing.iter().chain(&alpha) {
+        hash.update(value.to_le_bytes());
+    }
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    let lacking = u64::from(kept) - mapping.terms;
+    let unknown = mapping.all_tokens - mapping.tokens;
+    Ok(Loaded {
+        factors: Factors::from_topics(&alpha, &theirs.smoothing, kept as usize, row),
+        topic_count: topics,
+        fingerprint: hex(&hash.finalize()),
+        notes: vec![
+            format!(
+                "{}: {}; {topics} topics, {} terms",
+                model.path.display(),
+                theirs.form,
+                theirs.terms.len()
+            ),
+            format!(
+                "it lacks {lacking} of the collection's {kept} terms, {unknown} of {} tokens ({:.2} %)",
+                mapping.all_tokens,
+                share(unknown, mapping.all_tokens)
+            ),
+            source,
+        ],
+    })
+}
+
+/// α_k for each topic, and where it is from: the job's `evaluate.alpha`, the model's, or 5 / K.
+fn prior(
+    run: &Process,
+    own: Option<Vec<f64>>,
+    topics: usize,
+) -> Result<(Vec<f64>, String), RunError> {
+    let asked = run.job.evaluate.alpha.as_ref();
+    let (alpha, source) = match (asked, own) {
+        (Some(alpha), _) => (alpha.values(topics), "as evaluate.alpha says"),
+        (None, Some(alpha)) => (alpha, "the model's own"),
+        (None, None) => (
+            Alpha::Sum(FOREIGN_ALPHA_SUM).values(topics),
+            "5 / K, for its files do not say it",
+        ),
+    };
+    if alpha.len() != topics {
+        return Err(RunError::Data(format!(
+            "evaluate.alpha lists {} values, and the model has {topics} topics",
+            alpha.len()
+        )));
+    }
+    let sum: f64 = alpha.iter().sum();
+    Ok((alpha, format!("alpha: {source}; its sum is {sum:.4}")))
+}

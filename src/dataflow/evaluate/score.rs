@@ -1,0 +1,204 @@
+//! The documents, shard by shard: which are chosen, and what they score.
+
+use timely::worker::Worker;
+
+use super::Evaluation;
+use super::model::Loaded;
+use crate::corpus::ShardDocument;
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
+use crate::corpus::shard::{Columns, ShardReader};
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::all_gather;
+use crate::dataflow::process::Tickets;
+use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
+use crate::infer::Bag;
+use crate::math::random::{Stage, hash};
+use crate::model::factors::FactorTable;
+use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
+use crate::tables::{FileMetadata, part_name};
+
+/// Which documents are evaluated on: that depends on the seed and their numbers alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    rule: Option<(SampleRule, Split)>,
+    seed: u64,
+    bound: u64,
+}
+
+impl Chosen {
+    /// All documents of a split; without one, all.
+    pub(super) fn new(rule: Option<(SampleRule, Split)>, seed: u64) -> Self {
+        let bound = u64::MAX;
+        Self { rule, seed, bound }
+    }
+
+    /// The so many of them with the smallest hash keys. All workers must call it.
+    pub(super) fn at_most(
+        mut self,
+        worker: &mut Worker,
+        most: u64,
+        evaluation: &Evaluation,
+        collection: &Collection,
+    ) -> Result<Self, RunError> {
+        let mut smallest = SmallestKeys::new(most);
+        let tickets = &evaluation.shared.shards[0];
+        while let Some(shard) = next_shard(evaluation, tickets, collection) {
+            for_each_document(evaluation, collection, shard, |number, document| {
+                if self.holds(number, document) {
+                    smallest.add(self.key(number));
+                }
+                Ok(())
+            })?;
+            worker.step();
+        }
+        let mut merged = SmallestKeys::new(most);
+        let mine = smallest.into_sorted();
+        for keys in all_gather(worker, bytemuck::cast_slice(&mine)) {
+            let keys = bytemuck::pod_collect_to_vec::<u8, u64>(&keys);
+            keys.into_iter().for_each(|key| merged.add(key));
+        }
+        self.bound = merged.bound();
+        Ok(self)
+    }
+
+    fn key(&self, number: u64) -> u64 {
+        hash(self.seed, Stage::Evaluate, number, 0)
+    }
+
+    fn holds(&self, number: u64, document: &ShardDocument) -> bool {
+        let is_split = |(rule, split): &(SampleRule, Split)| rule.split(number) == *split;
+        document.status.has_terms()
+            && self.rule.as_ref().is_none_or(is_split)
+            && self.key(number) <= self.bound
+    }
+}
+
+/// The shards of the collection, and where their documents' scores go.
+pub(super) struct Shards<'a> {
+    pub(super) evaluation: &'a Evaluation,
+    pub(super) collection: &'a Collection,
+    pub(super) metadata: &'a FileMetadata,
+}
+
+impl Shards<'_> {
+    /// Hands the chosen documents of this worker's shards to all measures, and writes what they score;
+    /// returns how many they were.
+    pub(super) fn score(
+        &self,
+        worker: &mut Worker,
+        chosen: &Chosen,
+        model: &Loaded,
+        measures: &mut [Box<dyn Measure>],
+    ) -> Result<i64, RunError> {
+        let process = &self.evaluation.process;
+        let share = process.share(self.collection);
+        process.progress.begin("evaluate", "documents", Some(share));
+        let parts = [&model.factors];
+        let table = FactorTable::new(&parts);
+        let mut seen = 0;
+        let tickets = &self.evaluation.shared.shards[1];
+        while let Some(shard) = next_shard(self.evaluation, tickets, self.collection) {
+            let mut part = None;
+            for_each_document(
+                self.evaluation,
+                self.collection,
+                shard,
+                |number, document| {
+                    process.progress.add(1);
+                    if !chosen.holds(number, document) {
+                        return Ok(());
+                    }
+                    seen += 1;
+                    self.take(shard, (number, document), table, measures, &mut part)
+                },
+            )?;
+            self.publish(shard, part)?;
+            worker.step();
+        }
+        Ok(seen)
+    }
+
+    /// Hands one document to all measures.
+    fn take(
+        &self,
+        shard: usize,
+        (number, document): (u64, &ShardDocument),
+        table: FactorTable<'_>,
+        measures: &mut [Box<dyn Measure>],
+        part: &mut Option<DocumentScoresWriter>,
+    ) -> Result<(), RunError> {
+        let bag = Bag {
+            terms: &document.terms,
+            counts: &document.counts,
+        };
+        for measure in measures {
+            let score = measure.add(Seen { number, bag, table });
+            let score = score.map_err(|source| RunError::Project {
+                document: number,
+                source,
+            })?;
+            let Some(score) = score else {
+                continue;
+            };
+            let writer = match part.take() {
+                Some(writer) => writer,
+                None => DocumentScoresWriter::create(&self.temporary(shard), self.metadata)?,
+            };
+            part.insert(writer).push(&DocumentScoreRow {
+                doc_id: number as i64,
+                method: score.method,
+                log_likelihood: score.log_likelihood as f64 / FIXED_POINT,
+                tokens: score.tokens,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn temporary(&self, shard: usize) -> std::path::PathBuf {
+        let output = &self.evaluation.process.output;
+        output.temporary_path(&format!("document_scores-{shard:05}"))
+    }
+
+    fn publish(&self, shard: usize, part: Option<DocumentScoresWriter>) -> Result<(), RunError> {
+        let Some(writer) = part else {
+            return Ok(());
+        };
+        writer.finish()?;
+        let path = format!("document_scores/{}", part_name(shard as u64));
+        let output = &self.evaluation.process.output;
+        Ok(output.publish(&self.temporary(shard), &path)?)
+    }
+}
+
+/// The next shard that this worker gets hold of, of those of its process.
+fn next_shard(
+    evaluation: &Evaluation,
+    tickets: &Tickets,
+    collection: &Collection,
+) -> Option<usize> {
+    let placement = &evaluation.process.placement;
+    let number = placement.process + tickets.take() * placement.processes();
+    (number < collection.shards.len()).then_some(number)
+}
+
+/// Hands the documents of a shard, with their numbers, to `visit`.
+fn for_each_document(
+    evaluation: &Evaluation,
+    collection: &Collection,
+    shard: usize,
+    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    let path = evaluation
+        .run
+        .output
+        .local(&Collection::shard_name(shard))?;
+    let mut reader = ShardReader::open(&path, Columns::Counts)?;
+    let mut document = ShardDocument::default();
+    let mut next = collection.shards[shard].first_document;
+    while reader.read_into(&mut document)? {
+        visit(next, &document)?;
+        next += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! MALLET's Gibbs state (`--output-state`, gzipped): a line a token with its topic, after the two
+//! priors.
+//!
+//! ```text
+//! #doc source pos typeindex type topic
+//! #alpha : 0.1 0.2 …
+//! #beta : 0.01
+//! 0 NA 0 12 whale 3
+//! ```
+//!
+//! From the counts φ_kw = (n_kw + β) / (n_k + Vβ), as MALLET itself reads its topics off.
+
+use std::path::Path;
+
+use super::{ForeignError, ForeignModel, Weights, for_each_line};
+use crate::model::MAX_TOPICS;
+
+const HEADER: &str = "#doc source pos typeindex type topic";
+
+/// Whether a file that begins with this line is a state.
+pub(super) fn is_state(first: &str) -> bool {
+    first.trim() == HEADER
+}
+
+/// Reads a state. A line's fields are counted from its end, since a document's source may hold spaces.
+///
+/// # Errors
+/// It cannot be read; a line is not a token's; there is no α or β; a term has two numbers.
+pub fn read(path: &Path) -> Result<ForeignModel, ForeignError> {
+    let mut state = State::default();
+    for_each_line(path, |number, line| {
+        state
+            .take(line)
+            .map(|()| true)
+            .map_err(|problem| ForeignError::line(path, number, problem))
+    })?;
+    let refuse = |problem: &str| ForeignError::content(path, problem);
+    let beta = state
+        .beta
+        .ok_or_else(|| refuse("has no line `#beta : …`, or a wrong one"))?;
+    let alpha = std::mem::take(&mut state.alpha);
+    if alpha.is_empty() {
+        return Err(refuse("has no line `#alpha : …`"));
+    }
+    let topics = alpha.len();
+    let mut weights = Weights::new(state.terms);
+    for (term, counts) in state.counts.iter().enumerate() {
+        for &(topic, count) in counts {
+            let set = weights.set(term, u64::from(topic), f64::from(count));
+            set.map_err(|problem| ForeignError::content(path, problem))?;
+        }
+        // Topics that no token has are topics all the same.
+        if term == 0 && topics > 0 {
+            let set = weights.set(term, topics as u64 - 1, 0.0);
+            set.map_err(|problem| ForeignError::content(path, problem))?;
+        }
+    }
+    if weights.topic_count() > topics {
+        let problem = format!(
+            "its tokens have topics up to {}, but #alpha lists {topics}",
+            weights.topic_count() - 1
+        );
+        return Err(ForeignError::content(path, problem));
+    }
+    let mut model = weights.normalised(path, beta)?;
+    model.form = format!(
+        "a MALLET state of {} tokens, smoothed by its beta {beta}",
+        state.tokens
+    );
+    model.alpha = Some(alpha);
+    Ok(model)
+}
+
+#[derive(Default)]
+struct State {
+    alpha: Vec<f64>,
+    beta: Option<f64>,
+    terms: Vec<String>,
+    /// Of each term (topic, tokens), by topic.
+    counts: Vec<Vec<(u16, u32)>>,
+    tokens: u64,
+}
+
+impl State {
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        if line.is_empty() || line == HEADER {
+            return Ok(());
+        }
+        if let Some(values) = line.strip_prefix("#alpha :") {
+            let positive = |text: &str| {
+                text.parse()
+                    .ok()
+                    .filter(|&a: &f64| a > 0.0 && a.is_finite())
+            };
+            let values: Option<Vec<f64>> = values.split_whitespace().map(positive).collect();
+            self.alpha = values.ok_or("its alpha are not all numbers above 0")?;
+            return Ok(());
+        }
+        if let Some(value) = line.strip_prefix("#beta :") {
+            let beta = value.trim().parse().ok();
+            self.beta = beta.filter(|&b: &f64| b > 0.0 && b.is_finite());
+            return Ok(());
+        }
+        let mut fields = line.rsplitn(5, ' ');
+        let mut next = || fields.next().ok_or("a token's line has six fields");
+        let (topic, term) = (next()?, next()?);
+        let index = next()?;
+        let topic: u16 = topic
+            .parse()
+            .ok()
+            .filter(|&k| usize::from(k) < MAX_TOPICS)
+            .ok_or_else(|| format!("\"{topic}\" is no topic"))?;
+        let index: usize = index
+            .parse()
+            .ok()
+            .filter(|&i: &usize| i < crate::model::statistics::MAX_TERMS)
+            .ok_or_else(|| format!("\"{index}\" is no number of a term"))?;
+        self.name(index, term)?;
+        let counts = &mut self.counts[index];
+        match counts.binary_search_by_key(&topic, |&(k, _)| k) {
+            Ok(place) => counts[place].1 += 1,
+            Err(place) => counts.insert(place, (topic, 1)),
+        }
+        self.tokens += 1;
+        Ok(())
+    }
+
+    /// Terms that no token has stay without a name, and count in V.
+    fn name(&mut self, index: usize, term: &str) -> Result<(), String> {
+        if index >= self.terms.len() {
+            self.terms.resize(index + 1, String::new());
+            self.counts.resize(index + 1, Vec::new());
+        }
+        let name = &mut self.terms[index];
+        if name.is_empty() {
+            term.clone_into(name);
+        }
+        match name == term {
+            true => Ok(()),
+            false => Err(format!(
+                "term {index} is \"{term}\" here, and \"{name}\" before"
+            )),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The terms of a model of others: their list, and which term of a job each one is.
+//!
+//! Terms are the same if their text is. What the model lacks is unknown to it, and left out where
+//! documents are scored; what the collection lacks keeps its mass: φ is not renormalised, so that a
+//! model pays for what it expects and does not find.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::{ForeignError, ForeignModel, for_each_line};
+use crate::corpus::vocabulary::Vocabulary;
+
+/// The least share of the collection's tokens that a model must know.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Reads a list of terms, one a line.
+///
+/// # Errors
+/// It cannot be read, or a term is listed twice.
+pub fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
+    let mut terms: Vec<String> = Vec::new();
+    for_each_line(path, |_, line| {
+        terms.push(line.to_owned());
+        Ok(true)
+    })?;
+    refuse_duplicates(path, &terms)?;
+    Ok(terms)
+}
+
+fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), ForeignError> {
+    let mut lines: HashMap<&str, u64> = HashMap::new();
+    for (line, term) in (1..).zip(terms) {
+        if let Some(before) = lines.insert(term, line) {
+            let problem = format!("\"{term}\" stands in line {before} too: terms are distinct");
+            return Err(ForeignError::line(path, line, problem));
+        }
+    }
+    Ok(())
+}
+
+/// Which term of a model each term of a job is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// By the job's term: the model's, or `None` where it lacks the term.
+    pub places: Vec<Option<u32>>,
+    /// The job's terms that the model has.
+    pub terms: u64,
+    /// Tokens of these in the collection.
+    pub tokens: u64,
+    /// Tokens of all terms of the job.
+    pub all_tokens: u64,
+}
+
+impl Mapping {
+    /// The model's terms on a job's vocabulary. A term that no topic can give is one that it lacks.
+    ///
+    /// # Errors
+    /// The model knows less than 1 % of the tokens, or has a term twice; `path` is for the error.
+    pub fn new(
+        model: &ForeignModel,
+        vocabulary: &Vocabulary,
+        path: &Path,
+    ) -> Result<Self, ForeignError> {
+        let mut mapping = Self {
+            places: vec![None; vocabulary.kept()],
+            terms: 0,
+            tokens: 0,
+            all_tokens: vocabulary.kept_terms().iter().map(|t| t.tokens).sum(),
+        };
+        for (place, text) in model.terms.iter().enumerate() {
+            let Some(term) = vocabulary.id(text) else {
+                continue;
+            };
+            let known = &mut mapping.places[term as usize];
+            if known.is_some() {
+                let problem = format!("has the term \"{text}\" twice");
+                return Err(ForeignError::content(path, problem));
+            }
+            if model.gives(place) {
+                *known = Some(place as u32);
+                mapping.terms += 1;
+                mapping.tokens += vocabulary.kept_terms()[term as usize].tokens;
+            }
+        }
+        let share = mapping.tokens as f64 / mapping.all_tokens.max(1) as f64;
+        if share < LEAST_SHARE {
+            return Err(ForeignError::OtherVocabulary {
+                path: path.to_owned(),
+                tokens: mapping.all_tokens,
+                known: mapping.tokens,
+                percent: 100.0 * share,
+            });
+        }
+        Ok(mapping)
+    }
+}

@@ -1,0 +1,110 @@
+//! Topic–term weights as a file has them, checked one by one, and normalised to φ.
+
+use std::path::Path;
+
+use super::{ForeignError, ForeignModel, SMALLEST};
+use crate::model::MAX_TOPICS;
+
+/// Non-negative weights: counts, probabilities, or anything else of which a topic's share counts.
+#[derive(Clone, Debug, Default)]
+pub struct Weights {
+    terms: Vec<String>,
+    /// Of each term (k, weight), as they came.
+    rows: Vec<Vec<(u16, f32)>>,
+    /// Σ_w weight_kw.
+    totals: Vec<f64>,
+}
+
+impl Weights {
+    /// No weights yet, of these terms.
+    pub fn new(terms: Vec<String>) -> Self {
+        Self {
+            rows: vec![Vec::new(); terms.len()],
+            terms,
+            totals: Vec::new(),
+        }
+    }
+
+    /// K so far: the largest topic, and one more.
+    pub fn topic_count(&self) -> usize {
+        self.totals.len()
+    }
+
+    /// V so far.
+    pub fn term_count(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Adds a term; its number.
+    pub fn add_term(&mut self, term: &str) -> usize {
+        self.terms.push(term.to_owned());
+        self.rows.push(Vec::new());
+        self.terms.len() - 1
+    }
+
+    /// Sets the weight of a term in a topic, once. Zeros leave no trace but the topic's number.
+    ///
+    /// # Errors
+    /// A weight that is negative, NaN or infinite, or a topic beyond what is possible: what is wrong.
+    pub fn set(&mut self, term: usize, topic: u64, weight: f64) -> Result<(), String> {
+        if !(weight.is_finite() && weight >= 0.0) {
+            return Err(format!(
+                "the weight of \"{}\" in topic {topic} is {weight}: weights are numbers from 0",
+                self.terms[term]
+            ));
+        }
+        let topic = usize::try_from(topic).unwrap_or(usize::MAX);
+        if topic >= MAX_TOPICS {
+            return Err(format!(
+                "topic {topic}: topics are numbered from 0 to {} at most",
+                MAX_TOPICS - 1
+            ));
+        }
+        if topic >= self.totals.len() {
+            self.totals.resize(topic + 1, 0.0);
+        }
+        self.totals[topic] += weight;
+        if weight > 0.0 {
+            self.rows[term].push((topic as u16, weight as f32));
+        }
+        Ok(())
+    }
+
+    /// φ_kw = (weight_kw + β) / (Σ_w weight_kw + Vβ); with β = 0 weights are only normalised.
+    ///
+    /// # Errors
+    /// A topic without weight, a weight that was set twice, nothing at all.
+    pub fn normalised(mut self, path: &Path, beta: f64) -> Result<ForeignModel, ForeignError> {
+        if self.totals.is_empty() {
+            return Err(ForeignError::content(path, "holds no topic"));
+        }
+        let smoothing = beta * self.terms.len() as f64;
+        if let Some(topic) = self.totals.iter().position(|&t| t + smoothing <= 0.0) {
+            let problem = format!(
+                "topic {topic} has no weight at all: all of {} topics, numbered from 0, need some",
+                self.totals.len()
+            );
+            return Err(ForeignError::content(path, problem));
+        }
+        let scales: Vec<f64> = self.totals.iter().map(|t| 1.0 / (t + smoothing)).collect();
+        for (term, row) in self.rows.iter_mut().enumerate() {
+            row.sort_unstable_by_key(|&(topic, _)| topic);
+            if let Some(twice) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let (term, topic) = (&self.terms[term], twice[0].0);
+                let problem = format!("\"{term}\" has two weights in topic {topic}");
+                return Err(ForeignError::content(path, problem));
+            }
+            for (topic, weight) in row.iter_mut() {
+                *weight = (f64::from(*weight) * scales[usize::from(*topic)]) as f32;
+            }
+            row.retain(|&(_, weight)| weight >= SMALLEST);
+        }
+        Ok(ForeignModel {
+            terms: self.terms,
+            rows: self.rows,
+            smoothing: scales.iter().map(|scale| beta * scale).collect(),
+            alpha: None,
+            form: String::new(),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! What is computed over documents by many workers: each adds its own to integers, the integers are
+//! added up, and the sums become figures.
+//!
+//! [`Measure`] is that in three steps; [`measures`] is the one place that knows which there are. A
+//! new one is a file that implements it, a word in [`Metric`], and an arm in [`measures`].
+
+mod likelihood;
+
+use super::settings::{EvaluateSettings, Metric};
+use crate::infer::{Bag, ImpossibleDraw};
+use crate::model::factors::FactorTable;
+pub use likelihood::{FIXED_POINT, Likelihood};
+
+/// A document as measures see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its number in the collection.
+    pub number: u64,
+    /// Its terms, among them some that the model lacks, perhaps.
+    pub bag: Bag<'a>,
+    /// The model, in the mean geometry.
+    pub table: FactorTable<'a>,
+}
+
+/// What a measure says of one document, if it says anything of single ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentScore {
+    /// How it was measured.
+    pub method: &'static str,
+    /// Σ log p of the scored tokens, in units of 2⁻²⁰ nats.
+    pub log_likelihood: i64,
+    /// Tokens scored.
+    pub tokens: i64,
+}
+
+/// A figure, ready for the table `evaluation`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Figure {
+    /// What is measured.
+    pub metric: &'static str,
+    /// How, with what the figure depends on.
+    pub method: String,
+    /// In which unit; of perplexity, by what it is normalised.
+    pub unit: &'static str,
+    /// The figure.
+    pub value: f64,
+    /// Its standard error over documents, where one can be given.
+    pub standard_error: Option<f64>,
+    /// Documents that it is from.
+    pub documents: u64,
+    /// Tokens that it is from.
+    pub tokens: u64,
+}
+
+/// A figure of quality in the making, on one worker.
+pub trait Measure {
+    /// Takes a document in.
+    ///
+    /// # Errors
+    /// The model holds no positive, finite factor for a term that it has.
+    fn add(&mut self, seen: Seen<'_>) -> Result<Option<DocumentScore>, ImpossibleDraw>;
+
+    /// What this worker has added up; of the same length on every worker.
+    fn sums(&self) -> Vec<i64>;
+
+    /// The figures, from the sums of all workers, added up place by place.
+    fn figures(&self, sums: &[i64]) -> Vec<Figure>;
+}
+
+/// The measures that a job asks for, in its order, for one worker.
+pub fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<Box<dyn Measure>> {
+    let one = |metric: &Metric| -> Box<dyn Measure> {
+        match metric {
+            Metric::Completion => {
+                Box::new(Likelihood::completion(seed, settings.completion_sweeps))
+            }
+            Metric::LeftToRight => Box::new(Likelihood::left_to_right(
+                seed,
+                settings.particles,
+                settings.resample,
+            )),
+        }
+    };
+    settings.metrics.iter().map(one).collect()
+}

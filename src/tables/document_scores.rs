@@ -1,0 +1,20 @@
+//! Table `document_scores`: what each document has scored in an evaluation, by method.
+
+super::schema::table! {
+    /// Writes a part of `document_scores`.
+    writer: DocumentScoresWriter,
+    table: "document_scores",
+    sorted_by: &["doc_id"],
+    looked_up_by: &[];
+    /// A row of `document_scores`.
+    pub struct DocumentScoreRow<'a> {
+        /// Number of the document, from 0, in the input's order.
+        pub doc_id: i64,
+        /// How it was scored (`document_completion`, `left_to_right`).
+        pub method: &'a str,
+        /// Log-likelihood of its scored tokens, in nats.
+        pub log_likelihood: f64,
+        /// Tokens scored.
+        pub tokens: i64,
+    }
+}

@@ -1,0 +1,315 @@
+//! Topics of others in Parquet, and those of a topicmill output, as `evaluate::foreign` has them.
+//!
+//! Four forms, told by folder and columns:
+//! - an output folder, or its `topic_terms`: with `topics` beside it, φ in full;
+//! - long: `topic`, `term`, and `weight` or `count`, a row for each pair;
+//! - wide by terms: one text column with the term, one number column a topic, a row a term;
+//! - wide by topics: number columns only, named by the terms, a row a topic.
+
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Schema};
+
+use super::TableError;
+use super::parts::{Batches, footer, part_files};
+use crate::evaluate::foreign::{ForeignError, ForeignModel, SMALLEST, Weights, terms};
+
+/// Names of the column with the terms.
+const TERM: [&str; 4] = ["term", "word", "token", "type"];
+/// Names of the column with the weights, of long tables.
+const WEIGHT: [&str; 5] = ["weight", "count", "probability", "prob", "value"];
+
+/// Why a matrix in Parquet is no model.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// What it holds is wrong.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
+}
+
+/// Whether `path` is Parquet: a folder, or a file that begins so.
+pub fn is_parquet(path: &Path) -> bool {
+    path.is_dir() || footer(path).is_ok()
+}
+
+/// Reads a model from a Parquet file, a folder of parts, or an output folder of topicmill.
+///
+/// # Errors
+/// It cannot be read, has other columns, or weights that are none; a topic without any.
+pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixError> {
+    let table = match path.join("topic_terms").is_dir() {
+        true => path.join("topic_terms"),
+        false => path.to_owned(),
+    };
+    let parts = match table.is_dir() {
+        true => part_files(&table)?,
+        false => vec![table.clone()],
+    };
+    let Some(first) = parts.first() else {
+        let problem = "holds no *.parquet file: name an output folder, a table's folder or a file";
+        return Err(TableError::format(path, problem).into());
+    };
+    let schema = footer(first)?.1.schema().clone();
+    let topics = table.parent().unwrap_or(Path::new("")).join("topics");
+    let is_ours = schema.index_of("rank").is_ok() && topics.is_dir();
+    if is_ours {
+        return read_output(table.parent().unwrap_or(Path::new("")), parts);
+    }
+    let reader = Reader { path, parts };
+    let named = |names: &[&str]| {
+        let fields = schema.fields().iter();
+        fields
+            .map(|f| f.name().clone())
+            .find(|name| names.contains(&name.to_lowercase().as_str()))
+    };
+    match (named(&["topic"]), named(&TERM), named(&WEIGHT)) {
+        (Some(topic), Some(term), Some(weight)) => reader.long(&topic, &term, &weight),
+        (_, Some(term), _) => reader.wide_by_terms(&schema, &term),
+        (_, None, _) => reader.wide_by_topics(&schema, list),
+    }
+}
+
+/// A Parquet table of somebody else.
+struct Reader<'a> {
+    path: &'a Path,
+    parts: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    /// Hands every batch to `visit`, with the number of its first row.
+    fn each(
+        self,
+        mut visit: impl FnMut(&RecordBatch, usize) -> Result<(), MatrixError>,
+    ) -> Result<(), MatrixError> {
+        let mut batches = Batches::new(self.parts, None);
+        let mut row = 0;
+        while let Some(batch) = batches.next()? {
+            visit(&batch, row)?;
+            row += batch.num_rows();
+        }
+        Ok(())
+    }
+
+    fn long(self, topic: &str, term: &str, weight: &str) -> Result<ForeignModel, MatrixError> {
+        let path = self.path;
+        let mut numbers = std::collections::HashMap::new();
+        let mut weights = Weights::default();
+        self.each(|batch, first| {
+            let topics = whole_numbers(path, batch, topic)?;
+            let texts = texts(path, batch, term)?;
+            let values = numbers_of(path, batch, weight)?;
+            for row in 0..batch.num_rows() {
+                let text = texts.value(row);
+                let known = numbers.get(text).copied();
+                let term = known.unwrap_or_else(|| {
+                    let fresh = weights.add_term(text);
+                    numbers.insert(text.to_owned(), fresh);
+                    fresh
+                });
+                let number = u64::try_from(topics.value(row)).unwrap_or(u64::MAX);
+                let set = weights.set(term, number, values.value(row));
+                set.map_err(|problem| at(path, first + row, &problem))?;
+            }
+            Ok(())
+        })?;
+        let mut model = weights.normalised(path, 0.0)?;
+        model.form = format!("a table of topic, term and {weight}, normalised to sum 1");
+        Ok(model)
+    }
+
+    fn wide_by_terms(self, schema: &Schema, term: &str) -> Result<ForeignModel, MatrixError> {
+        let path = self.path;
+        let topics = number_columns(schema, &[]);
+        let mut weights = Weights::default();
+        let mut seen = std::collections::HashSet::new();
+        self.each(|batch, first| {
+            let texts = texts(path, batch, term)?;
+            let columns = columns(path, batch, &topics)?;
+            for row in 0..batch.num_rows() {
+                let text = texts.value(row);
+                if !seen.insert(text.to_owned()) {
+                    return Err(at(path, first + row, &format!("\"{text}\" stands twice")));
+                }
+                let term = weights.add_term(text);
+                for (topic, column) in columns.iter().enumerate() {
+                    let set = weights.set(term, topic as u64, column.value(row));
+                    set.map_err(|problem| at(path, first + row, &problem))?;
+                }
+            }
+            Ok(())
+        })?;
+        let mut model = weights.normalised(path, 0.0)?;
+        model.form = "a table with a column for each topic, normalised to sum 1".to_owned();
+        Ok(model)
+    }
+
+    fn wide_by_topics(
+        self,
+        schema: &Schema,
+        list: Option<&Path>,
+    ) -> Result<ForeignModel, MatrixError> {
+        let path = self.path;
+        let names = number_columns(schema, &["topic", "__index_level_0__"]);
+        let terms = match list {
+            Some(list) => terms::read(list)?,
+            None => names.clone(),
+        };
+        if terms.len() != names.len() || names.is_empty() {
+            let problem = format!(
+                "has {} columns of numbers, topics × terms, but {} terms; a table has a row a topic \
+                 and a column a term, or columns topic, term, weight",
+                names.len(),
+                terms.len()
+            );
+            return Err(TableError::format(path, problem).into());
+        }
+        let mut weights = Weights::new(terms);
+        self.each(|batch, first| {
+            let columns = columns(path, batch, &names)?;
+            for (term, column) in columns.iter().enumerate() {
+                for row in 0..batch.num_rows() {
+                    let set = weights.set(term, (first + row) as u64, column.value(row));
+                    set.map_err(|problem| at(path, first + row, &problem))?;
+                }
+            }
+            Ok(())
+        })?;
+        let mut model = weights.normalised(path, 0.0)?;
+        model.form = "a table with a row for each topic, normalised to sum 1".to_owned();
+        Ok(model)
+    }
+}
+
+/// φ of a topicmill output: `topic_terms`, what `topics` says of all other terms, and α.
+fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixError> {
+    let (mut smoothing, mut alpha) = (Vec::new(), Vec::new());
+    let mut batches = Batches::new(part_files(&root.join("topics"))?, None);
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let absent = numbers_of(path, &batch, "absent_weight")?;
+        smoothing.extend(absent.values().iter().copied());
+        alpha.extend(numbers_of(path, &batch, "alpha")?.values().iter().copied());
+    }
+    let mut terms: Vec<String> = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("vocabulary"))?, None);
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let listed = column(path, &batch, "term_id", &DataType::Int64)?;
+        let texts = texts(path, &batch, "term")?;
+        let kept = (0..batch.num_rows()).filter(|&row| listed.is_valid(row));
+        terms.extend(kept.map(|row| texts.value(row).to_owned()));
+    }
+    let mut rows: Vec<Vec<(u16, f32)>> = vec![Vec::new(); terms.len()];
+    let mut batches = Batches::new(parts, None);
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let topics = whole_numbers(path, &batch, "topic")?;
+        let numbers = whole_numbers(path, &batch, "term_id")?;
+        let weights = numbers_of(path, &batch, "weight")?;
+        for row in 0..batch.num_rows() {
+            let (topic, term) = (topics.value(row) as usize, numbers.value(row) as usize);
+            if topic >= smoothing.len() || term >= terms.len() {
+                let problem = "names a topic or a term that `topics` or `vocabulary` lacks";
+                return Err(TableError::format(path, problem).into());
+            }
+            let beyond = (weights.value(row) - smoothing[topic]) as f32;
+            if beyond >= SMALLEST {
+                rows[term].push((topic as u16, beyond));
+            }
+        }
+    }
+    rows.iter_mut()
+        .for_each(|row| row.sort_unstable_by_key(|&(topic, _)| topic));
+    Ok(ForeignModel {
+        terms,
+        rows,
+        smoothing,
+        alpha: Some(alpha),
+        form: "the tables of a topicmill output".to_owned(),
+    })
+}
+
+/// The names of the columns of numbers, without these.
+fn number_columns(schema: &Schema, others: &[&str]) -> Vec<String> {
+    let is_number = |data: &DataType| data.is_numeric();
+    let fields = schema.fields().iter();
+    fields
+        .filter(|f| is_number(f.data_type()) && !others.contains(&f.name().as_str()))
+        .map(|f| f.name().clone())
+        .collect()
+}
+
+fn columns(
+    path: &Path,
+    batch: &RecordBatch,
+    names: &[String],
+) -> Result<Vec<Float64Array>, MatrixError> {
+    let each = names.iter().map(|name| numbers_of(path, batch, name));
+    each.collect()
+}
+
+fn numbers_of(path: &Path, batch: &RecordBatch, name: &str) -> Result<Float64Array, MatrixError> {
+    let array = filled(path, batch, name, &DataType::Float64)?;
+    Ok(array
+        .as_any()
+        .downcast_ref::<Float64Array>()
+        .cloned()
+        .expect("it was cast to that"))
+}
+
+fn whole_numbers(path: &Path, batch: &RecordBatch, name: &str) -> Result<Int64Array, MatrixError> {
+    let array = filled(path, batch, name, &DataType::Int64)?;
+    Ok(array
+        .as_any()
+        .downcast_ref::<Int64Array>()
+        .cloned()
+        .expect("it was cast to that"))
+}
+
+fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, MatrixError> {
+    let array = filled(path, batch, name, &DataType::Utf8)?;
+    Ok(array
+        .as_any()
+        .downcast_ref::<StringArray>()
+        .cloned()
+        .expect("it was cast to that"))
+}
+
+/// A column without nulls.
+fn filled(
+    path: &Path,
+    batch: &RecordBatch,
+    name: &str,
+    data_type: &DataType,
+) -> Result<ArrayRef, MatrixError> {
+    let array = column(path, batch, name, data_type)?;
+    match array.null_count() {
+        0 => Ok(array),
+        nulls => {
+            let problem =
+                format!("column {name} has {nulls} nulls, or values that are no {data_type}");
+            Err(TableError::format(path, problem).into())
+        }
+    }
+}
+
+fn column(
+    path: &Path,
+    batch: &RecordBatch,
+    name: &str,
+    data_type: &DataType,
+) -> Result<ArrayRef, MatrixError> {
+    let missing = || TableError::format(path, format!("has no column {name}"));
+    let array = batch.column_by_name(name).ok_or_else(missing)?;
+    let other = |_| TableError::format(path, format!("column {name} is no {data_type}"));
+    Ok(cast(array, data_type).map_err(other)?)
+}
+
+fn at(path: &Path, row: usize, problem: &str) -> MatrixError {
+    TableError::format(path, format!("row {row} (from 0): {problem}")).into()
+}
