@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Each layer uses only those before it.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "math",
     "regression",
     "storage",
