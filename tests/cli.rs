@@ -371,6 +371,7 @@ fn help_names_flags_examples_and_exit_codes() {
         "{help}"
     );
     for (command, flags) in [
+        ("project", vec!["--stdin", "--strict", "--set", "--quiet"]),
         ("plan", vec!["--resolved", "--json", "--hosts"]),
         ("inspect", vec!["--rows", "--topics", "--json"]),
         ("verify", vec!["--digest", "--tables"]),

@@ -7,7 +7,14 @@ use std::time::Instant;
 use super::args::{PlacementArgs, ProjectArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
+use crate::cluster::interrupt::{self, Words};
 use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
+
+/// What is said of a signal: no command goes on from where a stream has ended.
+const SIGNAL_WORDS: Words = Words {
+    deferred: "ending when the lines in hand are answered",
+    ended: "the lines in hand were answered",
+};
 
 /// Answers every document of standard input on standard output.
 ///
@@ -21,9 +28,11 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if let Some(flag) = args.idle() {
         let message = format!("{flag} says nothing to a stream");
         let failure = Failure::message(Exit::Usage, message);
-        return Err(failure.help("with --stdin give no more than -w, --set, --strict and --quiet"));
+        return Err(failure
+            .help("with --stdin give no more than -w, --set, --budget, --strict and --quiet"));
     }
-    let source = Source::find(&args.run.job, &args.run.set)?;
+    interrupt::set_words(SIGNAL_WORDS);
+    let source = Source::find(&args.run.job, &args.run.overrides())?;
     let model = Arc::new(StreamModel::load(&source)?);
     let options = Options {
         threads: threads(args)?,

@@ -5,6 +5,7 @@
 //! wherever it is. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
 //! others has to pass signals on instead ([`Interrupts`]).
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -25,6 +26,29 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static DEFERRED: AtomicUsize = AtomicUsize::new(0);
 /// True when signals are passed on to other processes, and do nothing to this one.
 static PASSED_ON: AtomicBool = AtomicBool::new(false);
+
+/// What a person is told of a signal.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// What the process does when the signal has to wait.
+    pub deferred: &'static str,
+    /// What holds when it has ended.
+    pub ended: &'static str,
+}
+
+/// Those of a run.
+const RUN: Words = Words {
+    deferred: "ending at the next place to go on from",
+    ended: "the same command goes on from what is complete",
+};
+
+/// Those of this process; a run's where none were set.
+static WORDS: OnceLock<Words> = OnceLock::new();
+
+/// Says what holds for a process that is no run. The first words count.
+pub fn set_words(words: Words) {
+    let _ = WORDS.set(words);
+}
 
 /// Handles both signals from now on. `notice` is told, once, of a signal that has to wait.
 ///
@@ -54,9 +78,8 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             }
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
-                notice(&format!(
-                    "{name}: ending at the next place to go on from; once more to end at once"
-                ));
+                let deferred = WORDS.get().unwrap_or(&RUN).deferred;
+                notice(&format!("{name}: {deferred}; once more to end at once"));
             }
             first.get_or_insert(signal);
         }
@@ -65,8 +88,9 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             Some(signal) if is_free => guard::fail(Failure {
                 code: EXIT_INTERRUPTED,
                 message: format!(
-                    "ended by {}; the same command goes on from what is complete",
-                    name(signal)
+                    "ended by {}; {}",
+                    name(signal),
+                    WORDS.get().unwrap_or(&RUN).ended
                 ),
             }),
             Some(_) => std::thread::sleep(TICK),

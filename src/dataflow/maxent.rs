@@ -21,6 +21,7 @@ use crate::infer::Bag;
 use crate::infer::maxent::Classifier;
 use crate::infer::project::Projector;
 use crate::infer::settings::{Estimator, InferSettings, Method};
+use crate::job::Job;
 use crate::math::hex::hex;
 use crate::math::random::{Stage, Stream};
 use crate::regression::{Examples, Settings, fit};
@@ -87,25 +88,25 @@ pub fn classifier<'s>(
     Ok(Some(fitted))
 }
 
+/// Names what a job's classifier depends on besides the model.
+pub fn settings_hash(job: &Job) -> String {
+    let maxent = &job.project.maxent;
+    let text = format!(
+        "topicmill maxent 1\nseed={}\ndocuments={}\nprior_variance={:?}\niterations={}\n\
+         sweeps={SWEEPS:?}\n",
+        job.model.seed, maxent.documents, maxent.prior_variance, maxent.iterations
+    );
+    hex(&Sha256::digest(text))
+}
+
 impl MaxEntPlan<'_> {
     /// The classifier that stands in the output, if it is of this job and model.
     fn read(&self) -> Result<Option<Classifier>, RunError> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
-        let is_ours =
-            header.settings_hash == self.settings_hash() && header.model_hash == self.model_hash;
+        let is_ours = header.settings_hash == settings_hash(&self.process.job)
+            && header.model_hash == self.model_hash;
         Ok(is_ours.then_some(found))
-    }
-
-    /// Names what the classifier depends on besides the model.
-    fn settings_hash(&self) -> String {
-        let (job, maxent) = (&self.process.job, &self.process.job.project.maxent);
-        let text = format!(
-            "topicmill maxent 1\nseed={}\ndocuments={}\nprior_variance={:?}\niterations={}\n\
-             sweeps={SWEEPS:?}\n",
-            job.model.seed, maxent.documents, maxent.prior_variance, maxent.iterations
-        );
-        hex(&Sha256::digest(text))
     }
 
     /// The largest key of the documents that are looked at: about so many have terms as are
@@ -212,7 +213,7 @@ impl MaxEntPlan<'_> {
         let made = Classifier::from_fitted(&fitted, vocabulary_size)
             .ok_or_else(|| RunError::Data("the classifier's weights overflow".to_owned()))?;
         let header = ClassifierHeader {
-            settings_hash: self.settings_hash(),
+            settings_hash: settings_hash(&self.process.job),
             model_hash: self.model_hash.to_owned(),
             topic_count: topics,
             vocabulary_size,

@@ -33,10 +33,11 @@ pub enum StreamError {
         /// The result's folder.
         path: PathBuf,
     },
-    /// The method needs a classifier, and there is none for the model.
+    /// The method needs a classifier, and the job's is not there for the model.
     #[error(
-        "{} is not there, or was trained for another model: run `topicmill project` with this \
-         project.method once, or set another one, as in --set project.method=cvb0",
+        "{} is not there, or is another model's or of other settings of maxent: run `topicmill \
+         project` with this project.method first (with --overwrite, which makes the tables anew, \
+         where they are another method's), or set another one, as in --set project.method=cvb0",
         path.display()
     )]
     NoClassifier {

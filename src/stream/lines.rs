@@ -80,53 +80,58 @@ impl<R: Read> LineCutter<R> {
         if self.ended {
             return None;
         }
-        let (mut held, mut length) = (Vec::new(), 0);
-        let end = loop {
-            let bytes = match self.stream.fill_buf() {
-                Ok([]) => break Ok(()),
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => break Err(error),
-            };
+        // What stands before a break is no whole line.
+        self.read_line().unwrap_or_else(|error| {
+            self.ended = true;
+            Some(Line {
+                number: self.lines + 1,
+                offset: self.offset,
+                content: Content::Broken(error),
+            })
+        })
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<Line>> {
+        let start = match self.lines {
+            0 => self.pass_mark()?,
+            _ => &[],
+        };
+        let (mut held, mut length) = (start.to_vec(), start.len() as u64);
+        loop {
+            let bytes = fill(&mut self.stream)?;
             let line_end = find_line_end(bytes);
             let taken = line_end.unwrap_or(bytes.len());
+            self.ended = bytes.is_empty();
             length += taken as u64;
-            if length <= self.max_bytes.saturating_add(BYTE_ORDER_MARK.len() as u64) {
+            if length <= self.max_bytes {
                 held.extend_from_slice(&bytes[..taken]);
             } else {
                 held = Vec::new();
             }
             self.stream.consume(taken);
-            if line_end.is_some() {
-                return Some(self.line(held, length));
+            if line_end.is_some() || self.ended {
+                return Ok((length > 0).then(|| self.line(held, length)));
             }
-        };
-        self.ended = true;
-        match end {
-            // What stands before the break is no whole line.
-            Err(error) => {
-                let (number, offset) = (self.lines + 1, self.offset);
-                let content = Content::Broken(error);
-                Some(Line {
-                    number,
-                    offset,
-                    content,
-                })
-            }
-            Ok(()) => (length > 0).then(|| self.line(held, length)),
         }
     }
 
+    /// Passes over a byte order mark; gives the bytes that began like one and are the line's.
+    fn pass_mark(&mut self) -> io::Result<&'static [u8]> {
+        for (matched, byte) in BYTE_ORDER_MARK.iter().enumerate() {
+            if fill(&mut self.stream)?.first() != Some(byte) {
+                return Ok(&BYTE_ORDER_MARK[..matched]);
+            }
+            self.stream.consume(1);
+        }
+        self.offset = BYTE_ORDER_MARK.len() as u64;
+        Ok(&[])
+    }
+
     /// A line of `length` bytes that ends here, of which `held` are all, unless they are too many.
-    fn line(&mut self, mut held: Vec<u8>, mut length: u64) -> Line {
-        let mut offset = self.offset;
+    fn line(&mut self, held: Vec<u8>, length: u64) -> Line {
+        let offset = self.offset;
         self.offset += length;
         self.lines += 1;
-        if self.lines == 1 && held.starts_with(BYTE_ORDER_MARK) {
-            held.drain(..BYTE_ORDER_MARK.len());
-            length -= BYTE_ORDER_MARK.len() as u64;
-            offset += BYTE_ORDER_MARK.len() as u64;
-        }
         let content = match length > self.max_bytes {
             true => Content::TooLarge(length),
             false => Content::Bytes(held),
@@ -140,9 +145,22 @@ impl<R: Read> LineCutter<R> {
     }
 }
 
+/// What has come of a stream and is not taken yet, for which it waits; nothing at the end.
+fn fill(stream: &mut BufReader<impl Read>) -> io::Result<&[u8]> {
+    while let Err(error) = stream.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(stream.buffer())
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::corpus::block::cutter::{Boundary, Piece, RecordCutter};
 
     /// Gives its chunks one a call, then breaks or ends.
     struct Chunks(Vec<io::Result<&'static [u8]>>);
@@ -194,10 +212,13 @@ mod tests {
             assert_eq!(cut(vec![Ok(a), Ok(b)], 100), expect(&whole), "{at}");
         }
         assert_eq!(cut(vec![], 100), []);
-        assert_eq!(
-            cut(vec![Ok("\u{feff}".as_bytes())], 9),
-            expect(&[(1, 3, "")])
-        );
+        assert_eq!(cut(vec![Ok("\u{feff}".as_bytes())], 9), []);
+        let mark = "\u{feff}".as_bytes();
+        let begun = [Ok(&mark[..1]), Ok(&mark[1..2]), Ok(b"x")];
+        let line = LineCutter::new(Chunks(begun.into()), 9).next_line();
+        let line = line.unwrap();
+        assert_eq!(line.offset, 0);
+        assert!(matches!(line.content, Content::Bytes(bytes) if bytes == b"\xef\xbbx"));
     }
 
     #[test]
@@ -230,5 +251,97 @@ mod tests {
             at_hand.push(cutter.is_at_hand());
         }
         assert_eq!(at_hand, [false, true, false, false]);
+    }
+
+    /// Gives its bytes in pieces of these lengths, now and then interrupted, then breaks or ends.
+    struct Pieces<'a> {
+        bytes: &'a [u8],
+        lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,
+        breaks: bool,
+    }
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = *self.lengths.next().unwrap();
+            if length == 0 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if self.bytes.is_empty() && self.breaks {
+                return Err(io::Error::other("torn"));
+            }
+            let length = length.min(self.bytes.len()).min(buffer.len());
+            let (piece, rest) = self.bytes.split_at(length);
+            buffer[..piece.len()].copy_from_slice(piece);
+            self.bytes = rest;
+            Ok(piece.len())
+        }
+    }
+
+    /// Offset and content of a line, as text that tells bytes, lengths and breaks apart.
+    type Told = (u64, String);
+
+    /// The lines of a file of these bytes, as ingest cuts it.
+    fn lines_of_a_file(stream: Pieces<'_>, limit: u64) -> Vec<Told> {
+        let mut cutter = RecordCutter::new(stream, 0, Boundary::Line, limit);
+        cutter.skip_byte_order_mark();
+        let mut lines = Vec::new();
+        for piece in cutter.next_pieces(u64::MAX) {
+            match piece {
+                Piece::Records { mut offset, bytes } => {
+                    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+                        lines.push((offset, format!("{line:?}")));
+                        offset += line.len() as u64;
+                    }
+                }
+                Piece::TooLarge { offset, bytes } => lines.push((offset, format!("over: {bytes}"))),
+                Piece::Truncated { offset, reason } => lines.push((offset, reason)),
+            }
+        }
+        lines
+    }
+
+    /// Those of a stream.
+    fn lines_of_a_stream(stream: Pieces<'_>, limit: u64) -> Vec<Told> {
+        let mut cutter = LineCutter::new(stream, limit);
+        let (mut lines, mut number) = (Vec::new(), 0);
+        while let Some(line) = cutter.next_line() {
+            number += 1;
+            assert_eq!(line.number, number);
+            let told = match line.content {
+                Content::Bytes(bytes) => format!("{bytes:?}"),
+                Content::TooLarge(bytes) => format!("over: {bytes}"),
+                Content::Broken(error) => error.to_string(),
+            };
+            lines.push((line.offset, told));
+        }
+        lines
+    }
+
+    /// Bytes that mean something to a cutter, and others.
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![
+            4 => Just(b'\n'), 1 => Just(b'\r'), 1 => Just(0), 4 => Just(b'x'), 2 => any::<u8>(),
+        ];
+        let mark = prop_oneof![
+            Just(&b""[..]),
+            (0..=3_usize).prop_map(|n| &BYTE_ORDER_MARK[..n])
+        ];
+        (mark, prop::collection::vec(byte, 0..60)).prop_map(|(mark, bytes)| [mark, &bytes].concat())
+    }
+
+    proptest! {
+        /// However the bytes come, the lines are those of a file that holds them.
+        #[test]
+        fn lines_are_those_of_a_file(
+            bytes in bytes(),
+            lengths in prop::collection::vec(0..12_usize, 1..8),
+            limit in 1..12_u64,
+            breaks: bool,
+        ) {
+            prop_assume!(lengths.iter().any(|&length| length > 0));
+            let whole = Pieces { bytes: &bytes, lengths: [usize::MAX].iter().cycle(), breaks };
+            let cut = Pieces { bytes: &bytes, lengths: lengths.iter().cycle(), breaks };
+            prop_assert_eq!(lines_of_a_stream(cut, limit), lines_of_a_file(whole, limit));
+        }
     }
 }

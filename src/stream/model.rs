@@ -8,6 +8,7 @@ use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use crate::corpus::settings::{CorpusSettings, TokenSettings};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::dataflow::maxent::settings_hash;
 use crate::infer::maxent::Classifier;
 use crate::infer::settings::{InferSettings, Method, ProjectSettings};
 use crate::infer::term_topics::TermTopics;
@@ -121,21 +122,23 @@ impl StreamModel {
             factors,
             topics,
             classifier: match job.project.needs_classifier() {
-                true => Some(load_classifier(root, &saved.hash)?),
+                true => Some(load_classifier(source, &saved.hash)?),
                 false => None,
             },
         })
     }
 }
 
-/// The classifier beside the model of this hash.
-fn load_classifier(root: &Path, model_hash: &str) -> Result<Classifier, StreamError> {
-    let path = root.join(CLASSIFIER_FILE);
+/// The classifier that stands beside the model of this hash, if it is the job's.
+fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, StreamError> {
+    let path = source.root.join(CLASSIFIER_FILE);
     if !exists(&path)? {
         return Err(StreamError::NoClassifier { path });
     }
     let (header, classifier) = classifier::read(View::open(&path, Wanted::All)?.path())?;
-    match header.model_hash == model_hash {
+    let is_ours =
+        header.model_hash == model_hash && header.settings_hash == settings_hash(&source.job);
+    match is_ours {
         true => Ok(classifier),
         false => Err(StreamError::NoClassifier { path }),
     }

@@ -41,6 +41,9 @@ pub struct ProjectArgs {
 
 const HEADING: &str = "A stream of documents";
 
+/// Flags of run that say something to a stream; so does --threads, which is one of place.
+const HEEDED: [&str; 3] = ["--set", "--budget", "--quiet"];
+
 impl ProjectArgs {
     /// Whether documents come from standard input.
     pub fn is_stream(&self) -> bool {
@@ -63,7 +66,7 @@ impl ProjectArgs {
         let mut typed = typed.take_while(|word| word != "--");
         let idle = typed.find_map(|word| {
             let name = word.split('=').next().unwrap_or_default().to_owned();
-            (name != "--set" && name != "--quiet").then_some(name)
+            (!HEEDED.contains(&name.as_str())).then_some(name)
         });
         place.map(|(name, _)| name.to_owned()).or(idle)
     }
