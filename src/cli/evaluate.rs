@@ -140,7 +140,9 @@ fn run_here(
     let place = |path: &Path| Place::new(path, scratch.as_deref(), placement.process);
     let target = target(&job, args);
     refuse_run(&target)?;
-    super::existing_output(&job.output.path)?;
+    for path in [Some(&job.output.path), job.evaluate.compare.as_ref()] {
+        path.map_or(Ok(()), |path| super::existing_output(path))?;
+    }
     let output = match leads {
         true => Output::lead(place(&target))?,
         false => Output::follow(place(&target))?,

@@ -164,7 +164,7 @@ fn results_of_two_models_are_compared_over_matched_topics() {
     assert!(value("kl_divergence") > 0.0 && value("f1") < 1.0);
     assert_eq!(value("documents_scored"), 400.0);
     let cases: [(&[&str], i32, &str); 4] = [
-        (&["--compare", "nowhere"], 74, "nowhere"),
+        (&["--compare", "nowhere"], 64, "nowhere"),
         (&["--compare", "out", "--model", "out"], 64, "--model"),
         (
             &["--set=evaluate.compare=out", "--model", "out"],

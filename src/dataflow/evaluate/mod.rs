@@ -194,6 +194,8 @@ impl Evaluation {
         let settings = &job.evaluate;
         let rule = self.rule(worker, collection)?;
         let chosen = self.choose(worker, collection, rule)?;
+        // First, because files that the user has named may not be there.
+        let Coherence { scores, mut notes } = self.coherence(worker, collection, rule, model)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
             let shards = Shards {
@@ -206,7 +208,6 @@ impl Evaluation {
                 return Err(self.no_documents());
             }
         }
-        let Coherence { scores, mut notes } = self.coherence(worker, collection, rule, model)?;
         let mut figures = Vec::new();
         for &metric in &settings.metrics {
             for (_, measure) in measures.iter().filter(|(of, _)| *of == metric) {
