@@ -29,11 +29,12 @@ const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 /// The job or the flags are wrong; whatever ends the evaluation.
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.run.placement)?;
-    let mut set = args.run.set.clone();
-    if let Some(alpha) = &args.alpha {
-        set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
+    let job = Job::load(&args.run.job, &overrides(args)?)?;
+    if job.evaluate.compare.is_some() && args.model.is_some() {
+        let message = "evaluate.compare is of the job's own result, and --model is another model";
+        return Err(Failure::message(Exit::Usage, message)
+            .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
-    let job = Job::load(&args.run.job, &set)?;
     let display = Display::choose(args.run.quiet, args.run.json);
     if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
         let mut rows = plan::describe(&job, &placement);
@@ -63,6 +64,39 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
             run_in_children(&job, &args.run, Stages::Evaluate, *processes, *threads)
         }
     }
+}
+
+/// What `--set` and the flags say that are keys as well.
+fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
+    let mut set = args.run.set.clone();
+    if let Some(alpha) = &args.alpha {
+        set.push(format!("evaluate.alpha={}", alpha_value(alpha)?));
+    }
+    if let Some(terms) = args.coherence_terms {
+        set.push(format!("evaluate.coherence_terms={terms}"));
+    }
+    if !args.reference.is_empty() {
+        let names = args.reference.iter().map(|name| from_here(name));
+        let names = toml::Value::Array(names.map(toml::Value::String).collect());
+        set.push(format!("evaluate.reference={names}"));
+    }
+    let texts = [("labels", &args.labels), ("compare", &args.compare)];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            let text = toml::Value::String(text.clone());
+            set.push(format!("evaluate.{key}={text}"));
+        }
+    }
+    Ok(set)
+}
+
+/// A pattern that starts from the current directory, where a job's start from its base folder.
+fn from_here(name: &str) -> String {
+    if Path::new(name).is_absolute() || name.starts_with(['~', '$']) || name.contains("://") {
+        return name.to_owned();
+    }
+    let here = std::path::absolute(".").unwrap_or_default();
+    format!("{}/{name}", glob::Pattern::escape(&here.to_string_lossy()))
 }
 
 /// The value of `evaluate.alpha`: the number that was given, or a list of those in a file.
@@ -106,7 +140,9 @@ fn run_here(
     let place = |path: &Path| Place::new(path, scratch.as_deref(), placement.process);
     let target = target(&job, args);
     refuse_run(&target)?;
-    super::existing_output(&job.output.path)?;
+    for path in [Some(&job.output.path), job.evaluate.compare.as_ref()] {
+        path.map_or(Ok(()), |path| super::existing_output(path))?;
+    }
     let output = match leads {
         true => Output::lead(place(&target))?,
         false => Output::follow(place(&target))?,
@@ -198,21 +234,24 @@ fn page(summary: &EvaluationSummary) -> String {
         table.add_row([
             figure.metric.to_owned(),
             figure.method.clone(),
-            summary.split.to_owned(),
+            figure.split.to_owned(),
             value(figure),
             figure
                 .standard_error
                 .map_or_else(String::new, |error| format!("{error:.4}")),
             figure.unit.to_owned(),
             figures::grouped(figure.documents),
-            figures::grouped(figure.tokens),
+            match figure.tokens {
+                0 => String::new(),
+                tokens => figures::grouped(tokens),
+            },
         ]);
     }
     let mut page = table.trim_fmt();
     page.push_str("\n\n");
     for note in &summary.notes {
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "model      {note}");
+        let _ = writeln!(page, "note       {note}");
     }
     let _ = writeln!(page, "output     {}", summary.output.display());
     page
@@ -221,7 +260,7 @@ fn page(summary: &EvaluationSummary) -> String {
 /// Counts as they are, everything else with four digits.
 fn value(figure: &Figure) -> String {
     match figure.unit {
-        "documents" | "tokens" => figures::grouped(figure.value as u64),
+        "documents" | "tokens" | "topics" | "labels" => figures::grouped(figure.value as u64),
         _ => format!("{:.4}", figure.value),
     }
 }

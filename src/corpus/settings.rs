@@ -57,6 +57,14 @@ pub struct CorpusSettings {
     pub on_damage: OnDamage,
 }
 
+impl CorpusSettings {
+    /// The columns that a document's label may stand in: `metadata`, then `group`.
+    pub fn label_columns(&self) -> impl Iterator<Item = &str> {
+        let metadata = self.metadata.iter().map(String::as_str);
+        metadata.chain(self.group.as_deref())
+    }
+}
+
 /// How text is cut into tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenRule {

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use timely::worker::Worker;
 
+pub(super) use self::drafts::cause_first;
 use self::drafts::{Draft, Written};
 use self::vocabulary::Agreed;
 use self::words::gather_records;

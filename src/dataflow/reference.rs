@@ -6,103 +6,83 @@
 
 use std::sync::Arc;
 
+use super::ingest::cause_first;
 use crate::corpus::Body;
 use crate::corpus::block::{BlockQueue, Share};
-use crate::corpus::input::{InputError, discover};
+use crate::corpus::input::{Input, InputError, discover};
 use crate::corpus::reader::read_block;
-use crate::corpus::settings::{CorpusSettings, TokenSettings};
+use crate::corpus::settings::{CorpusSettings, Format, TokenSettings};
 use crate::corpus::tokenizer::Tokenizer;
 use crate::evaluate::coherence::CoherenceCounter;
 use crate::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 
 /// Texts to score topics on.
 pub struct Reference {
+    input: Arc<Input>,
     queue: BlockQueue,
     corpus: CorpusSettings,
     tokens: TokenSettings,
 }
 
-/// What was counted on a reference corpus.
+/// What was counted on texts.
 #[derive(Clone, Debug)]
 pub struct ReferenceCounts {
     /// Documents: for UMass and NPMI.
     pub documents: CoherenceCounter,
-    /// Windows of 110 tokens: for C_V. Of documents that have an order.
-    pub windows: SlidingWindowCounter,
-    /// Documents that are bags of words, without an order to slide a window over: with any of them
-    /// C_V is of the others only.
-    pub bags: u64,
+    /// Windows of 110 tokens, where they are asked for: for C_V.
+    pub windows: Option<SlidingWindowCounter>,
     /// Documents that could not be read, and count for nothing.
     pub unreadable: u64,
 }
 
 impl Reference {
-    /// The files that `corpus` names, tokenized as `tokens` say, which should be as the model's were.
+    /// The files that `corpus` names, tokenized as `tokens` say, which should be as the model's were;
+    /// of them the blocks of one process.
     ///
     /// # Errors
     /// No such file, or one that cannot be read.
-    pub fn open(corpus: &CorpusSettings, tokens: &TokenSettings) -> Result<Self, InputError> {
+    pub fn open(
+        corpus: &CorpusSettings,
+        tokens: &TokenSettings,
+        share: Share,
+    ) -> Result<Self, InputError> {
         let input = Arc::new(discover(corpus)?);
         Ok(Self {
-            queue: BlockQueue::new(input, corpus, Share::ALL),
+            queue: BlockQueue::new(Arc::clone(&input), corpus, share),
+            input,
             corpus: corpus.clone(),
             tokens: tokens.clone(),
         })
     }
 
-    /// Counts the whole corpus with so many threads. `term_of`: a word's term id, if it has one;
-    /// `top_terms`: each topic's heaviest terms, heaviest first, of which `most` are counted for
-    /// UMass and NPMI; `vocabulary_size`: one more than the largest term id.
+    /// What tells a changed input.
+    ///
+    /// # Errors
+    /// A file can no longer be read.
+    pub fn fingerprint(&self) -> Result<String, InputError> {
+        self.input.fingerprint()
+    }
+
+    /// The first file that holds counts, and so no order to slide a window over.
+    pub fn without_order(&self) -> Option<&str> {
+        let mut files = self.input.files.iter();
+        let counts = files.find(|file| file.format == Format::Uci);
+        counts.map(|file| file.name.as_str())
+    }
+
+    /// Adds to `counts` whatever blocks are left; any number of threads may do so side by side, until
+    /// none is left for any. `term_of`: a word's term id, if it has one.
     ///
     /// # Errors
     /// A file that cannot be read, or is damaged where the settings do not tolerate that.
-    ///
-    /// # Panics
-    /// As [`CoherenceCounter::with_terms`] does.
     pub fn count(
-        self,
-        term_of: &(dyn Fn(&str) -> Option<u32> + Sync),
-        top_terms: &[Vec<u32>],
-        vocabulary_size: usize,
-        most: usize,
-        threads: usize,
-    ) -> Result<ReferenceCounts, InputError> {
-        let empty = ReferenceCounts {
-            documents: CoherenceCounter::with_terms(top_terms, vocabulary_size, most),
-            windows: SlidingWindowCounter::for_c_v(top_terms, vocabulary_size),
-            bags: 0,
-            unreadable: 0,
-        };
-        let work = || self.count_blocks(term_of, empty.clone());
-        let parts: Vec<Result<ReferenceCounts, InputError>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-            let join = |worker: std::thread::ScopedJoinHandle<'_, _>| match worker.join() {
-                Ok(counted) => counted,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            workers.into_iter().map(join).collect()
-        });
-        let mut all = empty;
-        // Threads that were stopped because of another's error say nothing of its cause.
-        let mut stopped = None;
-        for part in parts {
-            match part {
-                Ok(part) => all.merge(&part),
-                Err(InputError::Stopped) => stopped = Some(InputError::Stopped),
-                Err(error) => return Err(error),
-            }
-        }
-        stopped.map_or(Ok(all), Err)
-    }
-
-    fn count_blocks(
         &self,
-        term_of: &(dyn Fn(&str) -> Option<u32> + Sync),
-        mut counts: ReferenceCounts,
-    ) -> Result<ReferenceCounts, InputError> {
+        term_of: &dyn Fn(&str) -> Option<u32>,
+        counts: &mut ReferenceCounts,
+    ) -> Result<(), InputError> {
         let mut tokenizer = Tokenizer::new(&self.tokens);
         let mut terms = Vec::new();
-        while let Some(block) = self.queue.next_block()? {
+        while let Some(block) = self.queue.next_block().map_err(cause_first)? {
             read_block(&block, &self.corpus, &mut |document| {
                 terms.clear();
                 match document.body {
@@ -117,21 +97,41 @@ impl Reference {
                     } => {
                         let words = of.iter().map(|&(word, _)| &vocabulary[word as usize]);
                         terms.extend(words.filter_map(|word| term_of(word)));
-                        counts.bags += 1;
                         counts.add_set(&mut terms);
                     }
                     Body::Missing { .. } => counts.unreadable += 1,
                 }
             })?;
         }
-        Ok(counts)
+        Ok(())
     }
 }
 
 impl ReferenceCounts {
+    /// Nothing yet. `top_terms`: each topic's heaviest terms, heaviest first, of which `most` are
+    /// counted for UMass and NPMI; `vocabulary_size`: one more than the largest term id.
+    ///
+    /// # Panics
+    /// As [`CoherenceCounter::with_terms`] does.
+    pub fn new(
+        top_terms: &[Vec<u32>],
+        vocabulary_size: usize,
+        most: usize,
+        with_windows: bool,
+    ) -> Self {
+        Self {
+            documents: CoherenceCounter::with_terms(top_terms, vocabulary_size, most),
+            windows: with_windows
+                .then(|| SlidingWindowCounter::for_c_v(top_terms, vocabulary_size)),
+            unreadable: 0,
+        }
+    }
+
     /// Counts a text by the term of each of its tokens; its order is lost.
     fn add_text(&mut self, terms: &mut Vec<u32>) {
-        self.windows.add_sequence(terms);
+        if let Some(windows) = &mut self.windows {
+            windows.add_sequence(terms);
+        }
         self.add_set(terms);
     }
 
@@ -144,11 +144,27 @@ impl ReferenceCounts {
         self.documents.add_document(terms);
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.documents.merge(&other.documents);
-        self.windows.add_counts(other.windows.counts());
-        self.bags += other.bags;
-        self.unreadable += other.unreadable;
+    /// All counts in one row, for workers to add up entry by entry.
+    pub fn words(&self) -> Vec<i64> {
+        let windows = self.windows.iter().flat_map(|windows| windows.counts());
+        let counts = self.documents.counts().iter().chain(windows);
+        let counts = counts.chain([&self.unreadable]);
+        counts.map(|&count| count as i64).collect()
+    }
+
+    /// Adds the [`words`](Self::words) of counts of the same topics.
+    ///
+    /// # Panics
+    /// If they are of other topics.
+    pub fn add_words(&mut self, words: &[i64]) {
+        let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
+        let (documents, rest) = words.split_at(self.documents.counts().len());
+        self.documents.add_counts(documents);
+        let (windows, unreadable) = rest.split_at(rest.len() - 1);
+        if let Some(counter) = &mut self.windows {
+            counter.add_counts(windows);
+        }
+        self.unreadable += unreadable[0];
     }
 }
 
@@ -177,7 +193,7 @@ mod tests {
         let path = folder.join("job.toml");
         std::fs::write(&path, job).unwrap();
         let job = Job::load(&path, &[]).unwrap();
-        Reference::open(&job.corpus, &job.tokens).unwrap()
+        Reference::open(&job.corpus, &job.tokens, Share::ALL).unwrap()
     }
 
     fn texts() -> Vec<String> {
@@ -207,12 +223,26 @@ mod tests {
         for (threads, block_mib) in [(1, "1.0"), (1, "0.01"), (3, "0.01")] {
             let folder = tempfile::tempdir().unwrap();
             let corpus = reference(folder.path(), &texts(), block_mib);
-            let found = corpus.count(&term_of, &tops, 5, 20, threads).unwrap();
+            let empty = ReferenceCounts::new(&tops, 5, 20, true);
+            let count = || {
+                let mut counts = empty.clone();
+                corpus.count(&term_of, &mut counts).unwrap();
+                counts.words()
+            };
+            let mut found = empty.clone();
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count)).collect();
+                for worker in workers {
+                    found.add_words(&worker.join().unwrap());
+                }
+            });
             assert_eq!(found.documents.counts(), naive.counts());
-            assert_eq!(found.windows.counts(), windows.counts());
-            assert_eq!((found.bags, found.unreadable), (0, 0));
+            let of_windows = found.windows.unwrap();
+            assert_eq!(of_windows.counts(), windows.counts());
+            assert_eq!(found.unreadable, 0);
+            assert_eq!(corpus.without_order(), None);
             assert!(
-                found.windows.counts()[0] > 900,
+                of_windows.counts()[0] > 900,
                 "some are longer than a window"
             );
         }
@@ -223,7 +253,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let corpus = reference(folder.path(), &texts(), "1.0");
         std::fs::remove_file(folder.path().join("texts.jsonl")).unwrap();
-        let error = corpus.count(&term_of, &[vec![0, 1]], 5, 20, 2).unwrap_err();
+        let mut counts = ReferenceCounts::new(&[vec![0, 1]], 5, 20, true);
+        let error = corpus.count(&term_of, &mut counts).unwrap_err();
         assert!(error.to_string().contains("texts.jsonl"), "{error}");
     }
 }

@@ -1,14 +1,17 @@
 //! What is computed over documents by many workers: each adds its own to integers, the integers are
 //! added up, and the sums become figures.
 //!
-//! [`Measure`] is that in three steps; [`measures`] is the one place that knows which there are. A
-//! new one is a file that implements it, a word in [`Metric`], and an arm in [`measures`].
+//! [`Measure`] is that in three steps for figures of documents; [`measures`] is the one place that
+//! knows which there are. A new one is a file that implements it, a word in [`Metric`], and an arm in
+//! [`measures`]. Figures of topics are [`TopicScores`].
 
+mod coherence;
 mod likelihood;
 
 use super::settings::{EvaluateSettings, Metric};
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::model::factors::FactorTable;
+pub use coherence::{Counted, TopicScores};
 pub use likelihood::{FIXED_POINT, Likelihood};
 
 /// A document as measures see it.
@@ -40,6 +43,8 @@ pub struct Figure {
     pub metric: &'static str,
     /// How, with what the figure depends on.
     pub method: String,
+    /// On which documents.
+    pub split: &'static str,
     /// In which unit; of perplexity, by what it is normalised.
     pub unit: &'static str,
     /// The figure.
@@ -67,19 +72,17 @@ pub trait Measure {
     fn figures(&self, sums: &[i64]) -> Vec<Figure>;
 }
 
-/// The measures that a job asks for, in its order, for one worker.
-pub fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<Box<dyn Measure>> {
-    let one = |metric: &Metric| -> Box<dyn Measure> {
-        match metric {
-            Metric::Completion => {
-                Box::new(Likelihood::completion(seed, settings.completion_sweeps))
+/// The measures of documents that a job asks for, in its order, for one worker.
+pub fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Box<dyn Measure>)> {
+    let one = |&metric: &Metric| -> Option<(Metric, Box<dyn Measure>)> {
+        let likelihood = match metric {
+            Metric::Completion => Likelihood::completion(seed, settings.completion_sweeps),
+            Metric::LeftToRight => {
+                Likelihood::left_to_right(seed, settings.particles, settings.resample)
             }
-            Metric::LeftToRight => Box::new(Likelihood::left_to_right(
-                seed,
-                settings.particles,
-                settings.resample,
-            )),
-        }
+            Metric::Umass | Metric::Npmi | Metric::CV => return None,
+        };
+        Some((metric, Box::new(likelihood.on(settings.split_name()))))
     };
-    settings.metrics.iter().map(one).collect()
+    settings.metrics.iter().filter_map(one).collect()
 }

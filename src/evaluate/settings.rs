@@ -1,5 +1,9 @@
 //! What a job says about evaluation, already checked.
 
+use std::path::PathBuf;
+
+use super::coherence::window::C_V_TERMS;
+use super::coherence::{NPMI_TERMS, UMASS_TERMS};
 use crate::corpus::sample::Split;
 use crate::model::settings::Alpha;
 
@@ -10,6 +14,19 @@ pub enum Metric {
     Completion,
     /// Held-out likelihood from left to right: `evaluate::left_to_right`.
     LeftToRight,
+    /// UMass coherence of the topics: `evaluate::coherence`.
+    Umass,
+    /// NPMI coherence of the topics: `evaluate::coherence`.
+    Npmi,
+    /// C_V coherence of the topics: `evaluate::coherence::window`.
+    CV,
+}
+
+impl Metric {
+    /// Whether it is of topics, by how their terms occur together.
+    pub fn is_coherence(self) -> bool {
+        matches!(self, Self::Umass | Self::Npmi | Self::CV)
+    }
 }
 
 /// Section `[evaluate]` of a job.
@@ -29,11 +46,38 @@ pub struct EvaluateSettings {
     pub completion_sweeps: u32,
     /// The prior that documents are scored with, instead of the model's own.
     pub alpha: Option<Alpha>,
+    /// Terms of a topic that UMass and NPMI look at; 0 is what each is known for.
+    pub coherence_terms: usize,
+    /// Files to count coherence on, from `corpus.base`; none are the job's own documents.
+    pub reference: Vec<String>,
+    /// The column with the labels to predict: one of `CorpusSettings::label_columns`.
+    pub labels: Option<String>,
+    /// Folds of that, at least 2.
+    pub folds: usize,
+    /// Another result, to compare the job's documents with.
+    pub compare: Option<PathBuf>,
 }
 
 impl EvaluateSettings {
     /// The name of the split in tables.
     pub fn split_name(&self) -> &'static str {
         self.split.map_or("all", Split::name)
+    }
+
+    /// The metrics of coherence, in the job's order.
+    pub fn coherences(&self) -> impl Iterator<Item = Metric> + '_ {
+        let metrics = self.metrics.iter().copied();
+        metrics.filter(|metric| metric.is_coherence())
+    }
+
+    /// Terms of each topic that a metric of coherence looks at; 0 for any other.
+    pub fn top_terms(&self, metric: Metric) -> usize {
+        match (metric, self.coherence_terms) {
+            (Metric::CV, _) => C_V_TERMS,
+            (Metric::Umass, 0) => UMASS_TERMS,
+            (Metric::Npmi, 0) => NPMI_TERMS,
+            (Metric::Umass | Metric::Npmi, terms) => terms,
+            (Metric::Completion | Metric::LeftToRight, _) => 0,
+        }
     }
 }

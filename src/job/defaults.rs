@@ -175,6 +175,8 @@ pub const EVALUATE_DOCUMENTS: u64 = 0;
 pub const PARTICLES: u64 = 20;
 /// `evaluate.completion_sweeps`: what training measures with, so that figures can be compared.
 pub const COMPLETION_SWEEPS: u64 = crate::evaluate::completion::SWEEPS as u64;
+/// `evaluate.folds`: what Wahabzada & Kersting 2011 use.
+pub const FOLDS: u64 = 5;
 /// The sum of α for a model of others whose files do not say it: as where α is held fixed.
 pub const FOREIGN_ALPHA_SUM: f64 = 5.0;
 

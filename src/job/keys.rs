@@ -122,6 +122,11 @@ pub const SECTIONS: &[SectionKeys] = &[
             "resample",
             "completion_sweeps",
             "alpha",
+            "coherence_terms",
+            "reference",
+            "labels",
+            "folds",
+            "compare",
         ],
     },
     SectionKeys {

@@ -317,6 +317,17 @@ fn evaluate_pairs(job: &Job) -> Vec<Pair> {
         ("resample", evaluate.resample.into()),
         ("completion_sweeps", evaluate.completion_sweeps.into()),
         ("alpha", alpha),
+        ("coherence_terms", whole(evaluate.coherence_terms as u64)),
+        ("reference", texts(evaluate.reference.iter().cloned())),
+        (
+            "labels",
+            evaluate.labels.as_deref().unwrap_or_default().into(),
+        ),
+        ("folds", whole(evaluate.folds as u64)),
+        (
+            "compare",
+            path(evaluate.compare.as_deref().unwrap_or("".as_ref())),
+        ),
     ]
 }
 

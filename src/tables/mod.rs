@@ -21,6 +21,7 @@ pub mod projected;
 pub mod read;
 mod schema;
 pub mod topic_documents;
+pub mod topic_scores;
 pub mod topic_term_diagnostics;
 pub mod topic_terms;
 pub mod topics;
@@ -48,13 +49,14 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 11] = [
+pub const TABLES: [TableSpec; 12] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
     drift::SPEC,
     evaluation::SPEC,
     topic_documents::SPEC,
+    topic_scores::SPEC,
     topic_term_diagnostics::SPEC,
     topic_terms::SPEC,
     topics::SPEC,

@@ -13,6 +13,9 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --model mallet/state.gz --output out/mallet-evaluation
   topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
+  topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"npmi\", \"c_v\"]' --reference wiki.jsonl
+  topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
+  topicmill evaluate jobs/newsgroups.toml --compare out/other-run
 
 The job's collection must be ingested, and without --model its model trained; neither is changed. What
 each figure is, and which files --model reads: docs/EVALUATION.md.";
@@ -35,6 +38,18 @@ pub struct EvaluateArgs {
     /// α of the topics: one number, or a file with one for each topic [default: the model's own]
     #[arg(long, value_name = "NUMBER|FILE", help_heading = HEADING)]
     pub alpha: Option<String>,
+    /// Terms of a topic that the metrics umass and npmi look at [default: 20 and 10]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub coherence_terms: Option<u64>,
+    /// Texts to count coherence on, instead of the training sample; may be given several times
+    #[arg(long, value_name = "FILES", help_heading = HEADING)]
+    pub reference: Vec<String>,
+    /// Predict this column (of corpus.metadata, or corpus.group) from the topics, and say how well that goes
+    #[arg(long, value_name = "COLUMN", help_heading = HEADING)]
+    pub labels: Option<String>,
+    /// Compare the documents of the job's result with those of another one
+    #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
+    pub compare: Option<String>,
     /// The folder to write to [default: the job's output.path with `-evaluation`]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub output: Option<PathBuf>,

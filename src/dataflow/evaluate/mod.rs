@@ -3,13 +3,20 @@
 //!
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
+//!        └─▶ top terms            sample, or texts ─▶ counts ─▶ sums ─▶ scores of topics ─▶
+//!                                 labels ─▶ proportions ─▶ worker 0 ─▶ classification ─▶
+//!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
 //! The job's output is only read. What comes of it is an output folder of its own: `evaluation`,
-//! and `document_scores`, a part for each shard with a scored document.
+//! `topic_scores`, and `document_scores`, a part for each shard with a scored document.
 
+mod classify;
+mod coherence;
+mod compare;
 mod model;
 mod score;
+mod write;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,11 +32,11 @@ use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
 use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
-use crate::evaluate::measure::{Figure, Measure, measures};
+use crate::corpus::sample::SampleRule;
+use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::job::Stages;
-use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
-use crate::tables::output::MANIFEST;
-use crate::tables::{FileMetadata, Manifest, part_name};
+use crate::tables::FileMetadata;
+use coherence::{Coherence, TextsShared, wants_sample};
 use model::Loaded;
 use score::{Chosen, Shards};
 
@@ -62,6 +69,9 @@ struct Shared {
     model: Once<Loaded>,
     /// For choosing documents, and for scoring them.
     shards: [Tickets; 2],
+    coherence: Tickets,
+    labels: Tickets,
+    texts: TextsShared,
 }
 
 /// What came of an evaluation.
@@ -75,6 +85,15 @@ pub struct EvaluationSummary {
     pub notes: Vec<String>,
     /// The result's folder.
     pub output: PathBuf,
+}
+
+/// What the workers have made, before it is written.
+struct Made {
+    figures: Vec<Figure>,
+    /// Of topics, by metric.
+    scores: Vec<TopicScores>,
+    /// For people.
+    notes: Vec<String>,
 }
 
 impl Evaluation {
@@ -141,35 +160,76 @@ impl Evaluation {
         process.progress.begin("model", "topics", None);
         let model = self.shared.model.get(|| {
             let model = self.model.as_ref();
-            model::load(&self.run, &collection, model)
+            model::load(&self.run, &collection, model, self.most_terms())
         })?;
-        agree(worker, &model.fingerprint)?;
+        agree(worker, &model.fingerprint, "models")?;
         if worker.index() == 0 {
             self.make_room(model)?;
         }
         barrier(worker);
         let metadata = self.metadata(&collection, model);
-        let chosen = self.choose(worker, &collection)?;
-        let mut measures = measures(&process.job.evaluate, process.job.model.seed);
-        let shards = Shards {
-            evaluation: self,
-            collection: &collection,
-            metadata: &metadata,
-        };
-        let seen = shards.score(worker, &chosen, model, &mut measures)?;
-        if sum(worker, &[seen])[0] == 0 {
-            return Err(self.no_documents());
-        }
-        let figures = figures(worker, &measures);
+        let made = self.figures(worker, &collection, model, &metadata)?;
         if worker.index() == 0 {
-            self.finish(&figures, &collection, model, &metadata)?;
+            self.finish(&made, &collection, model, &metadata)?;
         }
         barrier(worker);
         Ok(EvaluationSummary {
-            figures,
+            figures: made.figures,
             split: process.job.evaluate.split_name(),
-            notes: model.notes.clone(),
+            notes: [&model.notes[..], &made.notes].concat(),
             output: process.output.root().to_owned(),
+        })
+    }
+
+    /// Makes all figures, in the order of the metrics; then those of labels, and of another result.
+    /// Those that one worker makes are on worker 0 alone.
+    fn figures(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        model: &Loaded,
+        metadata: &FileMetadata,
+    ) -> Result<Made, RunError> {
+        let job = &self.process.job;
+        let settings = &job.evaluate;
+        let rule = self.rule(worker, collection)?;
+        let chosen = self.choose(worker, collection, rule)?;
+        // First, because files that the user has named may not be there.
+        let Coherence { scores, mut notes } = self.coherence(worker, collection, rule, model)?;
+        let mut measures = measures(settings, job.model.seed);
+        if !measures.is_empty() {
+            let shards = Shards {
+                evaluation: self,
+                collection,
+                metadata,
+            };
+            let seen = shards.score(worker, &chosen, model, &mut measures)?;
+            if sum(worker, &[seen])[0] == 0 {
+                return Err(self.no_documents());
+            }
+        }
+        let mut figures = Vec::new();
+        for &metric in &settings.metrics {
+            for (_, measure) in measures.iter().filter(|(of, _)| *of == metric) {
+                let sums = sum(worker, &measure.sums());
+                figures.extend(measure.figures(&sums));
+            }
+            let scores = scores.iter().filter(|scores| scores.metric == metric);
+            figures.extend(scores.filter_map(TopicScores::figure));
+        }
+        if let Some(name) = &settings.labels {
+            figures.extend(self.classify(worker, collection, (&chosen, model), name)?);
+        }
+        if let Some(other) = settings.compare.as_ref().filter(|_| worker.index() == 0) {
+            self.process.progress.begin("comparison", "", None);
+            let (rows, more) = compare::figures(job, other)?;
+            figures.extend(rows);
+            notes.extend(more);
+        }
+        Ok(Made {
+            figures,
+            scores,
+            notes,
         })
     }
 
@@ -186,17 +246,29 @@ impl Evaluation {
         }
     }
 
-    /// Which documents are evaluated on.
-    fn choose(&self, worker: &mut Worker, collection: &Collection) -> Result<Chosen, RunError> {
+    /// What the sample is, if that is asked for.
+    fn rule(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+    ) -> Result<Option<SampleRule>, RunError> {
         let job = &self.run.job;
-        let rule = match job.evaluate.split {
-            Some(split) => {
-                let sample = &self.shared.sample;
-                Some((sample_rule(worker, &self.run, sample, collection)?, split))
-            }
-            None => None,
-        };
-        let chosen = Chosen::new(rule, job.model.seed);
+        let shared = &self.shared.sample;
+        match job.evaluate.split.is_some() || wants_sample(job) {
+            true => sample_rule(worker, &self.run, shared, collection).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Which documents are evaluated on.
+    fn choose(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        rule: Option<SampleRule>,
+    ) -> Result<Chosen, RunError> {
+        let job = &self.run.job;
+        let chosen = Chosen::new(rule.zip(job.evaluate.split), job.model.seed);
         match job.evaluate.documents {
             0 => Ok(chosen),
             most => chosen.at_most(worker, most, self, collection),
@@ -210,91 +282,15 @@ impl Evaluation {
              another, or a job with more in sample.held_out"
         ))
     }
-
-    /// Takes away what an earlier evaluation has left, if it may.
-    fn make_room(&self, model: &Loaded) -> Result<(), RunError> {
-        let output = &self.process.output;
-        if output.is_complete()? && !self.overwrite {
-            let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
-            let ours = self.process.job.evaluate_hash(&model.fingerprint);
-            if manifest.settings.get("evaluate") != Some(&ours) {
-                let path = output.root().to_owned();
-                let what = "evaluate, or of another model (--output names another folder)";
-                return Err(RunError::OtherSettings { path, what });
-            }
-        }
-        for table in ["evaluation", "document_scores"] {
-            output.clear(table)?;
-        }
-        Ok(())
-    }
-
-    fn metadata(&self, collection: &Collection, model: &Loaded) -> FileMetadata {
-        let job = &self.process.job;
-        FileMetadata {
-            job_id: job.id(),
-            settings_hash: job.evaluate_hash(&model.fingerprint),
-            model_hash: Some(model.fingerprint.clone()),
-            seed: job.model.seed,
-            topic_count: Some(model.topic_count),
-            vocabulary_size: Some(collection.terms_kept as usize),
-            ..FileMetadata::default()
-        }
-    }
-
-    /// Writes the figures, and declares the output complete.
-    fn finish(
-        &self,
-        figures: &[Figure],
-        collection: &Collection,
-        model: &Loaded,
-        metadata: &FileMetadata,
-    ) -> Result<(), RunError> {
-        let (job, output) = (&self.process.job, &self.process.output);
-        let temporary = output.temporary_path("evaluation");
-        let mut writer = EvaluationWriter::create(&temporary, metadata)?;
-        for figure in figures {
-            writer.push(&EvaluationRow {
-                metric: figure.metric,
-                method: &figure.method,
-                split: job.evaluate.split_name(),
-                unit: figure.unit,
-                value: figure.value,
-                standard_error: figure.standard_error,
-            })?;
-        }
-        writer.finish()?;
-        output.publish(&temporary, &format!("evaluation/{}", part_name(0)))?;
-        output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
-        let fingerprint = &collection.input_fingerprint;
-        let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
-        manifest.settings = std::collections::BTreeMap::from([
-            ("corpus".to_owned(), job.corpus_hash()),
-            ("model".to_owned(), model.fingerprint.clone()),
-            ("evaluate".to_owned(), metadata.settings_hash.clone()),
-        ]);
-        manifest.describe(output, &std::collections::BTreeMap::new())?;
-        Ok(output.complete(&manifest)?)
-    }
 }
 
-/// Refuses processes that have read different models.
-fn agree(worker: &mut Worker, fingerprint: &str) -> Result<(), RunError> {
+/// Refuses processes that have read different models, or different texts.
+fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), RunError> {
     let all = all_gather(worker, fingerprint.as_bytes());
     match all.iter().all(|other| other == fingerprint.as_bytes()) {
         true => Ok(()),
-        false => Err(RunError::Data(
-            "the processes have read different models: let all read the same files".to_owned(),
-        )),
+        false => Err(RunError::Data(format!(
+            "the processes have read different {what}: let all read the same files"
+        ))),
     }
-}
-
-/// The figures of all measures, from the sums over all workers.
-fn figures(worker: &mut Worker, measures: &[Box<dyn Measure>]) -> Vec<Figure> {
-    let each = measures.iter();
-    each.flat_map(|measure| {
-        let all = sum(worker, &measure.sums());
-        measure.figures(&all)
-    })
-    .collect()
 }

@@ -6,15 +6,18 @@ use super::Foreign;
 use crate::checkpoint;
 use crate::corpus::collection::Collection;
 use crate::corpus::vocabulary::Vocabulary;
-use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::dataflow::coherence::distribution;
 use crate::dataflow::error::RunError;
+use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
+use crate::evaluate::TermDistribution;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignError, ForeignModel};
 use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
 use crate::math::hex::hex;
 use crate::model::factors::Factors;
+use crate::model::published::publish;
 use crate::model::settings::Alpha;
 use crate::tables::TableError;
 use crate::tables::matrix::{self, MatrixError};
@@ -29,29 +32,31 @@ pub(super) struct Loaded {
     pub(super) topic_count: usize,
     /// What makes two models the same: a hash of their topics and of α.
     pub(super) fingerprint: String,
+    /// Of each topic so many of the heaviest terms as were asked for, heaviest first.
+    pub(super) top_terms: Vec<Vec<u32>>,
     /// For people.
     pub(super) notes: Vec<String>,
 }
 
-/// Reads the model.
+/// Reads the model, and `most` of each topic's heaviest terms.
 pub(super) fn load(
     run: &Process,
     collection: &Collection,
     model: Option<&Foreign>,
+    most: usize,
 ) -> Result<Loaded, RunError> {
     match model {
         Some(model) => {
-            let path = run.output.local(VOCABULARY_FILE)?;
-            let vocabulary = vocabulary_file::read(&path)?;
+            let vocabulary = read_vocabulary(run)?;
             let theirs = read(model)?;
-            on_vocabulary(run, model, theirs, &vocabulary)
+            on_vocabulary(run, model, theirs, &vocabulary, most)
         }
-        None => own(run, collection),
+        None => own(run, collection, most),
     }
 }
 
 /// The job's own model, with φ as it was published.
-fn own(run: &Process, collection: &Collection) -> Result<Loaded, RunError> {
+fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, RunError> {
     let (output, job) = (&run.output, &run.job);
     if !output.is_published(MODEL_FILE)? {
         return Err(RunError::Data(format!(
@@ -73,7 +78,15 @@ fn own(run: &Process, collection: &Collection) -> Result<Loaded, RunError> {
     let mut priors = published(&header.priors, eta);
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;
-    let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
+    let parameters = saved.parameters(0, 1);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let top_terms = match most {
+        0 => Vec::new(),
+        most => publish(&[&parameters], eta)
+            .iter()
+            .map(|topic| distribution(topic, collection.terms_kept as usize).top_terms(most))
+            .collect(),
+    };
     let mut hash = Sha256::new();
     hash.update(&saved.hash);
     hash.update(bytemuck::cast_slice::<f64, u8>(&priors.alpha));
@@ -81,6 +94,7 @@ fn own(run: &Process, collection: &Collection) -> Result<Loaded, RunError> {
         factors,
         topic_count: header.topic_count,
         fingerprint: hex(&hash.finalize()),
+        top_terms,
         notes: vec![
             format!("the job's own model: {} topics", header.topic_count),
             source,
@@ -118,6 +132,7 @@ fn on_vocabulary(
     model: &Foreign,
     mut theirs: ForeignModel,
     vocabulary: &Vocabulary,
+    most: usize,
 ) -> Result<Loaded, RunError> {
     let topics = theirs.topic_count();
     let mapping = Mapping::new(&theirs, vocabulary, &model.path)?;
@@ -149,10 +164,12 @@ fn on_vocabulary(
     let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
     let lacking = u64::from(kept) - mapping.terms;
     let unknown = mapping.all_tokens - mapping.tokens;
+    let passed = passed_over(&theirs, &mapping, most);
     Ok(Loaded {
         factors: Factors::from_topics(&alpha, &theirs.smoothing, kept as usize, row),
         topic_count: topics,
         fingerprint: hex(&hash.finalize()),
+        top_terms: heaviest(topics, kept, row, most),
         notes: vec![
             format!(
                 "{}: {}; {topics} topics, {} terms",
@@ -166,8 +183,57 @@ fn on_vocabulary(
                 share(unknown, mapping.all_tokens)
             ),
             source,
-        ],
+        ]
+        .into_iter()
+        .chain(passed)
+        .collect(),
     })
+}
+
+/// Says how many of a model's heaviest terms the collection lacks, where any are looked at.
+fn passed_over(theirs: &ForeignModel, mapping: &Mapping, most: usize) -> Option<String> {
+    let mut has = vec![false; theirs.terms.len()];
+    for &place in mapping.places.iter().flatten() {
+        has[place as usize] = true;
+    }
+    let row = |term: u32| Some(&theirs.rows[term as usize][..]);
+    let top = heaviest(theirs.topic_count(), has.len() as u32, row, most);
+    let lacking = top.iter().flatten().filter(|&&term| !has[term as usize]);
+    (most > 0).then(|| {
+        format!(
+            "coherence: of its topics' {most} heaviest terms the collection lacks {} of {}; the next \
+             ones stand for them",
+            lacking.count(),
+            top.iter().map(Vec::len).sum::<usize>()
+        )
+    })
+}
+
+/// The heaviest of each topic's terms, of those that have a row.
+fn heaviest<'a>(
+    topics: usize,
+    terms: u32,
+    row: impl Fn(u32) -> Option<&'a [(u16, f32)]>,
+    most: usize,
+) -> Vec<Vec<u32>> {
+    if most == 0 {
+        return Vec::new();
+    }
+    let mut entries = vec![Vec::new(); topics];
+    for term in 0..terms {
+        for &(topic, weight) in row(term).into_iter().flatten() {
+            entries[usize::from(topic)].push((term, weight));
+        }
+    }
+    let top = |entries: Vec<(u32, f32)>| {
+        let topic = TermDistribution {
+            entries: &entries,
+            absent_weight: 0.0,
+            vocabulary_size: terms as usize,
+        };
+        topic.top_terms(most)
+    };
+    entries.into_iter().map(top).collect()
 }
 
 /// α_k for each topic, and where it is from: the job's `evaluate.alpha`, the model's, or 5 / K.

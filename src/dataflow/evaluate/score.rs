@@ -12,6 +12,7 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Tickets;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
+use crate::evaluate::settings::Metric;
 use crate::infer::Bag;
 use crate::math::random::{Stage, hash};
 use crate::model::factors::FactorTable;
@@ -44,12 +45,18 @@ impl Chosen {
         let mut smallest = SmallestKeys::new(most);
         let tickets = &evaluation.shared.shards[0];
         while let Some(shard) = next_shard(evaluation, tickets, collection) {
-            for_each_document(evaluation, collection, shard, |number, document| {
-                if self.holds(number, document) {
-                    smallest.add(self.key(number));
-                }
-                Ok(())
-            })?;
+            for_each_document(
+                evaluation,
+                collection,
+                shard,
+                Columns::Counts,
+                |number, document| {
+                    if self.holds(number, document) {
+                        smallest.add(self.key(number));
+                    }
+                    Ok(())
+                },
+            )?;
             worker.step();
         }
         let mut merged = SmallestKeys::new(most);
@@ -66,11 +73,15 @@ impl Chosen {
         hash(self.seed, Stage::Evaluate, number, 0)
     }
 
-    fn holds(&self, number: u64, document: &ShardDocument) -> bool {
+    /// Whether a document is of the split, chosen or not.
+    pub(super) fn is_of_split(&self, number: u64) -> bool {
         let is_split = |(rule, split): &(SampleRule, Split)| rule.split(number) == *split;
-        document.status.has_terms()
-            && self.rule.as_ref().is_none_or(is_split)
-            && self.key(number) <= self.bound
+        self.rule.as_ref().is_none_or(is_split)
+    }
+
+    /// Whether a document is evaluated on.
+    pub(super) fn holds(&self, number: u64, document: &ShardDocument) -> bool {
+        document.status.has_terms() && self.is_of_split(number) && self.key(number) <= self.bound
     }
 }
 
@@ -89,7 +100,7 @@ impl Shards<'_> {
         worker: &mut Worker,
         chosen: &Chosen,
         model: &Loaded,
-        measures: &mut [Box<dyn Measure>],
+        measures: &mut [(Metric, Box<dyn Measure>)],
     ) -> Result<i64, RunError> {
         let process = &self.evaluation.process;
         let share = process.share(self.collection);
@@ -104,6 +115,7 @@ impl Shards<'_> {
                 self.evaluation,
                 self.collection,
                 shard,
+                Columns::Counts,
                 |number, document| {
                     process.progress.add(1);
                     if !chosen.holds(number, document) {
@@ -125,14 +137,14 @@ impl Shards<'_> {
         shard: usize,
         (number, document): (u64, &ShardDocument),
         table: FactorTable<'_>,
-        measures: &mut [Box<dyn Measure>],
+        measures: &mut [(Metric, Box<dyn Measure>)],
         part: &mut Option<DocumentScoresWriter>,
     ) -> Result<(), RunError> {
         let bag = Bag {
             terms: &document.terms,
             counts: &document.counts,
         };
-        for measure in measures {
+        for (_, measure) in measures {
             let score = measure.add(Seen { number, bag, table });
             let score = score.map_err(|source| RunError::Project {
                 document: number,
@@ -172,7 +184,7 @@ impl Shards<'_> {
 }
 
 /// The next shard that this worker gets hold of, of those of its process.
-fn next_shard(
+pub(super) fn next_shard(
     evaluation: &Evaluation,
     tickets: &Tickets,
     collection: &Collection,
@@ -183,17 +195,18 @@ fn next_shard(
 }
 
 /// Hands the documents of a shard, with their numbers, to `visit`.
-fn for_each_document(
+pub(super) fn for_each_document(
     evaluation: &Evaluation,
     collection: &Collection,
     shard: usize,
+    columns: Columns,
     mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     let path = evaluation
         .run
         .output
         .local(&Collection::shard_name(shard))?;
-    let mut reader = ShardReader::open(&path, Columns::Counts)?;
+    let mut reader = ShardReader::open(&path, columns)?;
     let mut document = ShardDocument::default();
     let mut next = collection.shards[shard].first_document;
     while reader.read_into(&mut document)? {

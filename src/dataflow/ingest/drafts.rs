@@ -151,7 +151,7 @@ fn draft(
 }
 
 /// Lets the worker that met the error end the run, so that the user reads the cause.
-fn cause_first(error: InputError) -> InputError {
+pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
     if matches!(error, InputError::Stopped) {
         std::thread::sleep(CAUSE_FIRST);
     }

@@ -23,6 +23,7 @@ enum Method {
 pub struct Likelihood {
     method: Method,
     seed: u64,
+    split: &'static str,
     sums: Sums,
 }
 
@@ -52,6 +53,7 @@ impl Likelihood {
         Self {
             method: Method::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps),
             seed,
+            split: "all",
             sums: Sums::default(),
         }
     }
@@ -65,8 +67,15 @@ impl Likelihood {
         Self {
             method: Method::LeftToRight(Scorer::default(), settings),
             seed,
+            split: "all",
             sums: Sums::default(),
         }
+    }
+
+    /// The same for documents of this split, as figures say it.
+    #[must_use]
+    pub fn on(self, split: &'static str) -> Self {
+        Self { split, ..self }
     }
 
     /// (log-likelihood in fixed point, tokens scored, tokens of terms that the model lacks).
@@ -139,6 +148,7 @@ impl Measure for Likelihood {
         let figure = |metric, unit, value, standard_error| Figure {
             metric,
             method: method.clone(),
+            split: self.split,
             unit,
             value,
             standard_error,

@@ -1,5 +1,7 @@
 //! `[evaluate]`.
 
+use std::path::PathBuf;
+
 use toml::Value;
 
 use super::super::defaults;
@@ -7,6 +9,8 @@ use super::super::error::JobError;
 use super::super::section::{Entry, POSITIVE, Section, number};
 use super::{COUNT, SWEEPS};
 use crate::corpus::sample::Split;
+use crate::corpus::settings::CorpusSettings;
+use crate::evaluate::coherence::MOST_TERMS;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
 use crate::model::settings::Alpha;
 
@@ -14,6 +18,9 @@ use crate::model::settings::Alpha;
 pub(in crate::job) const METRICS: &[(&str, Metric)] = &[
     ("completion", Metric::Completion),
     ("left-to-right", Metric::LeftToRight),
+    ("umass", Metric::Umass),
+    ("npmi", Metric::Npmi),
+    ("c_v", Metric::CV),
 ];
 /// The words for the documents that are evaluated on; `None` is all.
 pub(in crate::job) const SPLITS: &[(&str, Option<Split>)] = &[
@@ -23,10 +30,15 @@ pub(in crate::job) const SPLITS: &[(&str, Option<Split>)] = &[
     ("all", None),
 ];
 
-/// `[evaluate]`.
-pub(in crate::job) fn evaluate(section: &Section) -> Result<EvaluateSettings, JobError> {
+/// `[evaluate]`. Labels are a column that ingest keeps, as `corpus` says.
+pub(in crate::job) fn evaluate(
+    section: &Section,
+    corpus: &CorpusSettings,
+) -> Result<EvaluateSettings, JobError> {
+    let labels = labels(section, corpus)?;
+    let compare = section.text("compare")?.filter(|path| !path.is_empty());
     Ok(EvaluateSettings {
-        metrics: metrics(section)?,
+        metrics: metrics(section, labels.is_some() || compare.is_some())?,
         split: section.choice("split", SPLITS, Some(defaults::EVALUATE_SPLIT))?,
         documents: section.whole("documents", 0..=COUNT, defaults::EVALUATE_DOCUMENTS)?,
         particles: section.whole("particles", 1..=100_000, defaults::PARTICLES)? as u32,
@@ -40,11 +52,57 @@ pub(in crate::job) fn evaluate(section: &Section) -> Result<EvaluateSettings, Jo
             .get_unless_auto("alpha")
             .map(|entry| alpha(section, entry))
             .transpose()?,
+        coherence_terms: coherence_terms(section)?,
+        reference: reference(section)?,
+        labels,
+        folds: section.whole("folds", 2..=1_000, defaults::FOLDS)? as usize,
+        compare: compare.map(PathBuf::from),
     })
 }
 
-/// Words for metrics, each once, at least one.
-fn metrics(section: &Section) -> Result<Vec<Metric>, JobError> {
+/// 0, or as many as make a pair and as a counter takes.
+fn coherence_terms(section: &Section) -> Result<usize, JobError> {
+    let terms = section.whole("coherence_terms", 0..=MOST_TERMS as u64, 0)?;
+    match section.get("coherence_terms") {
+        Some(entry) if terms == 1 => {
+            let allowed = format!("0, or a whole number from 2 to {MOST_TERMS}");
+            Err(section.invalid("coherence_terms", entry, &allowed))
+        }
+        _ => Ok(terms as usize),
+    }
+}
+
+/// Names of files; none says that there is no reference corpus.
+fn reference(section: &Section) -> Result<Vec<String>, JobError> {
+    let names = section.texts("reference")?.unwrap_or_default();
+    match section.get("reference") {
+        Some(entry) if names.iter().any(String::is_empty) => {
+            Err(section.invalid("reference", entry, "a list of files, none of them empty"))
+        }
+        _ => Ok(names),
+    }
+}
+
+/// A column that ingest has kept.
+fn labels(section: &Section, corpus: &CorpusSettings) -> Result<Option<String>, JobError> {
+    let columns: Vec<&str> = corpus.label_columns().collect();
+    let name = section.text("labels")?.filter(|name| !name.is_empty());
+    match (name, section.get("labels")) {
+        (Some(name), Some(entry)) if !columns.contains(&&name[..]) => {
+            let allowed = match &columns[..] {
+                [] => "a column of corpus.metadata or corpus.group, which name none; the collection must be \
+                       ingested with it"
+                    .to_owned(),
+                columns => format!("one of corpus.metadata or corpus.group: {}", columns.join(", ")),
+            };
+            Err(section.invalid("labels", entry, &allowed))
+        }
+        (name, _) => Ok(name),
+    }
+}
+
+/// Words for metrics, each once; at least one, unless there is something else to do.
+fn metrics(section: &Section, may_be_none: bool) -> Result<Vec<Metric>, JobError> {
     let Some(words) = section.texts("metrics")? else {
         return Ok(defaults::METRICS.to_vec());
     };
@@ -55,7 +113,9 @@ fn metrics(section: &Section) -> Result<Vec<Metric>, JobError> {
     let metrics: Option<Vec<Metric>> = words.iter().map(metric).collect();
     let is_distinct = |m: &Vec<Metric>| (1..m.len()).all(|i| !m[..i].contains(&m[i]));
     match (metrics, section.get("metrics")) {
-        (Some(metrics), _) if !metrics.is_empty() && is_distinct(&metrics) => Ok(metrics),
+        (Some(metrics), _) if is_distinct(&metrics) && (may_be_none || !metrics.is_empty()) => {
+            Ok(metrics)
+        }
         (_, Some(entry)) => {
             let names: Vec<String> = METRICS
                 .iter()

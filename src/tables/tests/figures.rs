@@ -4,6 +4,7 @@ use super::*;
 use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
 use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 
@@ -96,4 +97,12 @@ pub(super) fn write_figures(output: &Output) {
         tokens: 1 + doc_id,
     });
     part!(output, DocumentScoresWriter, "document_scores", rows);
+    let rows = [Some(-3.5), Some(-2.25), None].into_iter().enumerate();
+    let rows = rows.map(|(topic, value)| TopicScoreRow {
+        topic: topic as i32,
+        metric: "coherence_umass",
+        split: "sample",
+        value,
+    });
+    part!(output, TopicScoresWriter, "topic_scores", rows);
 }

@@ -6,6 +6,9 @@
     reason = "helpers outside of #[test] functions may fail a test too"
 )]
 
+mod coherence;
+mod results;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,16 +54,19 @@ path = \"out\"
 const BOTH: &str = "--set=evaluate.metrics=[\"completion\",\"left-to-right\"]";
 
 /// A folder with a finished run; what tests write there has names of their own.
-static RUN: LazyLock<Place> = LazyLock::new(|| {
-    let place = Place(tempfile::tempdir().unwrap());
-    fs::write(place.path("job.toml"), JOB).unwrap();
-    place.printed(&["run", "job.toml", "-q", "-w", "2"]);
-    place
-});
+static RUN: LazyLock<Place> = LazyLock::new(|| Place::of_run(JOB));
 
 struct Place(tempfile::TempDir);
 
 impl Place {
+    /// A folder with a finished run of this job.
+    fn of_run(job: &str) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::write(place.path("job.toml"), job).unwrap();
+        place.printed(&["run", "job.toml", "-q", "-w", "2"]);
+        place
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

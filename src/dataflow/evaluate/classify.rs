@@ -1,0 +1,311 @@
+//! How well topics predict labels: proportions are inferred anew, by all workers, and one of them fits
+//! and tests the classifiers (`evaluate::classification`).
+//!
+//! A document travels as words: its number, the SHA-256 of its label, its proportions two a word.
+
+use serde::de::IgnoredAny;
+use sha2::{Digest, Sha256};
+use timely::worker::Worker;
+
+use super::Evaluation;
+use super::model::Loaded;
+use super::score::{Chosen, for_each_document, next_shard};
+use crate::corpus::ShardDocument;
+use crate::corpus::collection::Collection;
+use crate::corpus::shard::Columns;
+use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::all_gather_blocks;
+use crate::dataflow::sum::sum;
+use crate::evaluate::classification::{Classification, ClassificationSettings, classification};
+use crate::evaluate::measure::Figure;
+use crate::infer::Bag;
+use crate::infer::mean_field::MeanField;
+use crate::infer::settings::Budget;
+use crate::job::defaults::inference;
+use crate::model::factors::FactorTable;
+
+/// A label stands for itself by its SHA-256: of one length, and the same for the same text alone.
+type Label = [u64; 4];
+
+/// Words of a document before its proportions.
+const HEAD_WORDS: usize = 5;
+
+/// Proportions that are held in memory at most: one worker holds all of them, about four times.
+const MOST_PROPORTIONS: u64 = 1 << 28;
+
+/// How proportions are inferred, and what the table says of it.
+const METHOD: &str = "logistic regression on cvb0 proportions";
+
+/// What a worker has found.
+#[derive(Default)]
+struct Found {
+    /// Documents as they travel, some to a piece.
+    pieces: Vec<Vec<u64>>,
+    documents: i64,
+    /// Documents of the split without a label, or without a term.
+    skipped: i64,
+}
+
+impl Evaluation {
+    /// Predicts the column `name`; the figures on worker 0, none on others. All workers must call it.
+    pub(super) fn classify(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        (chosen, model): (&Chosen, &Loaded),
+        name: &str,
+    ) -> Result<Vec<Figure>, RunError> {
+        let found = self.infer_labelled(worker, collection, (chosen, model), name)?;
+        let sums = sum(worker, &[found.documents, found.skipped]);
+        let (documents, skipped) = (sums[0] as u64, sums[1] as u64);
+        self.check_labelled(documents, model, name)?;
+        let gathered = all_gather_blocks(worker, found.pieces);
+        if worker.index() > 0 {
+            return Ok(Vec::new());
+        }
+        self.process.progress.begin("classification", "", None);
+        let (proportions, labels) = unpack(&gathered, model.topic_count);
+        drop(gathered);
+        let job = &self.process.job;
+        let mut settings = ClassificationSettings {
+            folds: job.evaluate.folds,
+            seed: job.model.seed,
+            ..ClassificationSettings::default()
+        };
+        settings.regression.threads = self.process.placement.threads;
+        let result = classification(&proportions, model.topic_count, &labels, &settings);
+        let result = result.map_err(|error| {
+            RunError::Data(format!(
+                "evaluate.labels \"{name}\", evaluate.folds {}: {error}",
+                settings.folds
+            ))
+        })?;
+        Ok(self.rows(&result, name, documents, skipped))
+    }
+
+    /// Infers the documents of this worker's shards that have a label.
+    fn infer_labelled(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        (chosen, model): (&Chosen, &Loaded),
+        name: &str,
+    ) -> Result<Found, RunError> {
+        let process = &self.process;
+        let share = process.share(collection);
+        process
+            .progress
+            .begin("classification", "documents", Some(share));
+        let mut columns = self.run.job.corpus.label_columns();
+        let column = columns.position(|column| column == name);
+        let column = column.expect("a job's labels are one of these columns");
+        let parts = [&model.factors];
+        let table = FactorTable::new(&parts);
+        let settings = inference(Budget::Balanced);
+        let (mut found, mut mean_field) = (Found::default(), MeanField::default());
+        let tickets = &self.shared.labels;
+        while let Some(shard) = next_shard(self, tickets, collection) {
+            for_each_document(self, collection, shard, Columns::All, |number, document| {
+                process.progress.add(1);
+                if !chosen.is_of_split(number) {
+                    return Ok(());
+                }
+                let text = text_of(document, column).filter(|text| !text.is_empty());
+                let Some(text) = text.filter(|_| document.status.has_terms()) else {
+                    found.skipped += 1;
+                    return Ok(());
+                };
+                if !chosen.holds(number, document) {
+                    return Ok(());
+                }
+                refuse_list(name, document, text)?;
+                let bag = Bag {
+                    terms: &document.terms,
+                    counts: &document.counts,
+                };
+                let proportions = mean_field.cvb0(bag, table, &settings);
+                let proportions = proportions.map_err(|source| RunError::Project {
+                    document: number,
+                    source,
+                })?;
+                found.push(number, label(text), proportions);
+                Ok(())
+            })?;
+            worker.step();
+        }
+        Ok(found)
+    }
+
+    /// Refuses what there is none of, and what memory has no room for.
+    fn check_labelled(&self, documents: u64, model: &Loaded, name: &str) -> Result<(), RunError> {
+        let topics = model.topic_count as u64;
+        if documents == 0 {
+            let split = self.process.job.evaluate.split_name();
+            return Err(RunError::Data(format!(
+                "no document of evaluate.split \"{split}\" has a label in \"{name}\" and a term of \
+                 the vocabulary: choose another split or column"
+            )));
+        }
+        match documents.saturating_mul(topics) > MOST_PROPORTIONS {
+            false => Ok(()),
+            true => Err(RunError::Data(format!(
+                "{documents} labelled documents of {topics} topics do not fit in memory for \
+                 classification: set evaluate.documents to {} or less",
+                MOST_PROPORTIONS / topics
+            ))),
+        }
+    }
+
+    fn rows(
+        &self,
+        result: &Classification,
+        name: &str,
+        documents: u64,
+        skipped: u64,
+    ) -> Vec<Figure> {
+        let settings = &self.process.job.evaluate;
+        let row = |metric, method: String, unit, value, standard_error| Figure {
+            metric,
+            method,
+            split: settings.split_name(),
+            unit,
+            value,
+            standard_error,
+            documents,
+            tokens: 0,
+        };
+        let method = format!("{METHOD}, {} folds, {name}", result.accuracies.len());
+        let (mean, error) = (result.mean, Some(result.standard_error));
+        let counts =
+            |metric, unit, count| row(metric, format!("classification, {name}"), unit, count, None);
+        vec![
+            row("classification_accuracy", method, "share", mean, error),
+            row(
+                "classification_baseline",
+                format!("the most frequent label, {name}"),
+                "share",
+                result.baseline,
+                None,
+            ),
+            counts("labels", "labels", result.classes as f64),
+            counts("documents_scored", "documents", documents as f64),
+            counts("documents_skipped", "documents", skipped as f64),
+        ]
+    }
+}
+
+/// What stands in a document's column, the metadata being the first ones and the group the last.
+fn text_of(document: &ShardDocument, column: usize) -> Option<&str> {
+    let text = document.metadata.get(column).unwrap_or(&document.group);
+    text.as_deref()
+}
+
+/// A label is one text: lists and objects reach `documents` as JSON.
+fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), RunError> {
+    let is_nested =
+        text.starts_with(['[', '{']) && serde_json::from_str::<IgnoredAny>(text).is_ok();
+    match is_nested {
+        false => Ok(()),
+        true => Err(RunError::Data(format!(
+            "evaluate.labels: \"{name}\" of document \"{}\" holds a list or an object, and a label is \
+             one value: name a column with one label for each document",
+            document.source_id
+        ))),
+    }
+}
+
+fn label(text: &str) -> Label {
+    let mut label = Label::default();
+    let bytes: [u8; 32] = Sha256::digest(text).into();
+    for (word, eight) in label.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_be_bytes(eight.try_into().expect("chunks of eight bytes"));
+    }
+    label
+}
+
+impl Found {
+    fn push(&mut self, number: u64, label: Label, proportions: &[f32]) {
+        let words = HEAD_WORDS + proportions.len().div_ceil(2);
+        let fits = |piece: &&mut Vec<u64>| piece.len() + words <= MAX_BLOCK_WORDS;
+        if self.pieces.last_mut().filter(fits).is_none() {
+            self.pieces.push(Vec::new());
+        }
+        let piece = self.pieces.last_mut().expect("one was just pushed");
+        piece.push(number);
+        piece.extend(label);
+        piece.extend(proportions.chunks(2).map(|pair| {
+            let high = pair.get(1).map_or(0, |share| u64::from(share.to_bits()));
+            u64::from(pair[0].to_bits()) | high << 32
+        }));
+        self.documents += 1;
+    }
+}
+
+/// The proportions and labels of all documents, in the order of their numbers.
+fn unpack(gathered: &[Vec<Block>], topics: usize) -> (Vec<f32>, Vec<Label>) {
+    let words = HEAD_WORDS + topics.div_ceil(2);
+    let blocks = gathered.iter().flatten();
+    let mut documents: Vec<&[u64]> = blocks
+        .flat_map(|block| block.words().chunks_exact(words))
+        .collect();
+    documents.sort_unstable_by_key(|document| document[0]);
+    let mut proportions = Vec::with_capacity(documents.len() * topics);
+    let mut labels = Vec::with_capacity(documents.len());
+    for document in documents {
+        let (head, pairs) = document.split_at(HEAD_WORDS);
+        labels.push([head[1], head[2], head[3], head[4]]);
+        let shares = pairs
+            .iter()
+            .flat_map(|&pair| [pair as u32, (pair >> 32) as u32]);
+        proportions.extend(shares.take(topics).map(f32::from_bits));
+    }
+    (proportions, labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_travel_as_words_and_come_out_in_order() {
+        for topics in [1, 4, 5] {
+            let share = |number: u64, k: usize| number as f32 + 0.25 * k as f32;
+            let mut halves = [Found::default(), Found::default()];
+            for number in (0..40_000).rev() {
+                let proportions: Vec<f32> = (0..topics).map(|k| share(number, k)).collect();
+                let half = &mut halves[number as usize % 2];
+                half.push(
+                    number,
+                    label(&format!("class {}", number % 3)),
+                    &proportions,
+                );
+            }
+            assert!(halves[0].pieces.len() > 1, "more than a block holds");
+            let blocks: Vec<Vec<Block>> = halves
+                .into_iter()
+                .map(|half| {
+                    let pieces = half.pieces.into_iter().enumerate();
+                    pieces
+                        .map(|(tag, words)| Block::to_everyone(0, 1, tag as u64, words))
+                        .collect()
+                })
+                .collect();
+            let (proportions, labels) = unpack(&blocks, topics);
+            assert_eq!(labels.len(), 40_000);
+            assert!(labels[1] == labels[4] && labels[1] != labels[2]);
+            for (number, row) in proportions.chunks_exact(topics).enumerate() {
+                let expected: Vec<f32> = (0..topics).map(|k| share(number as u64, k)).collect();
+                assert_eq!(row, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_no_labels_and_brackets_alone_are() {
+        let document = ShardDocument::default();
+        let refused = |text| refuse_list("tags", &document, text).is_err();
+        assert!(refused("[\"a\",\"b\"]") && refused("{\"a\":1}"));
+        assert!(!refused("[draft] sea") && !refused("sea") && !refused("7"));
+    }
+}

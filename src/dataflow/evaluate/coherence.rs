@@ -1,0 +1,239 @@
+//! Coherence of the model's topics: counted on the training sample, shard by shard, or on texts, block
+//! by block; by all workers.
+
+use timely::worker::Worker;
+
+use super::model::Loaded;
+use super::score::{for_each_document, next_shard};
+use super::{Evaluation, agree};
+use crate::corpus::block::Share;
+use crate::corpus::collection::Collection;
+use crate::corpus::sample::{SampleRule, Split};
+use crate::corpus::settings::{CorpusSettings, Format};
+use crate::corpus::shard::Columns;
+use crate::corpus::vocabulary::Vocabulary;
+use crate::dataflow::error::RunError;
+use crate::dataflow::ingest::read_vocabulary;
+use crate::dataflow::process::Once;
+use crate::dataflow::reference::{Reference, ReferenceCounts};
+use crate::dataflow::sum::sum;
+use crate::evaluate::measure::{Counted, TopicScores};
+use crate::evaluate::settings::Metric;
+use crate::job::Job;
+
+/// The split of a reference corpus, in tables.
+const REFERENCE: &str = "reference";
+
+/// Texts that the workers of a process read together, with the terms that are looked for in them.
+pub(super) struct Texts {
+    reference: Reference,
+    fingerprint: String,
+    vocabulary: Vocabulary,
+}
+
+/// What coherence comes to.
+#[derive(Default)]
+pub(super) struct Coherence {
+    /// By metric, in the job's order.
+    pub(super) scores: Vec<TopicScores>,
+    /// For people.
+    pub(super) notes: Vec<String>,
+}
+
+/// Whether the documents of the training sample are counted.
+pub(super) fn wants_sample(job: &Job) -> bool {
+    let of_sets = |metric| metric != Metric::CV;
+    job.evaluate.reference.is_empty() && job.evaluate.coherences().any(of_sets)
+}
+
+/// Whether texts are read, the job's own or those of a reference corpus.
+fn wants_texts(job: &Job) -> bool {
+    let mut metrics = job.evaluate.coherences();
+    metrics.any(|metric| metric == Metric::CV || !job.evaluate.reference.is_empty())
+}
+
+impl Evaluation {
+    /// How many of each topic's heaviest terms are looked at.
+    pub(super) fn most_terms(&self) -> usize {
+        let settings = &self.process.job.evaluate;
+        let terms = settings
+            .coherences()
+            .map(|metric| settings.top_terms(metric));
+        terms.max().unwrap_or(0)
+    }
+
+    /// Scores the topics by every metric of coherence. All workers must call it.
+    pub(super) fn coherence(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        rule: Option<SampleRule>,
+        model: &Loaded,
+    ) -> Result<Coherence, RunError> {
+        let job = &self.process.job;
+        let mut coherence = Coherence::default();
+        let with_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
+        let terms = collection.terms_kept as usize;
+        let empty = |with_windows| {
+            ReferenceCounts::new(&model.top_terms, terms, self.most_terms(), with_windows)
+        };
+        let of_texts = match wants_texts(job) {
+            true => Some(self.count_texts(worker, collection, empty(with_windows))?),
+            false => None,
+        };
+        let of_sample = match rule {
+            Some(rule) if wants_sample(job) => {
+                Some(self.count_sample(worker, collection, rule, empty(false))?)
+            }
+            _ => None,
+        };
+        let split = match job.evaluate.reference.is_empty() {
+            true => "all",
+            false => REFERENCE,
+        };
+        for metric in job.evaluate.coherences() {
+            let (split, counts) = match (metric, &of_sample, &of_texts) {
+                (Metric::Umass | Metric::Npmi, Some(counts), _) => (Split::Sample.name(), counts),
+                (_, _, Some(counts)) => (split, counts),
+                (_, Some(counts), None) => (Split::Sample.name(), counts),
+                (_, None, None) => continue,
+            };
+            let counted = Counted {
+                split,
+                documents: counts.documents.documents(),
+                sets: &counts.documents,
+                windows: counts.windows.as_ref(),
+            };
+            let (looked_at, topics) = (job.evaluate.top_terms(metric), model.topic_count);
+            let scores = TopicScores::new(metric, looked_at, topics, counted);
+            coherence.scores.push(scores);
+        }
+        if let Some(counts) = &of_texts {
+            coherence.notes.push(note(job, counts));
+        }
+        Ok(coherence)
+    }
+
+    /// Counts the documents that were trained on.
+    fn count_sample(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        rule: SampleRule,
+        mut counts: ReferenceCounts,
+    ) -> Result<ReferenceCounts, RunError> {
+        let process = &self.process;
+        let share = process.share(collection);
+        process
+            .progress
+            .begin("coherence", "documents", Some(share));
+        let mut mine = counts.clone();
+        let tickets = &self.shared.coherence;
+        while let Some(shard) = next_shard(self, tickets, collection) {
+            for_each_document(
+                self,
+                collection,
+                shard,
+                Columns::Counts,
+                |number, document| {
+                    process.progress.add(1);
+                    if document.status.has_terms() && rule.split(number) == Split::Sample {
+                        mine.documents.add_document(&document.terms);
+                    }
+                    Ok(())
+                },
+            )?;
+            worker.step();
+        }
+        counts.add_words(&sum(worker, &mine.words()));
+        Ok(counts)
+    }
+
+    /// Counts texts, those of the reference corpus or the job's own input.
+    fn count_texts(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        mut counts: ReferenceCounts,
+    ) -> Result<ReferenceCounts, RunError> {
+        self.process.progress.begin("coherence", "", None);
+        let texts = self.shared.texts.get(|| self.open_texts(collection))?;
+        agree(worker, &texts.fingerprint, "reference corpora")?;
+        let mut mine = counts.clone();
+        let term_of = |word: &str| texts.vocabulary.id(word);
+        texts.reference.count(&term_of, &mut mine)?;
+        counts.add_words(&sum(worker, &mine.words()));
+        if counts.documents.documents() == 0 {
+            return Err(RunError::Data(
+                "the reference corpus has no document that could be read: look at \
+                 evaluate.reference, corpus.format and corpus.text"
+                    .to_owned(),
+            ));
+        }
+        Ok(counts)
+    }
+
+    fn open_texts(&self, collection: &Collection) -> Result<Texts, RunError> {
+        let job = &self.run.job;
+        let own = job.evaluate.reference.is_empty();
+        let corpus = match own {
+            true => job.corpus.clone(),
+            false => reference_settings(job),
+        };
+        let placement = &self.process.placement;
+        let share = Share {
+            process: placement.process,
+            processes: placement.processes(),
+        };
+        let reference = Reference::open(&corpus, &job.tokens, share)?;
+        let wants_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
+        if let Some(file) = reference.without_order().filter(|_| wants_windows) {
+            return Err(RunError::Data(format!(
+                "{file} holds counts of words, without the order that the windows of \"c_v\" slide \
+                 over: name texts by evaluate.reference (--reference), or take \"c_v\" out of \
+                 evaluate.metrics"
+            )));
+        }
+        let fingerprint = reference.fingerprint()?;
+        if own && fingerprint != collection.input_fingerprint {
+            return Err(RunError::Data(
+                "the input has changed since it was ingested, and \"c_v\" reads it again: name texts \
+                 by evaluate.reference (--reference), or run the job again with --overwrite"
+                    .to_owned(),
+            ));
+        }
+        Ok(Texts {
+            reference,
+            fingerprint,
+            vocabulary: read_vocabulary(&self.run)?,
+        })
+    }
+}
+
+/// How a reference corpus is read: as the job's own, but for what names its files and their columns.
+fn reference_settings(job: &Job) -> CorpusSettings {
+    CorpusSettings {
+        input: job.evaluate.reference.clone(),
+        exclude: Vec::new(),
+        // Texts beside a bag of words are what C_V needs: the files' names tell.
+        format: job.corpus.format.filter(|format| *format != Format::Uci),
+        group: None,
+        metadata: Vec::new(),
+        ..job.corpus.clone()
+    }
+}
+
+fn note(job: &Job, counts: &ReferenceCounts) -> String {
+    let (documents, unreadable) = (counts.documents.documents(), counts.unreadable);
+    let files = match &job.evaluate.reference[..] {
+        [] => "the job's own input".to_owned(),
+        names => names.join(", "),
+    };
+    let windows = counts.windows.as_ref().map_or_else(String::new, |windows| {
+        format!(", {} windows", windows.windows().documents())
+    });
+    format!("coherence on {files}: {documents} documents{windows}; {unreadable} could not be read")
+}
+
+/// Where the texts stand that a process reads.
+pub(super) type TextsShared = Once<Texts>;

@@ -1,0 +1,102 @@
+//! The job's result against another one, by `tables::compare`.
+
+use std::path::Path;
+
+use crate::corpus::sample::Split;
+use crate::dataflow::error::RunError;
+use crate::evaluate::measure::Figure;
+use crate::job::Job;
+use crate::tables::TableError;
+use crate::tables::compare::{Comparison, compare};
+use crate::tables::output::{View, Wanted};
+
+/// How rows of it are named in tables.
+const METHOD: &str = "comparison";
+
+/// Compares the documents of the job's result, the reference, with those of another; returns the
+/// figures, and what is to be known of them.
+///
+/// # Errors
+/// A result that cannot be read or has nothing projected; no document in common.
+pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<String>), RunError> {
+    let split = job.evaluate.split;
+    let (a, b) = (
+        View::open(&job.output.path, Wanted::All)?,
+        View::open(other, Wanted::All)?,
+    );
+    let found = compare(a.path(), b.path(), split).map_err(refused)?;
+    if found.documents == 0 {
+        return Err(RunError::Data(format!(
+            "{} and {} have no document in common that is in evaluate.split \"{}\" of both ({} of the \
+             first are not in the second): choose another split, or results of the same documents",
+            job.output.path.display(),
+            other.display(),
+            job.evaluate.split_name(),
+            found.unmatched + found.ambiguous,
+        )));
+    }
+    let mut notes = vec![format!(
+        "compared with {}: {} documents; {} are not in both, {} share their id with others",
+        other.display(),
+        found.documents,
+        found.unmatched,
+        found.ambiguous
+    )];
+    notes.push(match &found.topics {
+        None => "both are of one model: topics are compared as they are numbered".to_owned(),
+        Some(topics) => format!(
+            "{} pairs of topics matched on {} terms; {} within a Hellinger distance of 0.3",
+            topics.partners.iter().flatten().count(),
+            topics.shared_terms,
+            topics.same
+        ),
+    });
+    Ok((rows(&found, split), notes))
+}
+
+/// The rows of `evaluation`.
+fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
+    let row = |metric, unit, value, standard_error| Figure {
+        metric,
+        method: METHOD.to_owned(),
+        split: split.map_or("all", Split::name),
+        unit,
+        value,
+        standard_error,
+        documents: found.documents,
+        tokens: 0,
+    };
+    let mean = |metric, unit, figure: crate::evaluate::comparison::Figure| {
+        row(metric, unit, figure.mean, figure.standard_error)
+    };
+    let mut rows = vec![
+        mean("cosine", "1", found.cosine),
+        mean("kl_divergence", "nats", found.kl_divergence),
+        mean("f1", "1", found.f1),
+    ];
+    if let Some(topics) = &found.topics {
+        let matched = topics.partners.iter().flatten().count();
+        rows.push(row("topics_matched", "topics", matched as f64, None));
+        rows.push(row("topics_same", "topics", topics.same as f64, None));
+        rows.push(row("topic_hellinger", "1", topics.mean_distance, None));
+    }
+    let skipped = found.unmatched + found.ambiguous;
+    rows.push(row(
+        "documents_scored",
+        "documents",
+        found.documents as f64,
+        None,
+    ));
+    rows.push(row("documents_skipped", "documents", skipped as f64, None));
+    rows
+}
+
+/// What does not fit is the user's to know, and no failure of reading.
+fn refused(error: TableError) -> RunError {
+    match error {
+        TableError::Format { .. } | TableError::Incomplete { .. } => {
+            RunError::Data(error.to_string())
+        }
+        error => error.into(),
+    }
+}

@@ -1,0 +1,107 @@
+//! What an evaluation leaves: its tables, its job, its manifest.
+
+use super::model::Loaded;
+use super::{Evaluation, Made};
+use crate::corpus::collection::Collection;
+use crate::dataflow::error::RunError;
+use crate::evaluate::measure::TopicScores;
+use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::output::MANIFEST;
+use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
+use crate::tables::{FileMetadata, Manifest, part_name};
+
+impl Evaluation {
+    /// Takes away what an earlier evaluation has left, if it may.
+    pub(super) fn make_room(&self, model: &Loaded) -> Result<(), RunError> {
+        let output = &self.process.output;
+        if output.is_complete()? && !self.overwrite {
+            let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+            let ours = self.process.job.evaluate_hash(&model.fingerprint);
+            if manifest.settings.get("evaluate") != Some(&ours) {
+                let path = output.root().to_owned();
+                let what = "evaluate, or of another model (--output names another folder)";
+                return Err(RunError::OtherSettings { path, what });
+            }
+        }
+        for table in ["evaluation", "topic_scores", "document_scores"] {
+            output.clear(table)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn metadata(&self, collection: &Collection, model: &Loaded) -> FileMetadata {
+        let job = &self.process.job;
+        FileMetadata {
+            job_id: job.id(),
+            settings_hash: job.evaluate_hash(&model.fingerprint),
+            model_hash: Some(model.fingerprint.clone()),
+            seed: job.model.seed,
+            topic_count: Some(model.topic_count),
+            vocabulary_size: Some(collection.terms_kept as usize),
+            ..FileMetadata::default()
+        }
+    }
+
+    /// Writes the figures, and declares the output complete.
+    pub(super) fn finish(
+        &self,
+        made: &Made,
+        collection: &Collection,
+        model: &Loaded,
+        metadata: &FileMetadata,
+    ) -> Result<(), RunError> {
+        let (job, output) = (&self.process.job, &self.process.output);
+        let temporary = output.temporary_path("evaluation");
+        let mut writer = EvaluationWriter::create(&temporary, metadata)?;
+        for figure in &made.figures {
+            writer.push(&EvaluationRow {
+                metric: figure.metric,
+                method: &figure.method,
+                split: figure.split,
+                unit: figure.unit,
+                value: figure.value,
+                standard_error: figure.standard_error,
+            })?;
+        }
+        writer.finish()?;
+        output.publish(&temporary, &format!("evaluation/{}", part_name(0)))?;
+        self.write_scores(&made.scores, model.topic_count, metadata)?;
+        output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
+        let fingerprint = &collection.input_fingerprint;
+        let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
+        manifest.settings = std::collections::BTreeMap::from([
+            ("corpus".to_owned(), job.corpus_hash()),
+            ("model".to_owned(), model.fingerprint.clone()),
+            ("evaluate".to_owned(), metadata.settings_hash.clone()),
+        ]);
+        manifest.describe(output, &std::collections::BTreeMap::new())?;
+        Ok(output.complete(&manifest)?)
+    }
+
+    /// Writes what topics have scored, if they were.
+    fn write_scores(
+        &self,
+        scores: &[TopicScores],
+        topics: usize,
+        metadata: &FileMetadata,
+    ) -> Result<(), RunError> {
+        if scores.is_empty() {
+            return Ok(());
+        }
+        let output = &self.process.output;
+        let temporary = output.temporary_path("topic_scores");
+        let mut writer = TopicScoresWriter::create(&temporary, metadata)?;
+        for topic in 0..topics {
+            for of_metric in scores {
+                writer.push(&TopicScoreRow {
+                    topic: topic as i32,
+                    metric: of_metric.name,
+                    split: of_metric.split,
+                    value: of_metric.values[topic],
+                })?;
+            }
+        }
+        writer.finish()?;
+        Ok(output.publish(&temporary, &format!("topic_scores/{}", part_name(0)))?)
+    }
+}

@@ -1,0 +1,20 @@
+//! Table `topic_scores`: what each topic has scored in an evaluation, by metric.
+
+super::schema::table! {
+    /// Writes a part of `topic_scores`.
+    writer: TopicScoresWriter,
+    table: "topic_scores",
+    sorted_by: &["topic"],
+    looked_up_by: &[];
+    /// A row of `topic_scores`.
+    pub struct TopicScoreRow<'a> {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// What is measured (`coherence_umass`, `coherence_npmi`, `coherence_c_v`).
+        pub metric: &'a str,
+        /// On which documents (`sample`, `all`, `reference`).
+        pub split: &'a str,
+        /// The score; `None` for a topic of fewer than two terms.
+        pub value: Option<f64>,
+    }
+}
