@@ -15,7 +15,7 @@
 //!    is by the factor of a document's length, and neglected.
 //! 3. CVB0 begins like the sampler: one term after the other, rare ones first, each given those
 //!    before it.
-//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below [`LEAST_SHARE`]; what is left goes the
+//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below a thousandth; what is left goes the
 //!    way of h_k, so that nothing is lost. Most of the topics that a term has are forgotten after
 //!    the first iteration, which therefore takes most of the time.
 //!

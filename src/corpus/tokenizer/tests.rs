@@ -37,7 +37,7 @@ fn words(text: &str) -> Vec<String> {
 fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     let text: String = text.nfc().collect();
     let words: Vec<&str> = match rule {
-        TokenRule::Words => text.unicode_words().collect(),
+        TokenRule::Words => text.unicode_words().map(str::trim).collect(),
         TokenRule::Whitespace => text.split_whitespace().collect(),
         TokenRule::Letters => text
             .split(|c: char| !c.is_alphabetic() && !c.is_numeric())
@@ -99,6 +99,15 @@ proptest! {
             prop_assert!(numbers || token.chars().any(char::is_alphabetic));
         }
     }
+}
+
+#[test]
+fn spaces_are_no_part_of_a_word() {
+    let text = "a\u{2003}  \u{345} b";
+    assert_eq!(
+        tokens(&settings(TokenRule::Words), text),
+        ["a", "\u{345}", "b"]
+    );
 }
 
 #[test]

@@ -21,7 +21,8 @@ use crate::evaluate::classification::{Classification, ClassificationSettings, cl
 use crate::evaluate::measure::Figure;
 use crate::infer::Bag;
 use crate::infer::mean_field::MeanField;
-use crate::infer::settings::Budget;
+use crate::infer::settings::{Budget, Method};
+use crate::infer::term_topics::TermTopics;
 use crate::job::defaults::inference;
 use crate::model::factors::FactorTable;
 
@@ -102,7 +103,10 @@ impl Evaluation {
         let column = column.expect("a job's labels are one of these columns");
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
-        let settings = inference(Budget::Balanced);
+        let settings = inference(Budget::Balanced, Method::Cvb0);
+        let terms = collection.terms_kept as usize;
+        let made = || Ok::<_, RunError>(TermTopics::new(table, terms));
+        let topics = self.shared.term_topics.get(made)?;
         let (mut found, mut mean_field) = (Found::default(), MeanField::default());
         let tickets = &self.shared.labels;
         while let Some(shard) = next_shard(self, tickets, collection) {
@@ -124,7 +128,7 @@ impl Evaluation {
                     terms: &document.terms,
                     counts: &document.counts,
                 };
-                let proportions = mean_field.cvb0(bag, table, &settings);
+                let proportions = mean_field.cvb0(bag, (table, topics), &settings);
                 let proportions = proportions.map_err(|source| RunError::Project {
                     document: number,
                     source,

@@ -34,6 +34,7 @@ use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
+use crate::infer::term_topics::TermTopics;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
 use coherence::{Coherence, TextsShared, wants_sample};
@@ -71,6 +72,7 @@ struct Shared {
     shards: [Tickets; 2],
     coherence: Tickets,
     labels: Tickets,
+    term_topics: Once<TermTopics>,
     texts: TextsShared,
 }
 
