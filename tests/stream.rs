@@ -469,6 +469,18 @@ fn strictly_the_first_bad_line_is_the_end() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_stream_that_breaks_is_told_with_its_line() {
+    // Nothing can be read from a folder that is open.
+    let folder = File::open(ground()).unwrap();
+    let mut command = program(ground(), "project job.toml --stdin");
+    let output = command.stdin(folder).output().unwrap();
+    let said = said(&output);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 0));
+    assert!(said.contains("standard input broke at line 1: "), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn memory_is_that_of_the_largest_document() {
     let quick = "--set project.burn_in=0 --set project.sweeps=1";
     let mut running = Running::start(&format!("project job.toml --stdin -w 1 {quick}"));
@@ -602,7 +614,7 @@ fn a_signal_ends_a_stream_after_the_lines_in_hand() {
     feeder.join().unwrap();
     assert_eq!(code, Some(143), "{said}");
     assert!(said.contains("the lines in hand were answered"), "{said}");
-    assert!(!said.contains("go"), "nothing goes on: {said}");
+    assert!(!said.contains("on from"), "nothing goes on: {said}");
     assert!(rest.ends_with('\n') || rest.is_empty());
     for answer in answers(&rest) {
         assert_eq!(answer["doc_id"], seen);
