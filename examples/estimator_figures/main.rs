@@ -217,7 +217,8 @@ fn halves((terms, counts): (&[u32], &[u32]), stream: &mut Stream) -> [(Vec<u32>,
     for i in (1..tokens.len()).rev() {
         tokens.swap(i, stream.below(i as u64 + 1) as usize);
     }
-    let (first, second) = tokens.split_at_mut(tokens.len().div_ceil(2));
+    let observed = tokens.len().div_ceil(2);
+    let (first, second) = tokens.split_at_mut(observed);
     [first, second].map(|half| {
         half.sort_unstable();
         let runs = || half.chunk_by(|a, b| a == b);

@@ -30,7 +30,8 @@ use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::corpus::synth::synthesize;
-use crate::infer::settings::Estimator;
+use crate::infer::settings::{Estimator, Method};
+use crate::infer::term_topics::TermTopics;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::model::published::PublishedTopic;
 use crate::tables::output::MANIFEST;
@@ -50,6 +51,7 @@ pub struct RunShared {
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
+    term_topics: Once<TermTopics>,
     maxent: MaxEntShared,
     joint: JointShared,
     drift: Tickets,
@@ -276,6 +278,15 @@ impl<'a> Run<'a> {
             rule,
             model_hash: &model.hash,
         };
+        let topics = self.shared.term_topics.get(|| {
+            let terms = collection.terms_kept as usize;
+            Ok::<_, RunError>(match infer.method {
+                Method::Cvb0 => model
+                    .parts
+                    .with_table(|table| TermTopics::new(table, terms)),
+                _ => TermTopics::default(),
+            })
+        })?;
         let before = Instant::now();
         let classifier = classifier(worker, maxent, &self.shared.maxent)?;
         let training = before.elapsed().as_secs_f64();
@@ -288,6 +299,7 @@ impl<'a> Run<'a> {
             collection,
             rule,
             infer,
+            topics,
             classifier,
             together,
             metadata,

@@ -5,6 +5,7 @@ use super::maxent::Classifier;
 use super::mean_field::MeanField;
 use super::project::Projector;
 use super::settings::{InferSettings, Method};
+use super::term_topics::TermTopics;
 use super::{Bag, ImpossibleDraw, naive_bayes};
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
@@ -14,6 +15,8 @@ use crate::model::factors::FactorTable;
 pub struct Target<'a> {
     /// The factors of all terms, in the mean geometry.
     pub table: FactorTable<'a>,
+    /// The same without small entries, for CVB0.
+    pub topics: &'a TermTopics,
     /// What the methods start from that need it ([`Method::needs_classifier`]).
     pub classifier: Option<&'a Classifier>,
 }
@@ -51,7 +54,7 @@ impl Inferrer {
                 self.projector.infer(bag, table, settings, stream)
             }
             Method::Variational => self.mean_field.variational(bag, table, settings),
-            Method::Cvb0 => self.mean_field.cvb0(bag, table, settings),
+            Method::Cvb0 => self.mean_field.cvb0(bag, (table, target.topics), settings),
             Method::NaiveBayes => {
                 naive_bayes::infer(bag, table, &mut self.proportions);
                 Ok(&self.proportions)

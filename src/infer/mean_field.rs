@@ -15,22 +15,22 @@
 //!    is by the factor of a document's length, and neglected.
 //! 3. CVB0 begins like the sampler: one term after the other, rare ones first, each given those
 //!    before it.
-//! 4. CVB0 forgets a topic of a term whose share falls below [`LEAST_SHARE`]; what is left goes the
+//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below [`LEAST_SHARE`]; what is left goes the
 //!    way of h_k, so that nothing is lost. Most of the topics that a term has are forgotten after
 //!    the first iteration, which therefore takes most of the time.
 //!
 //! More iterations are not better: CVB0 is nearest to the posterior's mean after two to five of
 //! them (docs/INFERENCE.md), then it leans towards a mode.
 
+use super::lanes::{add_scaled, dot};
 use super::settings::InferSettings;
+use super::term_topics::TermTopics;
 use super::{Bag, ImpossibleDraw};
 use crate::math::special::{digamma, exp};
-use crate::model::factors::{FactorTable, Row, SparseRow};
+use crate::model::factors::{FactorTable, Row};
 
 /// CVB0 forgets the topics that have a smaller share of a term.
 const LEAST_SHARE: f32 = 1e-3;
-/// Entries of a term that take as long one by one as so many topics in a row.
-const TOPICS_AN_ENTRY: usize = 4;
 
 /// Infers documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]
@@ -45,11 +45,15 @@ pub struct MeanField {
     sums: Vec<f32>,
     /// Terms that have factors, rare ones first: term, row, tokens.
     terms: Vec<(u32, Row, f32)>,
+    /// CVB0: Σ_k h_k a_k.
+    everywhere: f32,
+    /// CVB0: Σ_k α_k h_k / A, by which that grows with a token in the first iteration.
+    mean_factor: f32,
     /// CVB0: where each term's entries end.
     ends: Vec<usize>,
     /// CVB0: topic, g_kw, γ_wk of a token.
     entries: Vec<Entry>,
-    /// CVB0: g_kw a_k of the term in hand.
+    /// CVB0: g_kw (a_k − γ_wk) of the term in hand.
     masses: Vec<f32>,
     proportions: Vec<f32>,
 }
@@ -159,24 +163,25 @@ impl MeanField {
     pub fn cvb0(
         &mut self,
         bag: Bag<'_>,
-        table: FactorTable<'_>,
+        (table, topics): (FactorTable<'_>, &TermTopics),
         settings: &InferSettings,
     ) -> Result<&[f32], ImpossibleDraw> {
         let tokens = self.start(bag, table);
-        let topics = table.topic_count();
         self.sums.clear();
-        self.sums.resize(topics, 0.0);
+        self.sums.resize(table.topic_count(), 0.0);
         self.entries.clear();
         self.ends.clear();
-        let mut everywhere = table.smoothing().mass;
+        let alpha_sum: f32 = table.smoothing().alpha.iter().sum();
+        self.everywhere = table.smoothing().mass;
+        self.mean_factor = self.everywhere / alpha_sum;
         let mut left = 0.0;
         for index in 0..self.terms.len() {
-            left += self.begin_term(index, everywhere, table)?;
+            left += self.begin_term(index, topics)?;
         }
-        everywhere = self.spread(left, table);
+        self.spread(left, table);
         for _ in 1..settings.iterations {
-            let (left, change) = self.iterate_cvb0(everywhere)?;
-            everywhere = self.spread(left, table);
+            let (left, change) = self.iterate_cvb0()?;
+            self.spread(left, table);
             if f64::from(change) <= settings.tolerance * f64::from(tokens) {
                 break;
             }
@@ -185,110 +190,62 @@ impl MeanField {
     }
 
     /// Shares of the `index`-th term given the terms before it; gives the tokens that have no entry.
-    fn begin_term(
-        &mut self,
-        index: usize,
-        everywhere: f32,
-        table: FactorTable<'_>,
-    ) -> Result<f32, ImpossibleDraw> {
-        let (term, row, count) = self.terms[index];
-        match table.dense(row) {
-            Some(dense)
-                if table.sparse(row).topics.len() * TOPICS_AN_ENTRY > table.topic_count() =>
-            {
-                self.begin_dense(term, dense, count, table)
-            }
-            _ => self.begin_sparse(term, table.sparse(row), count, everywhere),
-        }
-    }
-
-    fn begin_sparse(
-        &mut self,
-        term: u32,
-        row: SparseRow<'_>,
-        count: f32,
-        everywhere: f32,
-    ) -> Result<f32, ImpossibleDraw> {
+    fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
+        let (term, _, count) = self.terms[index];
+        let a = &mut self.dirichlet[..];
+        let from = self.entries.len();
         let mut sum = 0.0;
-        self.masses.clear();
-        for (&topic, &weight) in row.topics.iter().zip(row.weights) {
-            let mass = weight * self.dirichlet[usize::from(topic)];
+        self.entries.extend(topics.of(term).iter().map(|entry| {
+            let mass = entry.weight * a[entry.topic as usize];
             sum += mass;
-            self.masses.push(mass);
-        }
-        let ratio = 1.0 / positive(term, sum, everywhere)?;
-        let mut kept = 0.0;
-        for ((&topic, &weight), mass) in row.topics.iter().zip(row.weights).zip(&self.masses) {
-            let share = mass * ratio;
-            if share >= LEAST_SHARE {
-                kept += share;
-                self.dirichlet[usize::from(topic)] += count * share;
-                let topic = u32::from(topic);
-                self.entries.push(Entry {
-                    topic,
-                    weight,
-                    share,
-                });
+            Entry {
+                topic: entry.topic,
+                weight: entry.weight,
+                share: mass,
             }
+        }));
+        let ratio = 1.0 / positive(term, sum, self.everywhere)?;
+        let (mut kept, mut length) = (0.0, 0);
+        let entries = &mut self.entries[from..];
+        for place in 0..entries.len() {
+            let mut entry = entries[place];
+            entry.share *= ratio;
+            let (share, is_kept) = keep(entry.share);
+            kept += share;
+            a[entry.topic as usize] += count * share;
+            entries[length] = entry;
+            length += is_kept;
         }
+        self.entries.truncate(from + length);
         self.ends.push(self.entries.len());
-        Ok(count * (1.0 - kept).max(0.0))
-    }
-
-    fn begin_dense(
-        &mut self,
-        term: u32,
-        row: &[f32],
-        count: f32,
-        table: FactorTable<'_>,
-    ) -> Result<f32, ImpossibleDraw> {
-        let h = &table.smoothing().factors;
-        let topics = h.len();
-        let a = &mut self.dirichlet[..topics];
-        let ratio = 1.0 / positive(term, dot(a, &row[..topics]), 0.0)?;
-        let mut kept = 0.0;
-        for (k, ((a, &factor), &h)) in a.iter_mut().zip(row).zip(h).enumerate() {
-            let share = factor * *a * ratio;
-            if share >= LEAST_SHARE {
-                kept += share;
-                *a += count * share;
-                let (topic, weight) = (k as u32, factor - h);
-                self.entries.push(Entry {
-                    topic,
-                    weight,
-                    share,
-                });
-            }
-        }
-        self.ends.push(self.entries.len());
+        self.everywhere += count * kept * self.mean_factor;
         Ok(count * (1.0 - kept).max(0.0))
     }
 
     /// One iteration of CVB0; gives the tokens that have no entry, and those that moved.
-    fn iterate_cvb0(&mut self, everywhere: f32) -> Result<(f32, f32), ImpossibleDraw> {
+    fn iterate_cvb0(&mut self) -> Result<(f32, f32), ImpossibleDraw> {
         let (mut left, mut change, mut from, mut to) = (0.0, 0.0, 0, 0);
+        let (a, entries) = (&mut self.dirichlet[..], &mut self.entries[..]);
         for (&(term, _, count), end) in self.terms.iter().zip(&mut self.ends) {
             let mut sum = 0.0;
-            for entry in &mut self.entries[from..*end] {
-                let others = (self.dirichlet[entry.topic as usize] - entry.share).max(0.0);
-                sum += entry.weight * others;
-            }
-            let ratio = 1.0 / positive(term, sum, everywhere)?;
+            self.masses.clear();
+            self.masses.extend(entries[from..*end].iter().map(|entry| {
+                let others = (a[entry.topic as usize] - entry.share).max(0.0);
+                let mass = entry.weight * others;
+                sum += mass;
+                mass
+            }));
+            let ratio = 1.0 / positive(term, sum, self.everywhere)?;
             let mut kept = 0.0;
-            for place in from..*end {
-                let entry = self.entries[place];
-                let a = &mut self.dirichlet[entry.topic as usize];
-                let share = entry.weight * (*a - entry.share).max(0.0) * ratio;
-                if share >= LEAST_SHARE {
-                    let difference = count * (share - entry.share);
-                    *a += difference;
-                    change += difference.abs();
-                    kept += share;
-                    self.entries[to] = Entry { share, ..entry };
-                    to += 1;
-                } else {
-                    *a -= count * entry.share;
-                }
+            for (place, mass) in (from..*end).zip(&self.masses) {
+                let entry = entries[place];
+                let (share, is_kept) = keep(mass * ratio);
+                let difference = count * (share - entry.share);
+                a[entry.topic as usize] += difference;
+                change += difference.abs();
+                kept += share;
+                entries[to] = Entry { share, ..entry };
+                to += is_kept;
             }
             left += count * (1.0 - kept).max(0.0);
             from = *end;
@@ -297,17 +254,20 @@ impl MeanField {
         Ok((left, change))
     }
 
-    /// Spreads tokens over all topics as h_k a_k; gives Σ_k h_k a_k.
-    fn spread(&mut self, tokens: f32, table: FactorTable<'_>) -> f32 {
-        let h = &table.smoothing().factors;
+    /// Spreads tokens over all topics as h_k a_k, in the place of those spread before. What rounding
+    /// took below α_k is given back.
+    fn spread(&mut self, tokens: f32, table: FactorTable<'_>) {
+        let smoothing = table.smoothing();
+        let h = &smoothing.factors;
         let a = &mut self.dirichlet[..h.len()];
         let ratio = tokens / dot(a, h).max(f32::MIN_POSITIVE);
-        for ((a, h), old) in a.iter_mut().zip(h).zip(&mut self.sums) {
+        let alpha = smoothing.alpha.iter();
+        for (((a, h), old), &alpha) in a.iter_mut().zip(h).zip(&mut self.sums).zip(alpha) {
             let new = ratio * h * *a;
-            *a += new - *old;
+            *a = (*a + (new - *old)).max(alpha);
             *old = new;
         }
-        dot(a, h)
+        self.everywhere = dot(a, h);
     }
 
     /// a_k to proportions.
@@ -334,23 +294,10 @@ fn positive(term: u32, sparse: f32, everywhere: f32) -> Result<f32, ImpossibleDr
     })
 }
 
-/// Σ_k a_k b_k, in eight interleaved sums, so that a processor takes several topics at once.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0; 8];
-    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = a.remainder().iter().zip(b.remainder());
-    let rest: f32 = rest.map(|(x, y)| x * y).sum();
-    for (x, y) in a.zip(b) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += x * y;
-        }
-    }
-    sums.iter().sum::<f32>() + rest
-}
-
-/// sums_k += ratio · row_k.
-fn add_scaled(sums: &mut [f32], ratio: f32, row: &[f32]) {
-    for (sum, factor) in sums.iter_mut().zip(row) {
-        *sum += ratio * factor;
-    }
+/// A share, or 0 where it is too small to be kept; and 1, or 0. Written without a branch: which it
+/// is cannot be foreseen.
+#[inline(always)]
+fn keep(share: f32) -> (f32, usize) {
+    let is_kept = share >= LEAST_SHARE;
+    (if is_kept { share } else { 0.0 }, usize::from(is_kept))
 }

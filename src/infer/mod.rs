@@ -8,6 +8,7 @@
 
 pub mod hybrid;
 pub mod inferrer;
+mod lanes;
 pub mod maxent;
 pub mod mean_field;
 pub mod naive_bayes;
@@ -17,6 +18,7 @@ pub mod sampler;
 mod search;
 pub mod settings;
 pub mod summary;
+pub mod term_topics;
 pub mod variational;
 
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.

@@ -1,6 +1,7 @@
 //! A document's topic proportions against a fixed model, alone (Gibbs3 of Yao 2009, §3): what is
 //! mapped over the whole collection.
 
+use super::lanes::dot;
 use super::sampler::Sampler;
 use super::settings::{Estimator, InferSettings};
 use super::{Bag, ImpossibleDraw};
@@ -78,11 +79,15 @@ pub fn log_likelihood(bag: Bag<'_>, proportions: &[f32], table: FactorTable<'_>)
         let Some(row) = table.find(term) else {
             continue;
         };
-        let sparse = table.sparse(row);
-        let mut probability = everywhere;
-        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
-            probability += f64::from(proportions[usize::from(*topic)] * weight);
-        }
+        let probability = match table.dense(row) {
+            Some(dense) => f64::from(dot(proportions, &dense[..proportions.len()])),
+            None => {
+                let sparse = table.sparse(row);
+                let pairs = sparse.topics.iter().zip(sparse.weights);
+                let own = pairs.map(|(k, g)| f64::from(proportions[usize::from(*k)] * g));
+                everywhere + own.sum::<f64>()
+            }
+        };
         sum += f64::from(count) * ln(probability);
         tokens += u64::from(count);
     }

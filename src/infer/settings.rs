@@ -69,7 +69,7 @@ pub struct InferSettings {
     pub estimator: Estimator,
     /// Iterations at most of the methods that do not sample, ≥ 1.
     pub iterations: u32,
-    /// They stop when the mean over topics of the change of a document's counts is below this.
+    /// They stop when less than this share of a document's tokens moves.
     pub tolerance: f64,
     /// τ: the classifier's features are weighted 1/τ (Yao 2009, §5).
     pub temperature: f64,

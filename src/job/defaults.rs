@@ -111,12 +111,33 @@ pub const CHECKPOINT_EVERY: u64 = 50;
 /// `train.checkpoint_minutes`: where rounds are long, so many minutes at most are done again.
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
-/// What `project.budget` stands for; docs/INFERENCE.md has the measurements.
-pub fn inference(budget: Budget) -> InferSettings {
-    let (method, burn_in_sweeps, kept_sweeps, iterations, tolerance) = match budget {
-        Budget::Fast => (Method::Cvb0, 0, 1, 5, 0.01),
-        Budget::Balanced => (Method::Cvb0, 2, 4, 100, 0.01),
-        Budget::Thorough => (Method::Gibbs, 10, 90, 100, 0.001),
+/// `project.method`, by `project.budget`; docs/INFERENCE.md has the measurements behind this and
+/// [`inference`].
+pub fn method(budget: Budget) -> Method {
+    match budget {
+        Budget::Fast | Budget::Balanced => Method::Cvb0,
+        Budget::Thorough => Method::Gibbs,
+    }
+}
+
+/// What of `[project]` depends on the budget and the method: sweeps of a document, passes over
+/// documents that are sampled together, iterations of what does not sample. More than four of CVB0
+/// lead away from the posterior's mean.
+pub fn inference(budget: Budget, method: Method) -> InferSettings {
+    let (burn_in_sweeps, kept_sweeps) = match (method.is_joint(), budget) {
+        (false, Budget::Fast) => (1, 2),
+        (false, Budget::Balanced) => (2, 4),
+        (false, Budget::Thorough) => (10, 90),
+        (true, Budget::Fast) => (10, 10),
+        (true, Budget::Balanced) => (50, 50),
+        (true, Budget::Thorough) => (500, 500),
+    };
+    let iterations = match (method, budget) {
+        (Method::Variational, Budget::Fast) => 5,
+        (Method::Variational, Budget::Balanced) => 20,
+        (Method::Variational, Budget::Thorough) => 100,
+        (_, Budget::Fast) => 2,
+        (_, Budget::Balanced | Budget::Thorough) => 4,
     };
     InferSettings {
         method,
@@ -125,7 +146,7 @@ pub fn inference(budget: Budget) -> InferSettings {
         chains: 1,
         estimator: Estimator::Soft,
         iterations,
-        tolerance,
+        tolerance: 0.001,
         temperature: 1.0,
     }
 }

@@ -227,6 +227,7 @@ fn infer(
     let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
     let target = Target {
         table,
+        topics: &model.topics,
         classifier: model.classifier.as_ref(),
     };
     let proportions = inferrer.infer(words, target, &model.infer, &mut stream)?;

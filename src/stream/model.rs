@@ -10,10 +10,11 @@ use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::maxent::settings_hash;
 use crate::infer::maxent::Classifier;
-use crate::infer::settings::{InferSettings, ProjectSettings};
+use crate::infer::settings::{InferSettings, Method, ProjectSettings};
+use crate::infer::term_topics::TermTopics;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
-use crate::model::factors::Factors;
+use crate::model::factors::{FactorTable, Factors};
 use crate::storage::object::is_remote;
 use crate::tables::output::{View, Wanted, exists};
 use crate::train::publish::published;
@@ -72,6 +73,8 @@ pub struct StreamModel {
     pub vocabulary: Vocabulary,
     /// The factors of all of them, in the geometry and with the η that φ is published with.
     pub factors: Factors,
+    /// The same without small entries, where the method goes through those.
+    pub topics: TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<Classifier>,
 }
@@ -105,6 +108,10 @@ impl StreamModel {
         let eta = header.published_eta.unwrap_or(header.priors.eta);
         let priors = published(&header.priors, eta);
         let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
+        let topics = match infer.method {
+            Method::Cvb0 => TermTopics::new(FactorTable::new(&[&factors]), vocabulary.kept()),
+            _ => TermTopics::default(),
+        };
         Ok(Self {
             corpus: job.corpus.clone(),
             tokens: job.tokens.clone(),
@@ -113,6 +120,7 @@ impl StreamModel {
             seed: job.model.seed,
             vocabulary,
             factors,
+            topics,
             classifier: match job.project.needs_classifier() {
                 true => Some(load_classifier(source, &saved.hash)?),
                 false => None,

@@ -23,6 +23,7 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
 use crate::infer::maxent::Classifier;
 use crate::infer::settings::InferSettings;
+use crate::infer::term_topics::TermTopics;
 use crate::tables::FileMetadata;
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
@@ -40,6 +41,8 @@ pub struct ProjectPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred.
     pub infer: &'a InferSettings,
+    /// Its factors without small entries, where the method goes through those.
+    pub topics: &'a TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<&'a Classifier>,
     /// The documents that were inferred together, if the method is such.

@@ -163,6 +163,7 @@ impl<'a> ShardProjector<'a> {
         let (together, known) = (self.plan.together, &mut self.together);
         let target = Target {
             table,
+            topics: self.plan.topics,
             classifier: self.plan.classifier,
         };
         let proportions = match together.is_some_and(|all| all.proportions(number, known)) {

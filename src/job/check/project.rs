@@ -37,10 +37,10 @@ pub(in crate::job) fn project(
     maxent: &Section,
 ) -> Result<ProjectSettings, JobError> {
     let budget = section.choice("budget", BUDGETS, Budget::Balanced)?;
-    let preset = defaults::inference(budget);
-    let method = section.choice("method", METHODS, Some(preset.method))?;
+    let method = section.choice("method", METHODS, Some(defaults::method(budget)))?;
     let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
     let infer = |method| {
+        let preset = defaults::inference(budget, method);
         Ok(InferSettings {
             method,
             burn_in_sweeps: sweeps("burn_in", 0, preset.burn_in_sweeps.into())? as u32,

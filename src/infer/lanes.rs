@@ -1,0 +1,23 @@
+//! Sums over rows of f32 in eight interleaved lanes, so that a processor takes several topics at
+//! once; the order of additions is fixed, and so the same everywhere.
+
+/// Σ_k a_k b_k.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0; 8];
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let rest: f32 = rest.map(|(x, y)| x * y).sum();
+    for (x, y) in a.zip(b) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += x * y;
+        }
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+/// sums_k += ratio · row_k.
+pub fn add_scaled(sums: &mut [f32], ratio: f32, row: &[f32]) {
+    for (sum, factor) in sums.iter_mut().zip(row) {
+        *sum += ratio * factor;
+    }
+}
