@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::args::{PlacementArgs, ProjectArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
+use crate::cluster::guard;
 use crate::cluster::interrupt::{self, Words};
 use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
 
@@ -39,11 +40,23 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
         strict: args.strict,
     };
     let started = Instant::now();
-    let summary = stream::run(model, io::stdin(), io::stdout(), options)?;
+    let summary = stream::run(model, io::stdin(), io::stdout(), options).map_err(told_once)?;
     if !args.run.quiet && !summary.is_cut_short {
         super::say(&report(&summary, started.elapsed().as_secs_f64()));
     }
     Ok(())
+}
+
+/// Ends the process where a signal has ended the stream: whoever watches signals may do so at the
+/// same time, and one of the two is to say it.
+fn told_once(error: StreamError) -> StreamError {
+    if matches!(error, StreamError::Interrupted { .. }) {
+        guard::fail(guard::Failure {
+            code: interrupt::EXIT_INTERRUPTED,
+            message: error.to_string(),
+        });
+    }
+    error
 }
 
 /// The threads, whatever a scheduler says of other processes: a stream is one process's.

@@ -71,10 +71,7 @@ pub enum StreamError {
     #[error("no thread for the stream: {0}")]
     Thread(#[source] io::Error),
     /// The stream broke, while the job says `on_damage = "fail"`.
-    #[error(
-        "standard input broke at line {line}: {source}; send the lines from there on again, or set \
-         corpus.on_damage = \"keep\" to have a document of status `truncated` for them"
-    )]
+    #[error("standard input broke at line {line}: {source}; send the lines from there on again")]
     Read {
         /// The line, from 1.
         line: u64,

@@ -2,7 +2,7 @@
 //!
 //! The reader sends each batch to whichever worker is free, and to the writer the other end of a
 //! channel that its answers will come through: the writer goes through these ends in order, so that
-//! nothing has to be sorted. Channels are bounded, and so are the bytes in hand ([`Room`]).
+//! nothing has to be sorted. Channels are bounded, and so are the bytes in hand (`room`).
 //!
 //! A batch in hand defers a signal until its answers are flushed; the reader then takes no more.
 
