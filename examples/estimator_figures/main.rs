@@ -12,6 +12,8 @@
 
 #[path = "../common/corpus.rs"]
 mod corpus;
+#[path = "../common/halves.rs"]
+mod halves;
 
 use std::error::Error;
 use std::path::Path;
@@ -157,7 +159,7 @@ fn score(
 ) -> Result<u64, Box<dyn Error>> {
     let number = corpus.test.document(index);
     let mut stream = Stream::keyed(seed, Stage::Completion, 0, number);
-    let halves = halves(corpus.test.bag(index), &mut stream);
+    let halves = halves::halves(corpus.test.bag(index), &mut stream);
     let [(terms, counts), (scored_terms, scored_counts)] = &halves;
     let observed = Bag { terms, counts };
     let scored = Bag {
@@ -206,25 +208,4 @@ fn add(sampler: &Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proporti
     soft.begin_sample();
     sampler.for_each_term(|index, row, own| soft.add_term(index, row, own, sample, table));
     soft.end_sample(sample, table);
-}
-
-/// The tokens of a document in two random halves, the first the larger.
-fn halves((terms, counts): (&[u32], &[u32]), stream: &mut Stream) -> [(Vec<u32>, Vec<u32>); 2] {
-    let pairs = terms.iter().zip(counts);
-    let mut tokens: Vec<u32> = pairs
-        .flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize))
-        .collect();
-    for i in (1..tokens.len()).rev() {
-        tokens.swap(i, stream.below(i as u64 + 1) as usize);
-    }
-    let observed = tokens.len().div_ceil(2);
-    let (first, second) = tokens.split_at_mut(observed);
-    [first, second].map(|half| {
-        half.sort_unstable();
-        let runs = || half.chunk_by(|a, b| a == b);
-        (
-            runs().map(|run| run[0]).collect(),
-            runs().map(|run| run.len() as u32).collect(),
-        )
-    })
 }

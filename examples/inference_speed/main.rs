@@ -10,6 +10,9 @@
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
+#[path = "../common/halves.rs"]
+mod halves;
+
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
@@ -217,21 +220,5 @@ fn last_documents(root: &Path, wanted: usize) -> Result<Vec<Document>, Box<dyn E
 /// The tokens of a document in two random halves.
 fn halves(((terms, counts), number): (&Document, u64)) -> [Document; 2] {
     let mut stream = Stream::keyed(1, Stage::Completion, 0, number);
-    let pairs = terms.iter().zip(counts);
-    let mut tokens: Vec<u32> = pairs
-        .flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize))
-        .collect();
-    for i in (1..tokens.len()).rev() {
-        tokens.swap(i, stream.below(i as u64 + 1) as usize);
-    }
-    let observed = tokens.len().div_ceil(2);
-    let (first, second) = tokens.split_at_mut(observed);
-    [first, second].map(|half| {
-        half.sort_unstable();
-        let runs = || half.chunk_by(|a, b| a == b);
-        (
-            runs().map(|run| run[0]).collect(),
-            runs().map(|run| run.len() as u32).collect(),
-        )
-    })
+    halves::halves((terms, counts), &mut stream)
 }
