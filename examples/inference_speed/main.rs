@@ -4,7 +4,8 @@
 //!     cargo run --release --example inference_speed -- RESULT [DOCUMENTS] [THREADS]
 //!
 //! RESULT is the folder of a finished run, or a job file whose output is trained. Of its documents
-//! the last DOCUMENTS (2,000) with terms are inferred, on one thread and on THREADS (2). The
+//! the first DOCUMENTS (2,000) with terms that were not trained on are inferred (where
+//! `sample.documents` says how many were, only the held-out ones are known), on one thread and on THREADS (2). The
 //! reference is the mean of two chains of 100 + 400 Gibbs sweeps, soft counts. `held out` is the
 //! log-likelihood of one random half of each document's tokens, given the other.
 
@@ -19,6 +20,7 @@ use std::time::Instant;
 
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
+use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::evaluate::comparison::Measures;
 use topicmill::infer::Bag;
@@ -44,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (wanted, threads) = (number(1, 2000)?, number(2, 2)?);
     let source = Source::find(Path::new(path), &["project.method=cvb0".to_owned()])?;
     let model = StreamModel::load(&source)?;
-    let documents = last_documents(&source.root, wanted)?;
+    let documents = new_documents(&source, wanted)?;
     let parts = [&model.factors];
     let lab = Lab {
         factors: &parts,
@@ -194,23 +196,21 @@ fn bag((terms, counts): &Document) -> Bag<'_> {
     Bag { terms, counts }
 }
 
-/// The last documents of a collection that have terms.
-fn last_documents(root: &Path, wanted: usize) -> Result<Vec<Document>, Box<dyn Error>> {
-    let collection = Collection::read(root)?;
+/// The first documents that have terms and were not trained on.
+fn new_documents(source: &Source, wanted: usize) -> Result<Vec<Document>, Box<dyn Error>> {
+    let collection = Collection::read(&source.root)?;
+    let rule = SampleRule::new(&source.job.sample, source.job.model.seed, u64::MAX);
     let mut documents = Vec::new();
-    for number in (0..collection.shards.len()).rev() {
-        let mut reader =
-            ShardReader::open(&root.join(Collection::shard_name(number)), Columns::Counts)?;
+    for (place, shard) in collection.shards.iter().enumerate() {
+        let path = source.root.join(Collection::shard_name(place));
+        let mut reader = ShardReader::open(&path, Columns::Counts)?;
         let mut document = ShardDocument::default();
-        let mut of_shard = Vec::new();
+        let mut number = shard.first_document;
         while reader.read_into(&mut document)? {
-            if !document.terms.is_empty() {
-                of_shard.push((document.terms.clone(), document.counts.clone()));
+            if !document.terms.is_empty() && rule.split(number) != Split::Sample {
+                documents.push((document.terms.clone(), document.counts.clone()));
             }
-        }
-        documents.extend(of_shard.into_iter().rev());
-        if documents.len() >= wanted {
-            break;
+            number += 1;
         }
     }
     documents.truncate(wanted);
