@@ -121,8 +121,8 @@ pub fn method(budget: Budget) -> Method {
 }
 
 /// What of `[project]` depends on the budget and the method: sweeps of a document, passes over
-/// documents that are sampled together, iterations of what does not sample. More than four of CVB0
-/// lead away from the posterior's mean.
+/// documents that are sampled together, iterations of what does not sample. More than two to
+/// five of CVB0 lead away from the posterior's mean.
 pub fn inference(budget: Budget, method: Method) -> InferSettings {
     let (burn_in_sweeps, kept_sweeps) = match (method.is_joint(), budget) {
         (false, Budget::Fast) => (1, 2),
@@ -137,7 +137,7 @@ pub fn inference(budget: Budget, method: Method) -> InferSettings {
         (Method::Variational, Budget::Balanced) => 20,
         (Method::Variational, Budget::Thorough) => 100,
         (_, Budget::Fast) => 2,
-        (_, Budget::Balanced | Budget::Thorough) => 4,
+        (_, Budget::Balanced | Budget::Thorough) => 3,
     };
     InferSettings {
         method,
