@@ -5,8 +5,9 @@
 //!
 //! FOLDER holds docword*.txt and vocab*.txt, unpacked. Perplexity of the second halves of held-out
 //! documents, against the number of samples of their first halves that are averaged, with plain
-//! counts (θ) and soft counts (θ^p), for one chain and several. Keys: topics, samples, chains
-//! (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to standard output.
+//! counts (θ) and soft counts (θ^p) in both φ and φ^p, for one chain and several. Keys: topics,
+//! samples, chains (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to
+//! standard output.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -14,6 +15,7 @@
 mod corpus;
 #[path = "../common/halves.rs"]
 mod halves;
+mod soft_topics;
 
 use std::error::Error;
 use std::path::Path;
@@ -80,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (folder, keys) = arguments.split_first().ok_or("FOLDER [KEY=VALUE,…]…")?;
     let wanted = Wanted::parse(keys)?;
-    println!("topics,chains,samples,estimator,seed,perplexity,scored_tokens");
+    println!("topics,chains,samples,phi,theta,seed,perplexity,scored_tokens");
     for &seed in &wanted.seeds {
         let corpus = corpus::read(Path::new(folder), seed)?;
         for &topics in &wanted.topics {
@@ -105,23 +107,41 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         vocabulary_size: corpus.vocabulary_size,
     };
     let trained = train(&corpus.train, &Bags::default(), &setup, |_, _| {})?;
-    let factors = Factors::prepare(&trained.parameters, &priors, |_| true, None);
-    let parts = [&factors];
-    let table = FactorTable::new(&parts);
-    for &chains in &wanted.chains {
-        let mut lines: Vec<[f64; 2]> = vec![[0.0; 2]; wanted.samples.len()];
-        let mut tokens = 0;
-        for index in 0..corpus.test.len() {
-            tokens += score(corpus, index, (table, seed, chains), wanted, &mut lines)?;
-        }
-        for (&samples, sums) in wanted.samples.iter().zip(&lines) {
-            for (name, sum) in ["counts", "soft"].iter().zip(sums) {
-                let perplexity = exp(-sum / tokens as f64);
-                println!("{topics},{chains},{samples},{name},{seed},{perplexity:.2},{tokens}");
+    let soft = soft_topics::soft_topics(&corpus.train, &trained);
+    for (phi, parameters) in [("counts", &trained.parameters), ("soft", &soft)] {
+        let factors = Factors::prepare(parameters, &priors, |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        for &chains in &wanted.chains {
+            let (lines, tokens) = perplexities(corpus, (table, seed, chains), wanted)?;
+            for (samples, values) in wanted.samples.iter().zip(lines) {
+                for (theta, value) in ["counts", "soft"].iter().zip(values) {
+                    println!(
+                        "{topics},{chains},{samples},{phi},{theta},{seed},{value:.2},{tokens}"
+                    );
+                }
             }
         }
     }
     Ok(())
+}
+
+/// The perplexity of all test documents, for each number of samples and estimator of θ; and the
+/// tokens scored.
+fn perplexities(
+    corpus: &Corpus,
+    setting: (FactorTable<'_>, u64, u64),
+    wanted: &Wanted,
+) -> Result<(Vec<[f64; 2]>, u64), Box<dyn Error>> {
+    let mut lines = vec![[0.0; 2]; wanted.samples.len()];
+    let mut tokens = 0;
+    for index in 0..corpus.test.len() {
+        tokens += score(corpus, index, setting, wanted, &mut lines)?;
+    }
+    for value in lines.iter_mut().flatten() {
+        *value = exp(-*value / tokens as f64);
+    }
+    Ok((lines, tokens))
 }
 
 /// One chain of collapsed Gibbs sampling after a pass that assigns every token; one sample of it.

@@ -102,6 +102,10 @@ pub struct Trained {
     pub parameters: Parameters,
     /// The priors; α as it was learnt.
     pub priors: Priors,
+    /// z_di of each document of the sample, in the order of
+    /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty where none was
+    /// remembered.
+    pub assignments: Vec<Vec<u16>>,
 }
 
 /// Trains on `sample` on one thread, reporting each round. A phase ends after the passes asked
@@ -136,6 +140,7 @@ pub fn train(
     Ok(Trained {
         parameters: trainer.published().clone(),
         priors: trainer.priors,
+        assignments: trainer.assignments,
     })
 }
 
