@@ -139,6 +139,19 @@ fn a_classifier_that_stands_is_read_and_another_jobs_replaced_or_removed() {
     assert!(tables::verify(&ground.path("out")).unwrap().is_sound());
 }
 
+#[test]
+fn memory_is_bounded_and_the_bound_does_not_show_in_the_result() {
+    let ground = Ground::new();
+    let refused = ground.start("run job.toml --quiet -w 1 --set maxent.memory_mib=0.01");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(65), "{said}");
+    assert!(said.contains("maxent.memory_mib"), "{said}");
+    assert!(!ground.path("out").join(CLASSIFIER_FILE).exists());
+    ground.run("run job.toml --quiet -w 1 --set maxent.memory_mib=64.0");
+    // The result is the job's own without the bound: there is nothing to do.
+    ground.run("run job.toml --quiet -w 1");
+}
+
 /// Hands every document with terms to `visit`.
 fn documents(root: &Path, mut visit: impl FnMut(u64, Bag<'_>)) {
     let collection = Collection::read(root).unwrap();

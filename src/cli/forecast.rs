@@ -188,6 +188,9 @@ impl Forecast {
         if memory.together > 0 {
             parts.push(("documents sampled together", memory.together));
         }
+        if memory.classifier > 0 {
+            parts.push(("classifier", memory.classifier));
+        }
         let here = self.memory_here.map_or_else(String::new, |bytes| {
             format!("; this machine has {}", figures::bytes(bytes))
         });

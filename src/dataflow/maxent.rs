@@ -193,13 +193,14 @@ impl MaxEntPlan<'_> {
             prior_variance: settings.prior_variance,
             iterations: settings.iterations,
             threads: process.placement.threads,
+            most_bytes: settings.most_bytes,
             ..Settings::default()
         };
         let fitted = fit(&examples, &wanted, &mut |n| progress.set(u64::from(n)));
         let fitted = fitted.map_err(|error| {
             RunError::Data(format!(
                 "the classifier that project.method needs: {error} (vocabulary.max_terms, \
-                 model.topics, maxent.documents, project.method)"
+                 model.topics, maxent.memory_mib, project.method)"
             ))
         })?;
         tracing::info!(

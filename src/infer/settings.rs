@@ -100,6 +100,8 @@ pub struct MaxEntSettings {
     pub prior_variance: f64,
     /// Iterations of L-BFGS at most.
     pub iterations: u32,
+    /// Bytes of memory that training it may take. Does not change the result.
+    pub most_bytes: u64,
 }
 
 impl ProjectSettings {

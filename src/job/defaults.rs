@@ -156,6 +156,8 @@ pub const MAXENT_DOCUMENTS: u64 = 20_000;
 pub const PRIOR_VARIANCE: f64 = 1.0;
 /// `maxent.iterations`: L-BFGS has mostly settled before.
 pub const MAXENT_ITERATIONS: u64 = 100;
+/// `maxent.memory_mib`: 1000 topics of some 33,000 terms.
+pub const MAXENT_MEMORY_MIB: f64 = 8192.0;
 /// `project.threshold`: a topic with less than 1 % of a document is within the noise of sampling.
 pub const THRESHOLD: f64 = 0.01;
 /// `project.top`: no limit; the threshold already bounds the rows.

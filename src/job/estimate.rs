@@ -14,6 +14,7 @@ use super::Job;
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
 use crate::infer::settings::Method;
+use crate::regression;
 use crate::train::schedule::Schedule;
 
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
@@ -72,6 +73,8 @@ pub struct Memory {
     pub tables: u64,
     /// Projection of documents that are sampled together: their bags, assignments and topics.
     pub together: u64,
+    /// Between training and projection: fitting the classifier.
+    pub classifier: u64,
 }
 
 /// Bytes on disk, at most.
@@ -96,7 +99,8 @@ impl Memory {
             0 => 0,
             bytes => bytes + model + self.model + self.sample + self.assignments,
         };
-        ingest.max(train).max(model + self.tables + together)
+        let project = model + self.tables.max(self.classifier) + together;
+        ingest.max(train).max(project)
     }
 }
 
@@ -139,6 +143,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             assignments: assignments(job, tokens_in(trained), processes),
             tables: threads * OPEN_PARTS * PART_BYTES,
             together: together(job, survey, trained, processes),
+            classifier: classifier(job, kept, sampled),
         },
         disk: disk(job, survey, distinct, weights.stored),
     }
@@ -168,6 +173,15 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
         .div_ceil(processes)
         .min(job.train.assignment_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
+}
+
+/// What fitting the classifier takes, if the method needs one: all kept terms may occur.
+fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
+    if !job.project.needs_classifier() {
+        return 0;
+    }
+    let examples = sampled.min(job.project.maxent.documents as u64);
+    regression::memory(examples as usize, job.model.topics, kept as usize)
 }
 
 /// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
@@ -326,13 +340,19 @@ mod tests {
             let method = format!("project.method={method}");
             of(&[&documents, &method], 1, 2).memory
         };
-        let (one, four) = (
-            peak("gibbs-joint", "1000000"),
-            peak("gibbs-joint", "4000000"),
-        );
+        let [one, four] = ["1000000", "4000000"].map(|n| peak("gibbs-joint", n));
         assert!(four.together > 4 * one.together && four.peak() > one.peak());
         assert!(peak("retrain", "1000000").together > one.together);
         assert_eq!(peak("gibbs", "1000000").together, 0);
+    }
+
+    #[test]
+    fn a_classifier_takes_memory_for_terms_times_topics() {
+        let of = |method, topics| of(&[method, topics], 1, 2).memory.classifier;
+        let few = of("project.method=maxent", "model.topics=10");
+        assert!(few > 0);
+        assert_eq!(of("project.method=hybrid", "model.topics=100"), 10 * few);
+        assert_eq!(of("project.method=cvb0", "model.topics=100"), 0);
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     },
     SectionKeys {
         name: "maxent",
-        keys: &["documents", "prior_variance", "iterations"],
+        keys: &["documents", "prior_variance", "iterations", "memory_mib"],
     },
     SectionKeys {
         name: "evaluate",

@@ -88,14 +88,15 @@ impl Job {
     }
 
     /// Names the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and what
-    /// `[project]` says, and `[maxent]` where the method heeds it.
+    /// `[project]` says, and `[maxent]` but its memory where the method heeds it.
     pub fn project_hash(&self) -> String {
         let mut lines = Canonical::new("project");
         lines.line("train", &self.train_hash());
         let project = project_pairs(self).into_iter();
         lines.section("project", project.filter(|(key, _)| *key != "budget"));
         if self.project.needs_classifier() {
-            lines.section("maxent", maxent_pairs(self));
+            let maxent = maxent_pairs(self).into_iter();
+            lines.section("maxent", maxent.filter(|(key, _)| *key != "memory_mib"));
         }
         lines.hash()
     }
@@ -298,6 +299,7 @@ fn maxent_pairs(job: &Job) -> Vec<Pair> {
         ("documents", whole(maxent.documents as u64)),
         ("prior_variance", maxent.prior_variance.into()),
         ("iterations", maxent.iterations.into()),
+        ("memory_mib", Value::Float(maxent.most_bytes as f64 / MIB)),
     ]
 }
 

@@ -43,9 +43,15 @@ pub fn fit(
 }
 
 /// Bytes of memory that fitting takes: of the vectors of L-BFGS, and of targets and residuals.
-fn memory(examples: usize, classes: usize, features: usize) -> u64 {
-    let vectors = (features as u64 + 1) * VECTORS as u64 * 8;
-    (vectors + examples as u64 * 12).saturating_mul(classes as u64)
+/// Every feature that occurs in an example counts.
+pub fn memory(examples: usize, classes: usize, features: usize) -> u64 {
+    let vectors = (features as u64)
+        .saturating_add(1)
+        .saturating_mul(VECTORS as u64 * 8);
+    let examples = (examples as u64).saturating_mul(12);
+    vectors
+        .saturating_add(examples)
+        .saturating_mul(classes as u64)
 }
 
 fn fit_from(

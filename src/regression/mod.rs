@@ -22,7 +22,7 @@ mod fit;
 mod objective;
 
 pub use examples::Examples;
-pub use fit::fit;
+pub use fit::{fit, memory};
 
 use crate::math::special::exp;
 
@@ -104,7 +104,7 @@ pub enum RegressionError {
     /// It would take too much memory.
     #[error(
         "a regression of {classes} classes on {features} features takes {} MiB of memory, of at \
-         most {} MiB: take fewer features or classes, or another method",
+         most {} MiB: allow it more, or take fewer features or classes, or another method",
         bytes >> 20,
         most_bytes >> 20
     )]

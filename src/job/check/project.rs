@@ -3,7 +3,7 @@
 use super::super::defaults;
 use super::super::error::JobError;
 use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
-use super::{COUNT, SWEEPS};
+use super::{COUNT, MIB, SWEEPS};
 use crate::infer::settings::{
     Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings,
 };
@@ -59,6 +59,8 @@ pub(in crate::job) fn project(
             documents: maxent.whole("documents", 1..=COUNT, defaults::MAXENT_DOCUMENTS)? as usize,
             prior_variance: maxent.real("prior_variance", POSITIVE, defaults::PRIOR_VARIANCE)?,
             iterations: maxent.whole("iterations", 1..=COUNT, defaults::MAXENT_ITERATIONS)? as u32,
+            most_bytes: (maxent.real("memory_mib", POSITIVE, defaults::MAXENT_MEMORY_MIB)? * MIB)
+                as u64,
         },
         threshold: section.real("threshold", PART, defaults::THRESHOLD)?,
         top: section.whole("top", 0..=65_535, defaults::TOP)? as usize,
