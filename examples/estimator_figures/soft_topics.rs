@@ -73,6 +73,9 @@ fn dense(counts: &Parameters, term: u32) -> Vec<f64> {
 fn check(soft: &[f64], rows: &[Vec<f64>], topics: usize) {
     for (soft, counts) in soft.chunks(topics).zip(rows) {
         let (spread, tokens): (f64, f64) = (soft.iter().sum(), counts.iter().sum());
-        assert!((spread - tokens).abs() <= 1e-6 * tokens.max(1.0), "{spread} of {tokens} tokens");
+        assert!(
+            (spread - tokens).abs() <= 1e-6 * tokens.max(1.0),
+            "{spread} of {tokens} tokens"
+        );
     }
 }
