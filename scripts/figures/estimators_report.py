@@ -67,7 +67,7 @@ def difference(one: dict[int, float], other: dict[int, float]) -> str:
 
 def draw(figures: Figures, path: Path) -> None:
     """A plot for each number of topics and chains."""
-    matplotlib.rcParams["svg.hashsalt"] = "estimators"
+    matplotlib.rcParams |= {"svg.hashsalt": "estimators", "svg.fonttype": "none"}
     all_groups = groups(figures)
     figure, all_axes = matplotlib.pyplot.subplots(
         1, len(all_groups), figsize=(5 * len(all_groups), 4), sharey=True, squeeze=False, layout="constrained"
@@ -77,7 +77,10 @@ def draw(figures: Figures, path: Path) -> None:
             found = sorted(figures[topics, chains, *line].items())
             means = [statistics.mean(runs.values()) for _, runs in found]
             axes.plot([samples for samples, _ in found], means, marker=".", label=name)
+        counts = sorted(figures[topics, chains, "counts", "counts"])
         axes.set_xscale("log")
+        axes.set_xticks(counts, labels=[str(count) for count in counts])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel("samples averaged, of each chain")
         axes.set_title(f"{topics} topics, {'one chain' if chains == 1 else f'{chains} chains'}")
         axes.grid(alpha=0.3)

@@ -50,6 +50,7 @@ def bars(axes, results: dict, reference: str, measure: str, title: str) -> None:
 
 def draw(results: dict, path: Path) -> None:
     """Figures 3, 4, 6, 7 and 8 on one page."""
+    matplotlib.rcParams |= {"svg.hashsalt": "inference", "svg.fonttype": "none"}
     figure, all_axes = matplotlib.pyplot.subplots(3, 3, figsize=(16, 14), layout="constrained")
     for row, (reference, number) in enumerate((("Gibbs1", 3), ("Gibbs2", 4))):
         for axes, (measure, name) in zip(all_axes[row], MEASURES.items()):
