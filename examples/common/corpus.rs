@@ -1,5 +1,8 @@
 //! A UCI bag of words in memory, part of it held out.
 
+#[path = "uci.rs"]
+mod uci;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,23 +28,10 @@ pub struct Corpus {
 
 /// Reads `docword*.txt` of a folder; `vocab*.txt` must have as many lines as there are terms.
 pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
-    let text = fs::read_to_string(find(folder, "docword")?)?;
-    let mut lines = text.lines();
-    let mut header = || lines.next().unwrap_or_default().trim().parse::<usize>();
-    let (document_count, vocabulary_size, _entries) = (header()?, header()?, header()?);
+    let (vocabulary_size, documents) = uci::read(&find(folder, "docword")?)?;
     let terms = fs::read_to_string(find(folder, "vocab")?)?.lines().count();
     if terms != vocabulary_size {
         return Err(format!("{terms} terms in vocab, {vocabulary_size} in docword").into());
-    }
-    let mut documents: Vec<Vec<(u32, u32)>> = vec![Vec::new(); document_count];
-    for line in lines.filter(|line| !line.trim().is_empty()) {
-        let (document, term, count) = entry(line).ok_or_else(|| format!("bad line: {line}"))?;
-        let bag = documents.get_mut(document);
-        let bag = bag.ok_or_else(|| format!("no such document: {line}"))?;
-        if term as usize >= vocabulary_size {
-            return Err(format!("no such term: {line}").into());
-        }
-        bag.push((term, count));
     }
     let mut corpus = Corpus {
         vocabulary_size,
@@ -49,9 +39,8 @@ pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
         validation: Bags::default(),
         test: Bags::default(),
     };
-    let held_out = HELD_OUT.min(HELD_OUT_AT_MOST / document_count as f64);
-    for (number, mut bag) in (0..).zip(documents) {
-        bag.sort_unstable();
+    let held_out = HELD_OUT.min(HELD_OUT_AT_MOST / documents.len() as f64);
+    for (number, bag) in (0..).zip(documents) {
         let (terms, counts): (Vec<u32>, Vec<u32>) = bag.into_iter().unzip();
         let place = hash_unit(seed, Stage::HeldOut, number, 0) / held_out;
         let split = match place {
@@ -63,18 +52,6 @@ pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
         split.push(number, &terms, &counts);
     }
     Ok(corpus)
-}
-
-/// Document and term from 0, and the tokens.
-fn entry(line: &str) -> Option<(usize, u32, u32)> {
-    let mut fields = line.split_ascii_whitespace().map(str::parse::<u32>);
-    let mut field = || fields.next()?.ok();
-    let (document, term, count) = (field()?, field()?, field()?);
-    Some((
-        document.checked_sub(1)? as usize,
-        term.checked_sub(1)?,
-        count,
-    ))
 }
 
 /// The first file, by name, of a folder whose name is `start`….txt.

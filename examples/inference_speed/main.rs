@@ -13,31 +13,22 @@
 
 #[path = "../common/halves.rs"]
 mod halves;
+#[path = "../common/lab.rs"]
+mod lab;
 
 use std::error::Error;
 use std::path::Path;
-use std::time::Instant;
 
+use lab::{Document, Lab, bag};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::evaluate::comparison::Measures;
-use topicmill::infer::Bag;
-use topicmill::infer::inferrer::{Inferrer, Target};
-use topicmill::infer::project::log_likelihood;
 use topicmill::infer::settings::{Budget, Estimator, InferSettings, Method};
-use topicmill::infer::term_topics::TermTopics;
 use topicmill::job::defaults;
 use topicmill::math::random::{Stage, Stream};
-use topicmill::model::factors::{FactorTable, Factors};
+use topicmill::model::factors::FactorTable;
 use topicmill::stream::{Source, StreamModel};
-
-/// Each rate is the best of so many.
-const REPEATS: usize = 3;
-
-/// Terms and counts.
-type Document = (Vec<u32>, Vec<u32>);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -64,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut long = InferSettings::gibbs(100, 400, Estimator::Soft);
     long.chains = 2;
     let reference = lab.infer(&lab.documents, &long, threads, 1);
-    println!("method,documents/s,on {threads} threads,cosine,KL,F1,held out");
+    println!("{}", lab.header());
     for (name, settings) in methods() {
         lab.report(name, &settings, &reference);
     }
@@ -94,106 +85,6 @@ fn methods() -> Vec<(&'static str, InferSettings)> {
         ("variational 20", iterated(Method::Variational, 20)),
         ("naive-bayes", iterated(Method::NaiveBayes, 1)),
     ]
-}
-
-/// Documents, and what they are inferred against.
-struct Lab<'a> {
-    factors: &'a [&'a Factors],
-    topics: &'a TermTopics,
-    documents: Vec<Document>,
-    halves: Vec<[Document; 2]>,
-    threads: usize,
-}
-
-impl Lab<'_> {
-    /// Proportions of `documents`, spread over threads.
-    fn infer(
-        &self,
-        documents: &[Document],
-        settings: &InferSettings,
-        threads: usize,
-        round: u64,
-    ) -> Vec<Vec<f32>> {
-        let share = documents.len().div_ceil(threads).max(1);
-        std::thread::scope(|scope| {
-            let chunks = documents.chunks(share).enumerate();
-            let handles: Vec<_> = chunks
-                .map(|(chunk, documents)| {
-                    let first = (chunk * share) as u64;
-                    scope.spawn(move || self.infer_some(documents, settings, round, first))
-                })
-                .collect();
-            let joined = handles
-                .into_iter()
-                .flat_map(|h| h.join().expect("inferred"));
-            joined.collect()
-        })
-    }
-
-    fn infer_some(
-        &self,
-        documents: &[Document],
-        settings: &InferSettings,
-        round: u64,
-        first: u64,
-    ) -> Vec<Vec<f32>> {
-        let target = Target {
-            table: FactorTable::new(self.factors),
-            topics: self.topics,
-            classifier: None,
-        };
-        let mut inferrer = Inferrer::default();
-        let inferred = documents.iter().zip(first..).map(|(document, number)| {
-            let mut stream = Stream::keyed(1, Stage::Project, round, number);
-            let proportions = inferrer.infer(bag(document), target, settings, &mut stream);
-            proportions.expect("a sound model").to_vec()
-        });
-        inferred.collect()
-    }
-
-    fn report(&self, name: &str, settings: &InferSettings, reference: &[Vec<f32>]) {
-        let mut rates = [0.0_f64; 2];
-        for (rate, threads) in rates.iter_mut().zip([1, self.threads]) {
-            for _ in 0..REPEATS {
-                let started = Instant::now();
-                let inferred = self.infer(&self.documents, settings, threads, 2);
-                *rate = rate.max(inferred.len() as f64 / started.elapsed().as_secs_f64());
-            }
-        }
-        let wide = |row: &[f32]| row.iter().map(|&p| f64::from(p)).collect::<Vec<_>>();
-        let mut measures = Measures::default();
-        let inferred = self.infer(&self.documents, settings, self.threads, 2);
-        for (right, found) in reference.iter().zip(&inferred) {
-            measures.add(&wide(right), &wide(found));
-        }
-        println!(
-            "{name},{:.0},{:.0},{:.4},{:.4},{:.4},{:.4}",
-            rates[0],
-            rates[1],
-            measures.cosine().mean,
-            measures.kl_divergence().mean,
-            measures.f1().mean,
-            self.held_out(settings)
-        );
-    }
-
-    /// Log-likelihood per token of the second halves, given the first.
-    fn held_out(&self, settings: &InferSettings) -> f64 {
-        let first: Vec<Document> = self.halves.iter().map(|h| h[0].clone()).collect();
-        let inferred = self.infer(&first, settings, self.threads, 3);
-        let table = FactorTable::new(self.factors);
-        let (mut sum, mut tokens) = (0.0, 0);
-        for (halves, proportions) in self.halves.iter().zip(&inferred) {
-            let (own, own_tokens) = log_likelihood(bag(&halves[1]), proportions, table);
-            sum += own;
-            tokens += own_tokens;
-        }
-        sum / tokens as f64
-    }
-}
-
-fn bag((terms, counts): &Document) -> Bag<'_> {
-    Bag { terms, counts }
 }
 
 /// The first documents that have terms and were not trained on.

@@ -61,12 +61,12 @@ def positive(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
 
 
-def names(text: str) -> list[str]:
+def names(text: str, known: list[str] = SYSTEMS) -> list[str]:
     """Systems, separated by commas."""
     wanted = list(dict.fromkeys(text.split(",")))
-    unknown = [name for name in wanted if name not in SYSTEMS]
+    unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0] or 'an empty name'}: the systems are {', '.join(SYSTEMS)}")
+        raise argparse.ArgumentTypeError(f"{unknown[0] or 'an empty name'}: the systems are {', '.join(known)}")
     return wanted
 
 
@@ -102,19 +102,8 @@ def work() -> int:
 
 def measured(asked: argparse.Namespace, python: Path, binary: Path | None, scratch: Path) -> dict:
     """Everything that the report is made from."""
-    split = scratch / "split"
-    split.mkdir()
-    read = [python, "-m", "bench_peers.corpus", asked.input, split, f"--id={asked.id}", f"--text={asked.text}"]
-    log = scratch / "corpus.log"
-    problem = processes.run(read, log)
-    if problem:
-        raise Refused(problem.removeprefix("bench: ")) if problem.startswith("bench: ") else Failed(problem)
-    corpus = {"name": asked.input.resolve().name} | json.loads((split / "facts.json").read_text(encoding="utf-8"))
-    print(
-        "{name}: {train_documents:,} documents and {train_tokens:,} tokens to train on, "
-        "{test_documents:,} documents to test on, {terms:,} terms".format(**corpus),
-        flush=True,
-    )
+    read = [python, "-m", "bench_peers.corpus", asked.input, scratch / "split"]
+    corpus = read_corpus(asked, [*read, f"--id={asked.id}", f"--text={asked.text}"], scratch)
     systems = [one_system(name, asked, python, binary, scratch) for name in asked.systems]
     return {
         "corpus": corpus,
@@ -123,6 +112,22 @@ def measured(asked: argparse.Namespace, python: Path, binary: Path | None, scrat
         "date": time.strftime("%Y-%m-%d"),
         "systems": systems,
     }
+
+
+def read_corpus(asked: argparse.Namespace, read: list[object], scratch: Path) -> dict:
+    """Has a command read and split the input, into scratch/split; gives the facts that it left there."""
+    split = scratch / "split"
+    split.mkdir()
+    problem = processes.run(read, scratch / "corpus.log")
+    if problem:
+        raise Refused(problem.removeprefix("bench: ")) if problem.startswith("bench: ") else Failed(problem)
+    corpus = {"name": asked.input.resolve().name} | json.loads((split / "facts.json").read_text(encoding="utf-8"))
+    print(
+        "{name}: {train_documents:,} documents and {train_tokens:,} tokens to train on, "
+        "{test_documents:,} documents to test on, {terms:,} terms".format(**corpus),
+        flush=True,
+    )
+    return corpus
 
 
 def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path | None, scratch: Path) -> dict:

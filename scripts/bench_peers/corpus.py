@@ -150,19 +150,30 @@ def kept_terms(counts: sparse.csr_array, words: list[str]) -> numpy.ndarray:
     return numpy.array(sorted(ranked[:MAX_TERMS], key=lambda term: words[term]), dtype=numpy.int64)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("input", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--id", default="id")
-    parser.add_argument("--text", default="text")
-    arguments = parser.parse_args()
-    counts, vocabulary = read(arguments.input, arguments.id, arguments.text)
+def write_split(path: Path, folder: Path, id_key: str, text_key: str, most: int) -> split.Split:
+    """Reads a collection, splits it with `most` test documents at most, and leaves that in a folder."""
+    counts, vocabulary = read(path, id_key, text_key)
     try:
-        made = split.split(counts, vocabulary)
+        made = split.split(counts, vocabulary, most)
     except ValueError as error:
-        raise Refused(f"{arguments.input}: {error}; name a larger collection") from error
-    split.write(made, arguments.folder)
+        raise Refused(f"{path}: {error}; name a larger collection") from error
+    split.write(made, folder)
+    return made
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """What a process that reads a collection is told."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("input", type=Path)
+    made.add_argument("folder", type=Path)
+    made.add_argument("--id", default="id")
+    made.add_argument("--text", default="text")
+    return made
+
+
+def main() -> None:
+    asked = parser(__doc__.split("\n\n")[0]).parse_args()
+    write_split(asked.input, asked.folder, asked.id, asked.text, split.MAX_TEST_DOCUMENTS)
 
 
 if __name__ == "__main__":

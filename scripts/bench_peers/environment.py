@@ -34,13 +34,23 @@ def python() -> Path:
 
 def topicmill() -> Path:
     """The release binary of this project, built if it is not up to date."""
+    return built("topicmill", []) / "topicmill"
+
+
+def example(name: str) -> Path:
+    """A program of examples/, likewise."""
+    return built(f"the example {name}", ["--example", name]) / "examples" / name
+
+
+def built(what: str, wanted: list[str]) -> Path:
+    """Builds a part of the project; gives the folder of release binaries."""
     if not shutil.which("cargo"):
-        raise Refused("cargo is not there: install Rust from https://rustup.rs, or name a binary with --binary")
-    print("building topicmill", flush=True)
-    command = ["cargo", "build", "--release", "--locked", "--quiet"]
+        raise Refused("cargo is not there: install Rust from https://rustup.rs, or name what is built already (--help)")
+    print(f"building {what}", flush=True)
+    command = ["cargo", "build", "--release", "--locked", "--quiet", *wanted]
     if subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL).returncode:
-        raise Failed("topicmill could not be built: see above")
-    return TARGET / "release" / "topicmill"
+        raise Failed(f"{what} could not be built: see above")
+    return TARGET / "release"
 
 
 def commit() -> str:

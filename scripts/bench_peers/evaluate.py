@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy
 from scipy import sparse
 
-from . import split
+from . import snapshots, split
 
 # Test documents are the fewer the more topics there are, so that a snapshot is scored in some seconds.
 MOST_PROPORTIONS = 500_000
@@ -107,9 +107,8 @@ def score(folder: Path, train: sparse.csc_array, observed: sparse.csr_array, hel
     """Scores of a folder's complete snapshots, in order."""
     scores = []
     for path in sorted(folder.glob("*.json")):
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        topics, facts = snapshots.read(path)
         alpha = numpy.array(facts.pop("alpha"))
-        topics = numpy.fromfile(path.with_suffix(".f32"), dtype=numpy.float32).reshape(len(alpha), -1)
         limit = max(MIN_DOCUMENTS, MOST_PROPORTIONS // len(alpha))
         facts["log_likelihood"] = log_likelihood(topics, alpha, observed[:limit], held_out[:limit])
         facts["npmi"], facts["umass"] = coherence(topics, train)

@@ -8,9 +8,13 @@ Standard library alone: the process that starts topicmill must stay small.
 import json
 import os
 import time
+import typing
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
+
+if typing.TYPE_CHECKING:
+    import numpy
 
 
 class Model(Protocol):
@@ -35,6 +39,15 @@ def write(folder: Path, rows: Iterable, facts: dict) -> None:
     unfinished = folder / f"{number}.unfinished"
     unfinished.write_text(json.dumps(facts), encoding="utf-8")
     os.replace(unfinished, folder / f"{number}.json")
+
+
+def read(path: Path) -> "tuple[numpy.ndarray, dict]":
+    """The rows and facts of a snapshot, by its NUMBER.json."""
+    import numpy
+
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    rows = numpy.fromfile(path.with_suffix(".f32"), dtype=numpy.float32)
+    return rows.reshape(len(facts["alpha"]), -1), facts
 
 
 class Clock:

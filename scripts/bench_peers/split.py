@@ -25,8 +25,8 @@ class Split:
     vocabulary: list[str]
 
 
-def split(counts: sparse.csr_array, vocabulary: list[str]) -> Split:
-    """Draws the test documents and their halves; all documents are put in a random order.
+def split(counts: sparse.csr_array, vocabulary: list[str], most: int = MAX_TEST_DOCUMENTS) -> Split:
+    """Draws the test documents, `most` at most, and their halves; all documents are put in a random order.
 
     Terms that no training document has are dropped everywhere, then training documents without a token and test
     documents with less than two.
@@ -36,7 +36,7 @@ def split(counts: sparse.csr_array, vocabulary: list[str]) -> Split:
     if documents < MIN_DOCUMENTS:
         raise ValueError(f"{documents} documents are too few to hold some out")
     order = random.permutation(documents)
-    tests = min(round(TEST_SHARE * documents), MAX_TEST_DOCUMENTS)
+    tests = min(round(TEST_SHARE * documents), most)
     train, test = counts[order[tests:]], counts[order[:tests]]
     terms = numpy.flatnonzero(numpy.bincount(train.indices, minlength=counts.shape[1]))
     train, test = train[:, terms], test[:, terms]
@@ -69,22 +69,11 @@ def counted(documents: list[numpy.ndarray], terms: int) -> sparse.csr_array:
 
 
 def write(made: Split, folder: Path) -> None:
-    """Leaves the split in a folder: matrices for Python, a UCI bag of words for topicmill, and its size.
-
-    In the bag of words term i is called wi, so that no system looks into the words.
-    """
+    """Leaves the split in a folder: matrices for Python, a UCI bag of words for topicmill, and its size."""
     for name in ["train", "observed", "held_out"]:
         sparse.save_npz(folder / f"{name}.npz", getattr(made, name), compressed=False)
     (folder / "vocabulary.json").write_text(json.dumps(made.vocabulary), encoding="utf-8")
-    entries = made.train.tocoo()
-    columns = [entries.row + 1, entries.col + 1, entries.data]
-    table = pyarrow.table([pyarrow.array(column) for column in columns], names=["document", "term", "count"])
-    options = pyarrow.csv.WriteOptions(include_header=False, delimiter=" ")
-    with open(folder / "docword.train.txt", "wb") as file:
-        file.write("{}\n{}\n{}\n".format(*made.train.shape, made.train.nnz).encode())
-        pyarrow.csv.write_csv(table, file, options)
-    names = "".join(f"w{term}\n" for term in range(made.train.shape[1]))
-    (folder / "vocab.train.txt").write_text(names, encoding="utf-8")
+    write_bag(made.train, folder, "train")
     facts = {
         "train_documents": made.train.shape[0],
         "train_tokens": int(made.train.sum()),
@@ -92,6 +81,19 @@ def write(made: Split, folder: Path) -> None:
         "terms": made.train.shape[1],
     }
     (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def write_bag(matrix: sparse.csr_array, folder: Path, name: str) -> None:
+    """Leaves documents as a UCI bag of words. Term i is called wi, so that no system looks into the words."""
+    entries = matrix.tocoo()
+    columns = [entries.row + 1, entries.col + 1, entries.data]
+    table = pyarrow.table([pyarrow.array(column) for column in columns], names=["document", "term", "count"])
+    options = pyarrow.csv.WriteOptions(include_header=False, delimiter=" ")
+    with open(folder / f"docword.{name}.txt", "wb") as file:
+        file.write("{}\n{}\n{}\n".format(*matrix.shape, matrix.nnz).encode())
+        pyarrow.csv.write_csv(table, file, options)
+    names = "".join(f"w{term}\n" for term in range(matrix.shape[1]))
+    (folder / f"vocab.{name}.txt").write_text(names, encoding="utf-8")
 
 
 def read_matrix(folder: Path, name: str) -> sparse.csr_array:

@@ -45,15 +45,17 @@ fraction = 1.0
 topics = {topics}
 seed = {seed}
 
-[train]
-patience = 0 # all passes
-evaluate_every = 1000000
-
 [project]
 method = "none"
 
 [output]
 path = "out" # overridden
+"""
+
+ALL_PASSES = """
+[train]
+patience = 0
+evaluate_every = 1000000
 """
 
 
@@ -66,24 +68,33 @@ class Topicmill:
         self.peak = 0.0
 
     def version(self) -> str:
-        return self.printed("--version").split()[-1]
+        return self.printed("--version").split()[1]
 
     def train(self) -> None:
         task = self.task
-        job = task.split / "job.toml"
-        job.write_text(JOB.format(terms=task.terms, topics=task.topics, seed=SEED), encoding="utf-8")
+        job = self.write_job(ALL_PASSES)
         for effort, settings in RUNGS:
             folder = task.out / "run"
             self.run(job, folder, settings)
-            # Its tables are read by a process of its own: this one must stay small.
-            reader = [sys.executable, "-m", "bench_peers.tables", str(task.split), str(task.out), " ".join(settings)]
-            subprocess.run(reader, check=True)
+            self.snapshot(" ".join(settings))
             shutil.rmtree(folder)
             last = max(task.out.glob("*.json"))
             seconds = json.loads(last.read_text(encoding="utf-8"))["seconds"]
             following = next((more for more, _ in RUNGS if more > effort), effort)
             if seconds * following / effort > task.seconds:
                 break
+
+    def write_job(self, more: str) -> Path:
+        """The job of all runs, with further sections."""
+        job = self.task.split / "job.toml"
+        text = JOB.format(terms=self.task.terms, topics=self.task.topics, seed=SEED)
+        job.write_text(text + more, encoding="utf-8")
+        return job
+
+    def snapshot(self, note: str) -> None:
+        """Turns the tables in OUT/run into one, in a process of its own: this one must stay small."""
+        reader = [sys.executable, "-m", "bench_peers.tables", str(self.task.split), str(self.task.out), note]
+        subprocess.run(reader, check=True)
 
     def run(self, job: Path, folder: Path, settings: list[str]) -> None:
         """One run, and its peak memory."""

@@ -1,0 +1,141 @@
+//! Documents inferred against one model by many methods: how fast, how near to a reference, and how
+//! well halves of documents predict the others.
+
+use std::time::Instant;
+
+use topicmill::evaluate::comparison::Measures;
+use topicmill::infer::Bag;
+use topicmill::infer::inferrer::{Inferrer, Target};
+use topicmill::infer::project::log_likelihood;
+use topicmill::infer::settings::InferSettings;
+use topicmill::infer::term_topics::TermTopics;
+use topicmill::math::random::{Stage, Stream};
+use topicmill::model::factors::{FactorTable, Factors};
+
+/// Each rate is the best of so many.
+const REPEATS: usize = 3;
+
+/// Terms and counts.
+pub type Document = (Vec<u32>, Vec<u32>);
+
+/// Proportions of documents, a row a document.
+pub type Proportions = Vec<Vec<f32>>;
+
+/// Documents, and what they are inferred against.
+pub struct Lab<'a> {
+    /// φ and α.
+    pub factors: &'a [&'a Factors],
+    /// The same without small entries.
+    pub topics: &'a TermTopics,
+    /// What is inferred.
+    pub documents: Vec<Document>,
+    /// Each document's tokens in two halves.
+    pub halves: Vec<[Document; 2]>,
+    /// On how many threads besides one.
+    pub threads: usize,
+}
+
+impl Lab<'_> {
+    /// Proportions of `documents`, spread over threads.
+    pub fn infer(
+        &self,
+        documents: &[Document],
+        settings: &InferSettings,
+        threads: usize,
+        round: u64,
+    ) -> Proportions {
+        let share = documents.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            let chunks = documents.chunks(share).enumerate();
+            let handles: Vec<_> = chunks
+                .map(|(chunk, documents)| {
+                    let first = (chunk * share) as u64;
+                    scope.spawn(move || self.infer_some(documents, settings, round, first))
+                })
+                .collect();
+            let joined = handles
+                .into_iter()
+                .flat_map(|h| h.join().expect("inferred"));
+            joined.collect()
+        })
+    }
+
+    fn infer_some(
+        &self,
+        documents: &[Document],
+        settings: &InferSettings,
+        round: u64,
+        first: u64,
+    ) -> Proportions {
+        let target = Target {
+            table: FactorTable::new(self.factors),
+            topics: self.topics,
+            classifier: None,
+        };
+        let mut inferrer = Inferrer::default();
+        let inferred = documents.iter().zip(first..).map(|(document, number)| {
+            let mut stream = Stream::keyed(1, Stage::Project, round, number);
+            let proportions = inferrer.infer(bag(document), target, settings, &mut stream);
+            proportions.expect("a sound model").to_vec()
+        });
+        inferred.collect()
+    }
+
+    /// The names of what [`Lab::report`] prints.
+    pub fn header(&self) -> String {
+        let threads = self.threads;
+        format!("method,documents/s,on {threads} threads,cosine,KL,F1,held out")
+    }
+
+    /// Times and scores a method of ours.
+    pub fn report(&self, name: &str, settings: &InferSettings, reference: &[Vec<f32>]) {
+        let mut rates = [0.0_f64; 2];
+        for (rate, threads) in rates.iter_mut().zip([1, self.threads]) {
+            for _ in 0..REPEATS {
+                let started = Instant::now();
+                let inferred = self.infer(&self.documents, settings, threads, 2);
+                *rate = rate.max(inferred.len() as f64 / started.elapsed().as_secs_f64());
+            }
+        }
+        let inferred = self.infer(&self.documents, settings, self.threads, 2);
+        let first: Vec<Document> = self.halves.iter().map(|h| h[0].clone()).collect();
+        let observed = self.infer(&first, settings, self.threads, 3);
+        let (alike, held_out) = (alike(reference, &inferred), self.held_out(&observed));
+        println!(
+            "{name},{:.0},{:.0},{alike},{held_out:.4}",
+            rates[0], rates[1]
+        );
+    }
+
+    /// Log-likelihood per token of the second halves, given proportions of the first.
+    pub fn held_out(&self, observed: &[Vec<f32>]) -> f64 {
+        let table = FactorTable::new(self.factors);
+        let (mut sum, mut tokens) = (0.0, 0);
+        for (halves, proportions) in self.halves.iter().zip(observed) {
+            let (own, own_tokens) = log_likelihood(bag(&halves[1]), proportions, table);
+            sum += own;
+            tokens += own_tokens;
+        }
+        sum / tokens as f64
+    }
+}
+
+/// Cosine, KL and F1 of proportions against a reference, means over documents, with commas between.
+pub fn alike(reference: &[Vec<f32>], inferred: &[Vec<f32>]) -> String {
+    let wide = |row: &[f32]| row.iter().map(|&p| f64::from(p)).collect::<Vec<_>>();
+    let mut measures = Measures::default();
+    for (right, found) in reference.iter().zip(inferred) {
+        measures.add(&wide(right), &wide(found));
+    }
+    format!(
+        "{:.4},{:.4},{:.4}",
+        measures.cosine().mean,
+        measures.kl_divergence().mean,
+        measures.f1().mean
+    )
+}
+
+/// A document as the library takes it.
+pub fn bag((terms, counts): &Document) -> Bag<'_> {
+    Bag { terms, counts }
+}

@@ -1,0 +1,110 @@
+//! How near a system's inference comes to long sampling under its own model, and how near ours
+//! comes on the same: what `scripts/inference_bench` puts into its table (docs/BENCHMARKS.md).
+//!
+//!     cargo run --release --example inference_quality -- SYSTEM DOCUMENTS [THREADS]
+//!
+//! SYSTEM is a folder of float32 arrays in NumPy's format: `phi.npy` (topics × terms), `alpha.npy`
+//! (topics), `theta.npy` and `theta-observed.npy` (documents × topics), the last two inferred by the
+//! system from whole documents and from their first halves. DOCUMENTS has them as UCI bags of words:
+//! `docword.test.txt`, `docword.observed.txt`, `docword.held_out.txt`. The reference is the mean of two
+//! chains of 100 + 900 Gibbs sweeps, soft counts. Writes CSV: the system first, then one chain against
+//! the other, which says how much the reference itself is worth, then methods of ours, timed on one
+//! thread and on THREADS (2). `held out` is the log-likelihood of a token of the second
+//! halves, given the first.
+
+#![allow(clippy::print_stdout, reason = "a program, not the library")]
+
+#[path = "../common/lab.rs"]
+mod lab;
+mod model;
+#[path = "../common/uci.rs"]
+mod uci;
+
+use std::error::Error;
+use std::path::Path;
+
+use lab::{Document, Lab, Proportions, alike};
+use topicmill::infer::settings::{Budget, Estimator, InferSettings, Method};
+use topicmill::infer::term_topics::TermTopics;
+use topicmill::job::defaults;
+use topicmill::model::factors::FactorTable;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [system, documents, rest @ ..] = &arguments[..] else {
+        return Err("SYSTEM DOCUMENTS [THREADS]".into());
+    };
+    let threads = rest.first().map_or(Ok(2), |n| n.parse())?;
+    let (system, folder) = (Path::new(system), Path::new(documents));
+    let (vocabulary_size, documents) = read(folder, "test")?;
+    let (_, observed) = read(folder, "observed")?;
+    let (_, held_out) = read(folder, "held_out")?;
+    if observed.len() != documents.len() || held_out.len() != documents.len() {
+        return Err("the halves are not of as many documents as there are".into());
+    }
+    let factors = model::load(system, vocabulary_size)?;
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let topics = TermTopics::new(table, vocabulary_size);
+    let shape = (documents.len(), table.topic_count());
+    let theirs = model::proportions(&system.join("theta.npy"), shape)?;
+    let theirs_observed = model::proportions(&system.join("theta-observed.npy"), shape)?;
+    let halves = observed.into_iter().zip(held_out);
+    let lab = Lab {
+        factors: &parts,
+        topics: &topics,
+        halves: halves.map(|(first, second)| [first, second]).collect(),
+        documents,
+        threads,
+    };
+    let long = InferSettings::gibbs(100, 900, Estimator::Soft);
+    let chains = [1, 4].map(|round| lab.infer(&lab.documents, &long, threads, round));
+    let reference = mean(&chains);
+    println!("{}", lab.header());
+    let held_out = lab.held_out(&theirs_observed);
+    println!("its own,,,{},{held_out:.4}", alike(&reference, &theirs));
+    println!("chain against chain,,,{},", alike(&chains[0], &chains[1]));
+    for (name, settings) in methods() {
+        lab.report(name, &settings, &reference);
+    }
+    Ok(())
+}
+
+/// The mean of two chains' proportions.
+fn mean([first, second]: &[Proportions; 2]) -> Proportions {
+    let pairs = first.iter().zip(second);
+    let means = pairs.map(|(a, b)| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| f32::midpoint(*a, *b))
+            .collect()
+    });
+    means.collect()
+}
+
+/// Methods of ours, by name.
+fn methods() -> [(&'static str, InferSettings); 4] {
+    let cvb0 = |iterations| InferSettings {
+        iterations,
+        ..defaults::inference(Budget::Balanced, Method::Cvb0)
+    };
+    [
+        ("cvb0 2", cvb0(2)),
+        ("cvb0 3", cvb0(3)),
+        (
+            "gibbs 10+90 plain",
+            InferSettings::gibbs(10, 90, Estimator::Counts),
+        ),
+        (
+            "gibbs 10+90 soft",
+            InferSettings::gibbs(10, 90, Estimator::Soft),
+        ),
+    ]
+}
+
+/// V, and documents in their order.
+fn read(folder: &Path, name: &str) -> Result<(usize, Vec<Document>), Box<dyn Error>> {
+    let (vocabulary_size, documents) = uci::read(&folder.join(format!("docword.{name}.txt")))?;
+    let unzipped = documents.into_iter().map(|bag| bag.into_iter().unzip());
+    Ok((vocabulary_size, unzipped.collect()))
+}

@@ -1,0 +1,120 @@
+"""Vowpal Wabbit's online variational Bayes (`--lda`). One thread computes, another reads."""
+
+import itertools
+import sys
+import time
+import typing
+from importlib import metadata
+from pathlib import Path
+
+from bench_peers import snapshots, split
+from bench_peers.task import SEED, Task
+
+from .task import REPEATS, System, normalised
+
+if typing.TYPE_CHECKING:
+    import numpy
+
+# By default a minibatch is one document, which no model survives: these are the settings of its own tutorial.
+SETTINGS = "--lda_alpha 0.1 --lda_rho 0.1 --power_t 0.5 --initial_t 1 --minibatch 256"
+# Its -t alone goes on learning: -l 0 holds topics as they are.
+FROZEN = "-t -l 0"
+ALPHA = 0.1
+RHO = 0.1
+
+
+class VowpalWabbit(System):
+    """Runs of the whole program, within this process: its Python interface has no single documents for LDA."""
+
+    def __init__(self, task: Task):
+        import vowpalwabbit
+
+        self.run = vowpalwabbit.Workspace
+        self.task = task
+        self.bits = max((task.terms - 1).bit_length(), 1)
+        self.model = task.out / "model"
+        self.text("train")
+
+    def version(self) -> str:
+        return metadata.version("vowpalwabbit")
+
+    def text(self, name: str, most: int | None = None) -> Path:
+        """Documents of the split in its own text format; a term that is a number is its own hash."""
+        path = self.task.out / f"{name}.{most}.vw"
+        matrix = split.read_matrix(self.task.split, name)[:most]
+        with open(path, "w", encoding="ascii") as file:
+            for start, end in itertools.pairwise(matrix.indptr):
+                pairs = zip(matrix.indices[start:end].tolist(), matrix.data[start:end].tolist())
+                file.write("| " + " ".join(f"{term}:{count}" for term, count in pairs) + "\n")
+        return path
+
+    def train(self) -> None:
+        """One pass; then, from the start, as many as there is time for, in one go."""
+        seconds = self.passes(1)
+        passes = max(int(self.task.seconds / seconds), 1)
+        if passes > 1:
+            seconds = self.passes(passes)
+        facts = {"seconds": seconds, "passes": passes, "alpha": [ALPHA] * self.task.topics}
+        snapshots.write(self.task.out, self.rows(), facts)
+
+    def passes(self, number: int) -> float:
+        """Trains anew; gives the seconds, reading the text in the first pass included."""
+        task = self.task
+        (task.out / "train.cache").unlink(missing_ok=True)
+        started = time.perf_counter()
+        workspace = self.run(
+            f"-d {task.out / 'train.None.vw'} --cache_file {task.out / 'train.cache'} --passes {number} --holdout_off "
+            f"--lda {task.topics} --lda_D {task.documents} {SETTINGS} -b {self.bits} "
+            f"--random_seed {SEED} -f {self.model} --quiet"
+        )
+        seconds = time.perf_counter() - started
+        workspace.finish()
+        return seconds
+
+    def rows(self) -> "typing.Iterator[numpy.ndarray]":
+        """Each topic's terms. The model ends with a record a term, its number and a weight a topic, less RHO."""
+        import numpy
+
+        record = numpy.dtype([("term", "<u8"), ("weights", "<f4", (self.task.topics,))])
+        terms = 1 << self.bits
+        offset = self.model.stat().st_size - terms * record.itemsize
+        records = numpy.fromfile(self.model, dtype=record, offset=max(offset, 0))
+        if len(records) != terms or (records["term"] != numpy.arange(terms)).any():
+            raise SystemExit("the model of Vowpal Wabbit is not laid out as known here")
+        for row in records["weights"][: self.task.terms].T:
+            counts = numpy.maximum(row, 0).astype(float) + RHO
+            yield (counts / counts.sum()).astype(numpy.float32)
+
+    def threads(self) -> list[int]:
+        return [1]
+
+    def new_documents(self, name: str, most: int | None = None) -> tuple[Path, int]:
+        """A text, with its cache beside it, from which it is read, and how many documents these are."""
+        path = self.task.out / f"{name}.{most}.vw"
+        count = min(split.read_matrix(self.task.split, name).shape[0], most or sys.maxsize)
+        if not path.exists():
+            self.infer((self.text(name, most), count), 1)
+        return path, count
+
+    def infer(self, documents: tuple[Path, int], threads: int) -> "numpy.ndarray":
+        """All documents are one minibatch, for it says nothing about those in one that it cannot fill."""
+        import numpy
+
+        path, count = documents
+        predictions = path.with_suffix(".predictions")
+        self.run(
+            f"-d {path} --cache_file {path.with_suffix('.cache')} {FROZEN} -i {self.model} --minibatch {count} "
+            f"-p {predictions} --quiet"
+        ).finish()
+        values = numpy.fromstring(predictions.read_bytes(), sep=" ", dtype=numpy.float32)
+        return normalised(values.reshape(-1, self.task.topics))
+
+    def idle(self) -> float:
+        """Reading the model, which each call does: what a single document takes."""
+        documents = self.new_documents("test", 1)
+        times = []
+        for _ in range(REPEATS):
+            started = time.perf_counter()
+            self.infer(documents, 1)
+            times.append(time.perf_counter() - started)
+        return min(times)
