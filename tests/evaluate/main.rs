@@ -7,6 +7,7 @@
 )]
 
 mod coherence;
+mod forms;
 mod results;
 
 use std::collections::BTreeMap;
@@ -351,7 +352,7 @@ fn what_cannot_be_evaluated_is_told() {
             65,
             "a model of another vocabulary",
         ),
-        (&["--model", "absent.npy"], 74, "absent.npy"),
+        (&["--model", "absent.npy"], 64, "absent.npy"),
         (&small, 64, "--terms FILE"),
         (
             &[small[0], small[1], "--terms", "three.txt"],
