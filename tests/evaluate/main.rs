@@ -346,7 +346,9 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("three.txt"), "a\nb\nc\n").unwrap();
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&["--alpha", "absent.txt"], 64, "a file with one a topic"),
+        (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (
             &["--model", "other.txt"],
             65,
