@@ -91,10 +91,11 @@ impl State {
             let positive = |text: &str| {
                 text.parse()
                     .ok()
-                    .filter(|&a: &f64| a > 0.0 && a.is_finite())
+                    .filter(|&a: &f64| (1e-20..=1e20).contains(&a))
             };
             let values: Option<Vec<f64>> = values.split_whitespace().map(positive).collect();
-            let values = values.ok_or("its alpha are not all numbers above 0")?;
+            let values =
+                values.ok_or("its alpha are not all numbers above 0 (from 1e-20 to 1e20)")?;
             if !std::mem::replace(&mut self.alpha, values).is_empty() {
                 return Err("there are alpha before".to_owned());
             }
@@ -102,10 +103,10 @@ impl State {
         }
         if let Some(value) = line.strip_prefix("#beta :") {
             let beta = value.trim().parse().ok();
-            let beta = beta.filter(|&b: &f64| b > 0.0 && b.is_finite());
+            let beta = beta.filter(|&b: &f64| (1e-20..=1e20).contains(&b));
             if self
                 .beta
-                .replace(beta.ok_or("its beta is no number above 0")?)
+                .replace(beta.ok_or("its beta is no number above 0 (from 1e-20 to 1e20)")?)
                 .is_some()
             {
                 return Err("there is a beta before".to_owned());

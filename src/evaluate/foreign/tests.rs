@@ -215,6 +215,11 @@ fn lists_of_weights_and_counts_are_read() {
             "0\ta\t1\n0\tb\tNaN\n",
             "line 2: the weight of \"b\" in topic 0 is NaN",
         ),
+        (
+            "0\ta\t1\n0\tb\t1e300\n",
+            "line 2: the weight of \"b\" in topic 0",
+        ),
+        ("0\ta\t1e-300\n", "topic 0 has no weight at all"),
         ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is no topic"),
         ("0\ta\t1\n70000\tb\t1\n", "topic 70000: topics are numbered"),
         ("0 a 0:1\n1 a 0:1\n", "line 2: \"a\" stands in line 1"),
