@@ -1,6 +1,7 @@
 //! `topicmill evaluate JOB`: figures of quality, by all workers, in a folder of their own.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -104,7 +105,14 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
     if given.parse::<f64>().is_ok() {
         return Ok(given.to_owned());
     }
-    let refuse = |error| Failure::new(Exit::Io, error).context(format!("--alpha {given}"));
+    let refuse = |error: io::Error| {
+        let exit = match error.kind() {
+            io::ErrorKind::NotFound => Exit::Usage,
+            _ => Exit::Io,
+        };
+        let failure = Failure::new(exit, error).context(format!("--alpha {given}"));
+        failure.help("give a number for each topic, or a file with one a topic")
+    };
     let text = std::fs::read_to_string(given).map_err(refuse)?;
     let values: Vec<&str> = text.split_whitespace().collect();
     match values.iter().all(|value| value.parse::<f64>().is_ok()) {

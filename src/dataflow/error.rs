@@ -116,7 +116,7 @@ impl RunError {
         match self {
             Self::Input(error) if error.is_io() => EXIT_IO,
             Self::Foreign(error) if error.is_io() => EXIT_IO,
-            Self::Foreign(ForeignError::NoTerms { .. }) => EXIT_USAGE,
+            Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => EXIT_USAGE,
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
             | Self::Synth(SynthError::Io { .. }) => EXIT_IO,

@@ -25,7 +25,7 @@ use crate::storage::object::is_remote;
 use crate::train::settings::TrainSettings;
 
 pub(super) use evaluate::{METRICS, SPLITS, evaluate};
-pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, project};
+pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, keys_of_budget, project};
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;

@@ -164,8 +164,17 @@ impl Job {
     /// lists. Each names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, JobError> {
         let mut source = source::Source::parse(text, path)?;
+        let of_budget = check::keys_of_budget(&source.section("project"));
         for text in overrides {
             source.set(text)?;
+        }
+        let project = source.section("project");
+        if [project.get("budget"), project.get("method")]
+            .into_iter()
+            .flatten()
+            .any(|entry| !matches!(entry.place, error::Place::Line { .. }))
+        {
+            source.forget("project", &of_budget);
         }
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
         let synth = match source.has("synth") {

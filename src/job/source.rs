@@ -90,6 +90,18 @@ impl Source {
         self.put(section, key, Entry { value, place })
     }
 
+    /// Forgets these keys of a section where the file has them; what an override says stays.
+    pub(super) fn forget(&mut self, section: &str, keys: &[&str]) {
+        let is_forgotten = |key: &str, entry: &Entry| {
+            keys.contains(&key) && matches!(entry.place, Place::Line { .. })
+        };
+        if let Some(section) = self.sections.get_mut(section) {
+            section
+                .entries
+                .retain(|key, entry| !is_forgotten(key, entry));
+        }
+    }
+
     /// A section; empty if it was not written.
     pub(super) fn section(&self, name: &'static str) -> Section {
         let absent = || Section {

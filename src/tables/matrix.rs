@@ -67,7 +67,8 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixErro
             .map(|f| f.name().clone())
             .find(|name| names.contains(&name.to_lowercase().as_str()))
     };
-    match (named(&["topic"]), named(&TERM), named(&WEIGHT)) {
+    // A column of numbers may be called "word" too: where each term has a column.
+    match (named(&["topic"]), term_column(&schema), named(&WEIGHT)) {
         (Some(topic), Some(term), Some(weight)) => reader.long(&topic, &term, &weight),
         (_, Some(term), _) => reader.wide_by_terms(&schema, &term),
         (_, None, _) => reader.wide_by_topics(&schema, list),
@@ -100,7 +101,8 @@ impl Reader<'_> {
         let mut numbers = std::collections::HashMap::new();
         let mut weights = Weights::default();
         self.each(|batch, first| {
-            let topics = whole_numbers(path, batch, topic)?;
+            // Pandas makes floats of whole numbers at the first gap.
+            let topics = numbers_of(path, batch, topic)?;
             let texts = texts(path, batch, term)?;
             let values = numbers_of(path, batch, weight)?;
             for row in 0..batch.num_rows() {
@@ -111,9 +113,16 @@ impl Reader<'_> {
                     numbers.insert(text.to_owned(), fresh);
                     fresh
                 });
-                let number = u64::try_from(topics.value(row)).unwrap_or(u64::MAX);
-                let set = weights.set(term, number, values.value(row));
-                set.map_err(|problem| at(path, first + row, &problem))?;
+                let refuse = |problem: &str| at(path, first + row, problem);
+                let topic = topics.value(row);
+                if topic < 0.0 || topic.fract() != 0.0 {
+                    return Err(refuse(&format!(
+                        "{topic} is no topic, a whole number from 0"
+                    )));
+                }
+                // Too large a number stays one.
+                let set = weights.set(term, topic as u64, values.value(row));
+                set.map_err(|problem| refuse(&problem))?;
             }
             Ok(())
         })?;
@@ -124,7 +133,11 @@ impl Reader<'_> {
 
     fn wide_by_terms(self, schema: &Schema, term: &str) -> Result<ForeignModel, MatrixError> {
         let path = self.path;
-        let topics = number_columns(schema, &[]);
+        let topics = number_columns(schema, &["__index_level_0__"]);
+        if topics.is_empty() {
+            let problem = "has no column of numbers: one is needed for each topic";
+            return Err(TableError::format(path, problem).into());
+        }
         let mut weights = Weights::default();
         let mut seen = std::collections::HashSet::new();
         self.each(|batch, first| {
@@ -234,12 +247,31 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
     })
 }
 
-/// The names of the columns of numbers, without these.
-fn number_columns(schema: &Schema, others: &[&str]) -> Vec<String> {
-    let is_number = |data: &DataType| data.is_numeric();
+/// The column of texts that holds the terms: by its name, or the only one that there is.
+fn term_column(schema: &Schema) -> Option<String> {
+    let is_text = |data: &DataType| match data {
+        DataType::Dictionary(_, values) => values.is_string(),
+        data => data.is_string(),
+    };
+    let fields = schema.fields().iter().filter(|f| is_text(f.data_type()));
+    let texts: Vec<&String> = fields.map(|f| f.name()).collect();
+    let named = texts
+        .iter()
+        .find(|name| TERM.contains(&name.to_lowercase().as_str()));
+    match (named, &texts[..]) {
+        (Some(named), _) => Some((*named).clone()),
+        (None, &[only]) => Some(only.clone()),
+        (None, _) => None,
+    }
+}
+
+/// The names of the columns of numbers, without these if they are whole ones: an index of rows, where
+/// "topic" as a term has weights.
+fn number_columns(schema: &Schema, indexes: &[&str]) -> Vec<String> {
     let fields = schema.fields().iter();
     fields
-        .filter(|f| is_number(f.data_type()) && !others.contains(&f.name().as_str()))
+        .filter(|f| f.data_type().is_numeric())
+        .filter(|f| !(f.data_type().is_integer() && indexes.contains(&f.name().as_str())))
         .map(|f| f.name().clone())
         .collect()
 }
@@ -291,8 +323,10 @@ fn filled(
     match array.null_count() {
         0 => Ok(array),
         nulls => {
-            let problem =
-                format!("column {name} has {nulls} nulls, or values that are no {data_type}");
+            let problem = format!(
+                "column {name} has nulls or values that are no {data_type}, {nulls} in a batch of {}",
+                array.len()
+            );
             Err(TableError::format(path, problem).into())
         }
     }

@@ -7,6 +7,7 @@
 )]
 
 mod coherence;
+mod forms;
 mod results;
 
 use std::collections::BTreeMap;
@@ -345,13 +346,15 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("three.txt"), "a\nb\nc\n").unwrap();
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
+        (&["--alpha", "absent.txt"], 64, "a file with one a topic"),
+        (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (
             &["--model", "other.txt"],
             65,
             "a model of another vocabulary",
         ),
-        (&["--model", "absent.npy"], 74, "absent.npy"),
+        (&["--model", "absent.npy"], 64, "absent.npy"),
         (&small, 64, "--terms FILE"),
         (
             &[small[0], small[1], "--terms", "three.txt"],

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use topicmill::corpus::settings::{Format, SampleSize, StopWords};
+use topicmill::infer::settings::Method;
 use topicmill::job::{Job, defaults, keys};
 use topicmill::model::settings::Alpha;
 
@@ -316,4 +317,36 @@ fn a_job_may_make_its_own_corpus() {
     assert_eq!(elsewhere.corpus_hash(), job.corpus_hash());
     let other = parse(&text.replace("topics = 3\n[model]", "seed = 2\n[model]")).expect("valid");
     assert_ne!(other.corpus_hash(), job.corpus_hash());
+}
+
+/// A saved job names every key, and can be given another budget all the same.
+#[test]
+fn another_budget_takes_the_place_of_what_only_says_the_old_one() {
+    let resolved = with(&[]).expect("valid").resolved_toml();
+    let path = Path::new("jobs/small.toml");
+    for overrides in [
+        &["project.budget=fast"][..],
+        &["project.budget=thorough"],
+        &["project.method=gibbs-joint"],
+        &["project.method=variational", "project.budget=fast"],
+        &["project.budget=thorough", "project.sweeps=7"],
+        &["project.top_terms=5"],
+    ] {
+        let fresh = with(overrides).expect("valid");
+        let texts: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        let again = Job::parse(&resolved, path, &texts).expect("valid");
+        assert_eq!(again.project, fresh.project, "{overrides:?}");
+        assert_eq!(again.project_hash(), fresh.project_hash());
+    }
+    // What the job said for itself stays, whatever the budget.
+    let own = with(&["project.iterations=9", "project.method=gibbs"]).expect("valid");
+    let thorough = ["project.budget=thorough".to_owned()];
+    let again = Job::parse(&own.resolved_toml(), path, &thorough).expect("valid");
+    let infer = again.project.infer.expect("it projects");
+    assert_eq!(infer.method, Method::Gibbs);
+    assert_eq!((infer.iterations, infer.kept_sweeps), (9, 90));
+    // A job that names no budget means what it names.
+    let text = format!("{SMALL}\n[project]\niterations = 3\n");
+    let job = Job::parse(&text, path, &["project.budget=fast".to_owned()]).expect("valid");
+    assert_eq!(job.project.infer.expect("it projects").iterations, 3);
 }

@@ -9,9 +9,12 @@ use std::path::Path;
 /// A parser that takes any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 7] = [
+const PARSERS: [(&str, Parser); 10] = [
     ("assignments", parsers::assignments),
     ("environment", parsers::environment),
+    ("foreign_npy", parsers::foreign_npy),
+    ("foreign_state", parsers::foreign_state),
+    ("foreign_text", parsers::foreign_text),
     ("hosts", parsers::hosts),
     ("job", parsers::job),
     ("model", parsers::model),

@@ -15,6 +15,7 @@ use topicmill::cluster::hello::{FRAME_BYTES, Hello};
 use topicmill::cluster::proof::{self, ANSWER_BYTES};
 use topicmill::cluster::{ClusterSettings, Placement, hosts};
 use topicmill::corpus::collection::Collection;
+use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
 use topicmill::infer::Bag;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
@@ -204,6 +205,51 @@ pub fn records(bytes: &[u8]) {
         }
         Err(error) => says(&error),
     }
+}
+
+/// NumPy's matrices, of three terms.
+pub fn foreign_npy(bytes: &[u8]) {
+    let terms = ["a", "b", "c"].map(str::to_owned).to_vec();
+    topics(npy::read(Path::new("m.npy"), bytes, terms));
+}
+
+/// MALLET's states.
+pub fn foreign_state(bytes: &[u8]) {
+    // A term's number may be anything up to 2²⁴, and all terms before it take memory.
+    let is_long = |word: &[u8]| word.len() > 4 && word.iter().all(u8::is_ascii_digit);
+    if bytes.split(|byte| *byte == b' ').any(is_long) {
+        return;
+    }
+    topics(mallet_state::read(Path::new("state"), bytes));
+}
+
+/// Topic–word weights and word–topic counts.
+pub fn foreign_text(bytes: &[u8]) {
+    topics(text::read_weights(Path::new("weights"), bytes));
+    topics(text::read_counts(Path::new("counts"), bytes));
+}
+
+/// What is read as a model of others is one: every topic is a distribution.
+fn topics(read: Result<ForeignModel, ForeignError>) {
+    let model = match read {
+        Ok(model) => model,
+        Err(error) => return says(&error),
+    };
+    assert!(!model.smoothing.is_empty() && model.rows.len() == model.terms.len());
+    let of_smoothing = |h: &f64| h * model.terms.len() as f64;
+    let mut sums: Vec<f64> = model.smoothing.iter().map(of_smoothing).collect();
+    for row in &model.rows {
+        assert!(row.is_sorted_by(|a, b| a.0 < b.0));
+        for &(topic, weight) in row {
+            assert!(weight > 0.0, "{weight}");
+            sums[usize::from(topic)] += f64::from(weight);
+        }
+    }
+    let wrong = sums.iter().find(|sum| (*sum - 1.0).abs() > 1e-3);
+    assert_eq!(wrong, None, "the sum of a topic");
+    let alpha = model.alpha.unwrap_or_default();
+    assert!(alpha.is_empty() || alpha.len() == sums.len());
+    assert!(alpha.iter().all(|a| a.is_finite() && *a > 0.0));
 }
 
 /// The bytes with their checksum behind them.

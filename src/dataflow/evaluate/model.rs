@@ -107,9 +107,8 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     let view = View::open(&model.path, Wanted::All)?;
     let path = view.path();
     if !path.exists() {
-        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         let path = model.path.clone();
-        return Err(ForeignError::Io { path, source }.into());
+        return Err(ForeignError::Absent { path }.into());
     }
     let terms = model.terms.as_deref();
     if !matrix::is_parquet(path) {
@@ -120,6 +119,10 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
         // Other than where our own tables are damaged, this is what somebody gave us.
         MatrixError::Table(TableError::Format { path, message }) => {
             let problem = message;
+            ForeignError::Content { path, problem }.into()
+        }
+        MatrixError::Table(TableError::Parquet { path, source }) => {
+            let problem = format!("is damaged Parquet ({source}): write or copy it again");
             ForeignError::Content { path, problem }.into()
         }
         MatrixError::Table(error) => error.into(),

@@ -10,6 +10,7 @@
 //!
 //! From the counts φ_kw = (n_kw + β) / (n_k + Vβ), as MALLET itself reads its topics off.
 
+use std::io::BufRead;
 use std::path::Path;
 
 use super::{ForeignError, ForeignModel, Weights, for_each_line};
@@ -26,9 +27,9 @@ pub(super) fn is_state(first: &str) -> bool {
 ///
 /// # Errors
 /// It cannot be read; a line is not a token's; there is no α or β; a term has two numbers.
-pub fn read(path: &Path) -> Result<ForeignModel, ForeignError> {
+pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
     let mut state = State::default();
-    for_each_line(path, |number, line| {
+    for_each_line(path, file, |number, line| {
         state
             .take(line)
             .map(|()| true)
@@ -37,7 +38,7 @@ pub fn read(path: &Path) -> Result<ForeignModel, ForeignError> {
     let refuse = |problem: &str| ForeignError::content(path, problem);
     let beta = state
         .beta
-        .ok_or_else(|| refuse("has no line `#beta : …`, or a wrong one"))?;
+        .ok_or_else(|| refuse("has no line `#beta : …`"))?;
     let alpha = std::mem::take(&mut state.alpha);
     if alpha.is_empty() {
         return Err(refuse("has no line `#alpha : …`"));
@@ -90,15 +91,26 @@ impl State {
             let positive = |text: &str| {
                 text.parse()
                     .ok()
-                    .filter(|&a: &f64| a > 0.0 && a.is_finite())
+                    .filter(|&a: &f64| (1e-20..=1e20).contains(&a))
             };
             let values: Option<Vec<f64>> = values.split_whitespace().map(positive).collect();
-            self.alpha = values.ok_or("its alpha are not all numbers above 0")?;
+            let values =
+                values.ok_or("its alpha are not all numbers above 0 (from 1e-20 to 1e20)")?;
+            if !std::mem::replace(&mut self.alpha, values).is_empty() {
+                return Err("there are alpha before".to_owned());
+            }
             return Ok(());
         }
         if let Some(value) = line.strip_prefix("#beta :") {
             let beta = value.trim().parse().ok();
-            self.beta = beta.filter(|&b: &f64| b > 0.0 && b.is_finite());
+            let beta = beta.filter(|&b: &f64| (1e-20..=1e20).contains(&b));
+            if self
+                .beta
+                .replace(beta.ok_or("its beta is no number above 0 (from 1e-20 to 1e20)")?)
+                .is_some()
+            {
+                return Err("there is a beta before".to_owned());
+            }
             return Ok(());
         }
         let mut fields = line.rsplitn(5, ' ');

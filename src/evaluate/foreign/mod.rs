@@ -7,11 +7,12 @@
 
 pub mod mallet_state;
 pub mod npy;
+mod npy_header;
 pub mod terms;
 pub mod text;
 mod weights;
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::corpus::compression::{Compression, read_start};
@@ -57,6 +58,12 @@ pub enum ForeignError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// It is not there.
+    #[error("{}: there is no such file or folder (relative paths start from the current directory)", path.display())]
+    Absent {
+        /// The file.
+        path: PathBuf,
     },
     /// A line is wrong.
     #[error("{}, line {line}: {problem}", path.display())]
@@ -125,79 +132,119 @@ impl ForeignError {
         }
     }
 
-    fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
+    /// What the system says of the file itself, before anything is unpacked.
+    fn opening(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Absent { path },
+            _ => Self::Io { path, source },
         }
+    }
+
+    /// What ends reading: the system, whose errors have a number, or a decoder.
+    fn reading(path: &Path, source: io::Error) -> Self {
+        if source.raw_os_error().is_some() {
+            return Self::opening(path, source);
+        }
+        let problem = format!(
+            "cannot be unpacked ({source}): it is cut short or damaged; write or copy it again"
+        );
+        Self::content(path, problem)
     }
 }
 
-/// Reads a model from a file that is not Parquet; `terms` is the list of terms, for forms that need
-/// one.
+/// Reads a model from a file that is not Parquet, packed or not; `terms` is the list of terms, for
+/// forms that need one.
 ///
 /// # Errors
 /// The file cannot be read, has no form that is known, or is damaged.
 pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignError> {
-    let io = |source| ForeignError::io(path, source);
-    let start = Compression::Plain
-        .open(path)
-        .and_then(|file| read_start(file, 8));
-    let start = start.map_err(io)?;
+    let reading = |source| ForeignError::reading(path, source);
+    let refuse = |problem: &str| Err(ForeignError::content(path, problem));
+    let start = read_start(open(path)?, 8).map_err(reading)?;
     if start.starts_with(b"\x93NUMPY") {
         let terms = terms.ok_or_else(|| ForeignError::NoTerms {
             path: path.to_owned(),
         })?;
-        return npy::read(path, terms::read(terms)?);
+        let terms = terms::read(terms)?;
+        return npy::read(path, open(path)?, terms);
     }
-    if start.starts_with(b"PK") {
-        let problem = "is a zip file: unpack it (of NumPy's .npz, save the one array as .npy)";
-        return Err(ForeignError::content(path, problem));
+    if start.starts_with(b"PAR1") {
+        return refuse("is Parquet that is cut short or damaged: write or copy it again");
     }
     let mut first = None;
-    for_each_line(path, |_, line| {
+    let unknown = "has no form that is known: .npy with --terms, Parquet, a topicmill output, MALLET's \
+                   state, topic-word weights or word-topic counts (docs/EVALUATION.md)";
+    let looked = for_each_line(path, open(path)?, |_, line| {
         let is_blank = line.trim().is_empty();
         first = (!is_blank).then(|| line.to_owned());
         Ok(is_blank)
-    })?;
+    });
+    match looked {
+        // What begins with no text is something else altogether.
+        Err(ForeignError::Line { .. }) => return refuse(unknown),
+        looked => looked?,
+    }
     let first = first.unwrap_or_default();
     if mallet_state::is_state(&first) {
-        return mallet_state::read(path);
+        return mallet_state::read(path, open(path)?);
     }
     if text::is_weights(&first) {
-        return text::read_weights(path);
+        return text::read_weights(path, open(path)?);
     }
     if text::is_counts(&first) {
-        return text::read_counts(path);
+        return text::read_counts(path, open(path)?);
     }
-    let problem = "has no form that is known: .npy with --terms, Parquet, a topicmill output, MALLET's \
-                   state, topic-word weights or word-topic counts (docs/EVALUATION.md)";
-    Err(ForeignError::content(path, problem))
+    refuse(unknown)
 }
 
-/// Hands every line, without its end, with its number from 1 to `visit`, until that says false.
-/// Compressed files are unpacked.
-fn for_each_line(
-    path: &Path,
-    mut visit: impl FnMut(u64, &str) -> Result<bool, ForeignError>,
-) -> Result<(), ForeignError> {
-    let io = |source| ForeignError::io(path, source);
+/// What a file holds, unpacked.
+fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
+    let opening = |source| ForeignError::opening(path, source);
     let start = Compression::Plain
         .open(path)
-        .and_then(|file| read_start(file, 8));
-    let compression = Compression::of(&start.map_err(io)?).map_err(|name| {
-        let problem = format!("is compressed with {name}: unpack it, or compress it with gzip");
+        .and_then(|file| read_start(file, 8))
+        .map_err(opening)?;
+    let compression = Compression::of(&start).map_err(|name| {
+        let problem = match name {
+            "zip" => {
+                "is a zip file: unpack it (of NumPy's .npz, save the one array as .npy)".to_owned()
+            }
+            _ => format!("is compressed with {name}: unpack it, or compress it with gzip"),
+        };
         ForeignError::content(path, problem)
     })?;
-    let mut file = BufReader::with_capacity(1 << 16, compression.open(path).map_err(io)?);
+    let file = compression.open(path).map_err(opening)?;
+    Ok(BufReader::with_capacity(1 << 16, file))
+}
+
+/// Bytes of a line at most. The longest that there are hold a number for each topic.
+const MOST_LINE: u64 = 1 << 24;
+
+/// Hands every line, without its end, with its number from 1 to `visit`, until that says false.
+fn for_each_line(
+    path: &Path,
+    mut file: impl BufRead,
+    mut visit: impl FnMut(u64, &str) -> Result<bool, ForeignError>,
+) -> Result<(), ForeignError> {
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
-        if file.read_until(b'\n', &mut bytes).map_err(io)? == 0 {
+        let read = (&mut file).take(MOST_LINE).read_until(b'\n', &mut bytes);
+        let read = read.map_err(|source| ForeignError::reading(path, source))?;
+        if read == 0 {
             break;
         }
-        let line = std::str::from_utf8(&bytes)
-            .map_err(|_| ForeignError::line(path, number, "is not UTF-8"))?;
+        let refuse = |problem: &str| ForeignError::line(path, number, problem);
+        if read as u64 == MOST_LINE {
+            return Err(refuse("has no end for 16 MiB"));
+        }
+        let line = std::str::from_utf8(&bytes).map_err(|_| refuse("is not UTF-8"))?;
+        // Some editors put a byte order mark first.
+        let line = match number {
+            1 => line.strip_prefix('\u{feff}').unwrap_or(line),
+            _ => line,
+        };
         let line = line.strip_suffix('\n').unwrap_or(line);
         if !visit(number, line.strip_suffix('\r').unwrap_or(line))? {
             break;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{ForeignError, ForeignModel, for_each_line};
+use super::{ForeignError, ForeignModel, for_each_line, open};
 use crate::corpus::vocabulary::Vocabulary;
 
 /// The least share of the collection's tokens that a model must know.
@@ -19,7 +19,7 @@ const LEAST_SHARE: f64 = 0.01;
 /// It cannot be read, or a term is listed twice.
 pub fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
     let mut terms: Vec<String> = Vec::new();
-    for_each_line(path, |_, line| {
+    for_each_line(path, open(path)?, |_, line| {
         terms.push(line.to_owned());
         Ok(true)
     })?;

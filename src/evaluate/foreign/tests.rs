@@ -139,7 +139,7 @@ fn a_wrong_matrix_is_refused_by_row_and_column() {
     let mut cut = fs::read(&path).unwrap();
     cut.truncate(cut.len() - 3);
     fs::write(&path, cut).unwrap();
-    assert!(refused(&path, Some(&terms)).contains("no .npy"));
+    assert!(refused(&path, Some(&terms)).contains("cut short"));
     let twice = place.write("twice.txt", "a\nb\na\n");
     let path = place.npy(c, &[2, 3], vec![1.0; 6]);
     assert!(refused(&path, Some(&twice)).contains("line 3: \"a\" stands in line 1"));
@@ -176,7 +176,7 @@ fn a_state_gives_smoothed_counts_and_both_priors() {
         ("whale 0", "whale x", "line 4: \"x\" is no topic"),
         ("#alpha : 0.3 0.7 0.1", "#alpha : 0.3", "topics up to 1"),
         ("#alpha : 0.3", "#alpha : -0.3", "line 2"),
-        ("#beta : 0.01", "#beta : no", "#beta"),
+        ("#beta : 0.01", "#beta : no", "its beta"),
         (
             "2 1 sea 1",
             "2 1 lake 1",
@@ -215,6 +215,11 @@ fn lists_of_weights_and_counts_are_read() {
             "0\ta\t1\n0\tb\tNaN\n",
             "line 2: the weight of \"b\" in topic 0 is NaN",
         ),
+        (
+            "0\ta\t1\n0\tb\t1e300\n",
+            "line 2: the weight of \"b\" in topic 0",
+        ),
+        ("0\ta\t1e-300\n", "topic 0 has no weight at all"),
         ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is no topic"),
         ("0\ta\t1\n70000\tb\t1\n", "topic 70000: topics are numbered"),
         ("0 a 0:1\n1 a 0:1\n", "line 2: \"a\" stands in line 1"),
@@ -231,7 +236,87 @@ fn lists_of_weights_and_counts_are_read() {
     );
     assert!(refused(&place.write("bad", b"PK\x03\x04...."), None).contains("zip"));
     let absent = read(&place.0.path().join("absent"), None).unwrap_err();
-    assert!(absent.is_io());
+    assert!(matches!(absent, ForeignError::Absent { .. }));
+    let folder = read(place.0.path(), None).unwrap_err();
+    assert!(folder.is_io(), "{folder}");
+}
+
+/// A `.npy` of this shape, written by hand, with this much behind its header.
+fn raw_npy(shape: &str, values: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), values].concat()
+}
+
+#[test]
+fn a_header_that_lies_is_refused_and_takes_no_memory() {
+    let place = Place::new();
+    let terms = place.terms();
+    let none = place.write("none.txt", "");
+    for (shape, terms, word) in [
+        // Their product is 0 in 64 bits.
+        ("(9223372036854775808, 4)", &terms, "--terms lists 3"),
+        ("(9223372036854775808, 3)", &terms, "there are 1 to 65535"),
+        ("(65536, 3)", &terms, "there are 1 to 65535"),
+        ("(0, 3)", &terms, "there are 1 to 65535"),
+        ("(1099511627776, 0)", &none, "and some terms"),
+        ("(2, 0)", &none, "and some terms"),
+        ("(65535, 3)", &terms, "ends after 1 of the 196605 values"),
+        ("(2, 3", &terms, "its header is not"),
+        ("[2, 3]", &terms, "its header is not"),
+    ] {
+        let path = place.write("m.npy", raw_npy(shape, &1f32.to_le_bytes()));
+        let told = refused(&path, Some(terms));
+        assert!(told.contains(word), "{shape}: {told}");
+    }
+    let sound = raw_npy("(1, 3)", &[0, 0, 128, 63].repeat(3));
+    assert!(read(&place.write("m.npy", &sound), Some(&terms)).is_ok());
+    let packed = place.write("m.npy.gz", gzip(&sound));
+    let model = read(&packed, Some(&terms)).unwrap();
+    assert_eq!(model.topic_count(), 1);
+    for length in 6..sound.len() {
+        let told = refused(&place.write("cut.npy", &sound[..length]), Some(&terms));
+        assert!(told.contains("cut short"), "{length}: {told}");
+    }
+}
+
+#[test]
+fn what_is_cut_short_or_something_else_is_told_as_that() {
+    let place = Place::new();
+    let lines: String = (0..500)
+        .map(|n| format!("{n} term{} 0:{}\n", n * n, n + 1))
+        .collect();
+    let whole = gzip(lines.as_bytes());
+    assert!(read(&place.write("whole.gz", &whole), None).is_ok());
+    let cut = read(&place.write("cut.gz", &whole[..whole.len() / 2]), None).unwrap_err();
+    assert!(
+        !cut.is_io() && cut.to_string().contains("cut short or damaged"),
+        "{cut}"
+    );
+    for (bytes, word) in [
+        (
+            &b"PAR1 and then nothing"[..],
+            "is Parquet that is cut short",
+        ),
+        (b"\x80\x04\x95pickle", "no form that is known"),
+        (b"\xfd7zXZ\0\0", "compressed with xz"),
+    ] {
+        let told = refused(&place.write("other", bytes), None);
+        assert!(told.contains(word), "{told}");
+    }
+    let marked = place.write("marked", "\u{feff}0\twhale\t1\n");
+    assert_eq!(read(&marked, None).unwrap().terms, ["whale"]);
+    let endless = vec![b'7'; (MOST_LINE + 5) as usize];
+    let told = refused(&place.write("endless", endless), None);
+    assert!(told.contains("no form that is known"), "{told}");
+    let state = |more: &str| {
+        let lines =
+            "#doc source pos typeindex type topic\n#alpha : 1 1 \n#beta : 0.01\n0 NA 0 0 a 1\n";
+        refused(&place.write("state", format!("{lines}{more}\n")), None)
+    };
+    assert!(state("#beta : 0.5").contains("line 5: there is a beta before"));
+    assert!(state("#alpha : 1").contains("line 5: there are alpha before"));
+    assert!(state("#beta : -1").contains("line 5: its beta is no number above 0"));
 }
 
 fn vocabulary(terms: &[(&str, u64)]) -> Vocabulary {

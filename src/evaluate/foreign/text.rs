@@ -1,6 +1,7 @@
 //! Two lists of MALLET's, which others write too: topic–word weights and word–topic counts.
 
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::path::Path;
 
 use super::{ForeignError, ForeignModel, Weights, for_each_line};
@@ -24,10 +25,10 @@ fn is_heading(line: &str) -> bool {
 ///
 /// # Errors
 /// It cannot be read; a line is of another form; a weight that is none.
-pub fn read_weights(path: &Path) -> Result<ForeignModel, ForeignError> {
+pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();
-    for_each_line(path, |number, line| {
+    for_each_line(path, file, |number, line| {
         if line.is_empty() || (number == 1 && is_heading(line)) {
             return Ok(true);
         }
@@ -74,10 +75,10 @@ fn pair_of(pair: &str) -> Option<(u64, f64)> {
 ///
 /// # Errors
 /// It cannot be read; a line is of another form; a term is listed twice.
-pub fn read_counts(path: &Path) -> Result<ForeignModel, ForeignError> {
+pub fn read_counts(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
     let mut numbers: HashMap<String, u64> = HashMap::new();
     let mut weights = Weights::default();
-    for_each_line(path, |number, line| {
+    for_each_line(path, file, |number, line| {
         let refuse = |problem| ForeignError::line(path, number, problem);
         let mut fields = line.split_whitespace().skip(1);
         let Some(term) = fields.next() else {

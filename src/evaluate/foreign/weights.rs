@@ -5,6 +5,9 @@ use std::path::Path;
 use super::{ForeignError, ForeignModel, SMALLEST};
 use crate::model::MAX_TOPICS;
 
+/// Larger weights, and sums of them, leave the range of f32; a topic of less than its inverse has none.
+const LARGEST: f64 = 1e30;
+
 /// Non-negative weights: counts, probabilities, or anything else of which a topic's share counts.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
@@ -45,11 +48,11 @@ impl Weights {
     /// Sets the weight of a term in a topic, once. Zeros leave no trace but the topic's number.
     ///
     /// # Errors
-    /// A weight that is negative, NaN or infinite, or a topic beyond what is possible: what is wrong.
+    /// A weight that is negative, NaN or beyond 10³⁰, or a topic beyond what is possible: what is wrong.
     pub fn set(&mut self, term: usize, topic: u64, weight: f64) -> Result<(), String> {
-        if !(weight.is_finite() && weight >= 0.0) {
+        if !(0.0..=LARGEST).contains(&weight) {
             return Err(format!(
-                "the weight of \"{}\" in topic {topic} is {weight}: weights are numbers from 0",
+                "the weight of \"{}\" in topic {topic} is {weight}: weights are numbers from 0 to 1e30",
                 self.terms[term]
             ));
         }
@@ -79,7 +82,8 @@ impl Weights {
             return Err(ForeignError::content(path, "holds no topic"));
         }
         let smoothing = beta * self.terms.len() as f64;
-        if let Some(topic) = self.totals.iter().position(|&t| t + smoothing <= 0.0) {
+        let has_none = |&total: &f64| total + smoothing < 1.0 / LARGEST;
+        if let Some(topic) = self.totals.iter().position(has_none) {
             let problem = format!(
                 "topic {topic} has no weight at all: all of {} topics, numbered from 0, need some",
                 self.totals.len()

@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::super::defaults;
 use super::super::error::JobError;
-use super::super::section::{Entry, POSITIVE, Section, number};
+use super::super::section::{Entry, Section, number};
 use super::{COUNT, SWEEPS};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::CorpusSettings;
@@ -131,16 +131,11 @@ fn metrics(section: &Section, may_be_none: bool) -> Result<Vec<Metric>, JobError
 /// The model's number of topics is not known here: a list is held against it when it is read.
 fn alpha(section: &Section, entry: &Entry) -> Result<Alpha, JobError> {
     let positive = |value: &Value| {
-        let refuse = || {
-            section.invalid(
-                "alpha",
-                entry,
-                "a number above 0, a list of them, or \"auto\"",
-            )
-        };
+        let allowed = "a number above 0 (from 1e-10 to 1e10), a list of them, or \"auto\"";
+        // Products with φ are of 32 bits, and keep within them.
         number(value)
-            .filter(|x| (POSITIVE.holds)(*x))
-            .ok_or_else(refuse)
+            .filter(|x| (1e-10..=1e10).contains(x))
+            .ok_or_else(|| section.invalid("alpha", entry, allowed))
     };
     match &entry.value {
         Value::Array(items) if !items.is_empty() => Ok(Alpha::Vector(

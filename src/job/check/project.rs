@@ -31,6 +31,50 @@ pub(in crate::job) const BUDGETS: &[(&str, Budget)] = &[
     ("thorough", Budget::Thorough),
 ];
 
+/// The keys of a file that only say what the budget means which it names, as all do in a resolved
+/// job: another budget, or method, takes their place. What the file says otherwise is not among them.
+pub(in crate::job) fn keys_of_budget(section: &Section) -> Vec<&'static str> {
+    let (Some(_), Ok(budget)) = (
+        section.get("budget"),
+        section.choice("budget", BUDGETS, Budget::Balanced),
+    ) else {
+        return Vec::new();
+    };
+    let usual = Some(defaults::method(budget));
+    // What is wrong is told when the section is read.
+    let Ok(method) = section.choice("method", METHODS, usual) else {
+        return Vec::new();
+    };
+    let mut keys = Vec::new();
+    if method == usual {
+        keys.push("method");
+    }
+    if let Some(method) = method {
+        let preset = defaults::inference(budget, method);
+        let is = |key, value: u32| {
+            let found = section.whole_if_set(key, 0..=COUNT);
+            found.is_ok_and(|found| found == Some(value.into()))
+        };
+        let whole = [
+            ("burn_in", preset.burn_in_sweeps),
+            ("sweeps", preset.kept_sweeps),
+            ("chains", preset.chains),
+            ("iterations", preset.iterations),
+        ];
+        keys.extend(
+            whole
+                .into_iter()
+                .filter(|&(key, value)| is(key, value))
+                .map(|(key, _)| key),
+        );
+        let estimator = section.choice("estimator", ESTIMATORS, preset.estimator);
+        if estimator.is_ok_and(|estimator| estimator == preset.estimator) {
+            keys.push("estimator");
+        }
+    }
+    keys
+}
+
 /// `[project]` and `[maxent]`.
 pub(in crate::job) fn project(
     section: &Section,

@@ -1,0 +1,8 @@
+//! Feeds `parsers::foreign_npy`.
+
+#![no_main]
+
+#[path = "../../tests/parsers/parsers.rs"]
+mod parsers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parsers::foreign_npy(bytes));
