@@ -23,6 +23,15 @@ ALPHA = 0.1
 RHO = 0.1
 
 
+# Documents of a minibatch at most: with many more it ends by a signal.
+MOST = 256
+
+
+def full_minibatch(count: int) -> int:
+    """The size of minibatches with which so many documents leave the last one as full as may be."""
+    return count if count <= MOST else min(range(MOST // 2, MOST + 1), key=lambda size: (-count % size, -size))
+
+
 class VowpalWabbit(System):
     """Runs of the whole program, within this process: its Python interface has no single documents for LDA."""
 
@@ -42,10 +51,14 @@ class VowpalWabbit(System):
         """Documents of the split in its own text format; a term that is a number is its own hash."""
         path = self.task.out / f"{name}.{most}.vw"
         matrix = split.read_matrix(self.task.split, name)[:most]
+        count = matrix.shape[0]
         with open(path, "w", encoding="ascii") as file:
             for start, end in itertools.pairwise(matrix.indptr):
                 pairs = zip(matrix.indices[start:end].tolist(), matrix.data[start:end].tolist())
                 file.write("| " + " ".join(f"{term}:{count}" for term, count in pairs) + "\n")
+            if name != "train":
+                # What is left of the last minibatch; its answers are passed over.
+                file.write("| 0:1\n" * (-count % full_minibatch(count)))
         return path
 
     def train(self) -> None:
@@ -97,17 +110,18 @@ class VowpalWabbit(System):
         return path, count
 
     def infer(self, documents: tuple[Path, int], threads: int) -> "numpy.ndarray":
-        """All documents are one minibatch, for it says nothing about those in one that it cannot fill."""
+        """Minibatches that the documents fill, for it says nothing about those in one that they do not."""
         import numpy
 
         path, count = documents
+        minibatch = full_minibatch(count)
         predictions = path.with_suffix(".predictions")
         self.run(
-            f"-d {path} --cache_file {path.with_suffix('.cache')} {FROZEN} -i {self.model} --minibatch {count} "
+            f"-d {path} --cache_file {path.with_suffix('.cache')} {FROZEN} -i {self.model} --minibatch {minibatch} "
             f"-p {predictions} --quiet"
         ).finish()
         values = numpy.fromstring(predictions.read_bytes(), sep=" ", dtype=numpy.float32)
-        return normalised(values.reshape(-1, self.task.topics))
+        return normalised(values.reshape(-1, self.task.topics)[:count])
 
     def idle(self) -> float:
         """Reading the model, which each call does: what a single document takes."""
