@@ -31,6 +31,7 @@ def arguments() -> argparse.Namespace:
     add("--other-topics", default="35,140,280", metavar="K,K", help="Figure 7: further numbers of topics")
     add("--passes", type=whole, default=1000, metavar="N",
         help="sweeps of the slow methods, half of them thrown away (default: 1000)")
+    add("--share-passes", type=whole, metavar="N", help="the same for Figure 8, which trains four times (default: --passes)")
     add("--threads", type=whole, default=2, metavar="N", help="threads (default: 2)")
     add("--out", type=Path, default=environment.TARGET / "figures", metavar="DIR",
         help="where table.md, results.json and figures.svg go (default: target/figures)")
@@ -60,6 +61,7 @@ def work() -> int:
             "topics": asked.topics,
             "other_topics": others,
             "passes": asked.passes,
+            "share_passes": asked.share_passes or asked.passes,
             "trained": TRAINED,
             "proportions": PROPORTIONS,
             "machine": machine(),

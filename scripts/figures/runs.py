@@ -119,13 +119,13 @@ def against(trained: Trained, wanted: dict[str, dict], references: list[str]) ->
     return lines
 
 
-def proportions_of_training(plan: dict, folder: Path, tested: float) -> list[dict]:
+def proportions_of_training(plan: dict, folder: Path) -> list[dict]:
     """Figure 8: MaxEnt against Gibbs2 of the same model, on the same test documents, by how much was trained on."""
     lines = []
     tests = None
     for share in sorted(plan["proportions"], reverse=True):
         trained = Trained(plan, folder / f"share-{share}", plan["topics"], share)
-        all_methods = methods(plan["passes"])
+        all_methods = methods(plan["share_passes"])
         results = {name: trained.infer(all_methods[name])[1:] for name in ("Gibbs2", "MaxEnt", "CVB0")}
         if tests is None:
             tests = results["Gibbs2"][0]
@@ -151,7 +151,7 @@ def main() -> None:
         found = against(trained, {name: wanted[name] for name in FAST}, ["Gibbs2"])
         by_topics += [{"topics": topics, **line} for line in found]
         shutil.rmtree(trained.folder)
-    by_share = proportions_of_training(plan, folder, plan["trained"])
+    by_share = proportions_of_training(plan, folder)
     results = {"plan": plan, "methods": lines, "by_topics": by_topics, "by_share": by_share}
     (folder / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
 

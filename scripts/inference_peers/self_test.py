@@ -16,7 +16,7 @@ from bench_peers.task import Task
 from . import __main__ as command
 from . import documents, report, systems, task
 from .topicmill import Topicmill
-from .vowpal_wabbit import RHO, VowpalWabbit
+from .vowpal_wabbit import MOST, RHO, VowpalWabbit, full_minibatch
 
 # Answers each line with two topics, one of which its text names.
 ECHO = """
@@ -124,6 +124,14 @@ class Systems(WithTask):
     def test_what_is_no_number_is_not_saved(self):
         with self.assertRaises(SystemExit):
             systems.save(self.folder, "theta", [[0.5, float("nan")]])
+
+
+class Minibatches(unittest.TestCase):
+    def test_they_are_full_or_nearly_so(self):
+        self.assertEqual([full_minibatch(count) for count in [1, 200, 256, 500, 1884]], [1, 200, 256, 250, 157])
+        for count in range(257, 3000, 17):
+            size = full_minibatch(count)
+            self.assertTrue(MOST // 2 <= size <= MOST and -count % size < 10, f"{count} in {size}")
 
 
 class Report(unittest.TestCase):
