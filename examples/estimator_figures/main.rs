@@ -128,11 +128,13 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
 
 /// The perplexity of all test documents, for each number of samples and estimator of θ; and the
 /// tokens scored.
+type Perplexities = (Vec<[f64; 2]>, u64);
+
 fn perplexities(
     corpus: &Corpus,
     setting: (FactorTable<'_>, u64, u64),
     wanted: &Wanted,
-) -> Result<(Vec<[f64; 2]>, u64), Box<dyn Error>> {
+) -> Result<Perplexities, Box<dyn Error>> {
     let mut lines = vec![[0.0; 2]; wanted.samples.len()];
     let mut tokens = 0;
     for index in 0..corpus.test.len() {
