@@ -130,7 +130,22 @@ impl LocalStep {
         table: FactorTable<'_>,
         remembered: &[u16],
     ) -> Result<&[u16], TrainError> {
+        self.resume(bag, table, remembered);
+        self.redraw(key, table, remembered)
+    }
+
+    /// Takes up a document that counts in the model with the assignments `remembered`.
+    pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.sampler.resume(bag, table, remembered);
+    }
+
+    /// The sweep of [`resample`](Self::resample), over the document that was taken up.
+    pub fn redraw(
+        &mut self,
+        key: StreamKey,
+        table: FactorTable<'_>,
+        remembered: &[u16],
+    ) -> Result<&[u16], TrainError> {
         self.sampler
             .sweep_own(table, &mut key.stream())
             .map_err(key.error())?;

@@ -79,6 +79,39 @@ fn soft_and_plain_counts_agree_in_the_long_run() {
     assert!(soft < 0.8 * plain, "{soft} {plain}");
 }
 
+/// Terms that only one document has, and next to no smoothing: a token's own count is most of what
+/// the model says of its term, so it matters where it is left out.
+#[test]
+fn soft_and_plain_counts_agree_where_a_tokens_own_count_is_most_of_its_terms() {
+    let (topics, documents) = (4, 30);
+    let mut bags = Bags::default();
+    for document in 0..documents {
+        let own: Vec<u32> = (0..12).map(|place| 8 + 12 * document + place).collect();
+        let terms: Vec<u32> = (0..8).chain(own).collect();
+        bags.push(u64::from(document), &terms, &[1; 20]);
+    }
+    let common = |w: usize| (0..topics).map(move |k| 5 * i32::from(w % topics == k));
+    let terms = 8 + 12 * documents as usize;
+    let row = |w: usize| match w {
+        0..8 => common(w).collect(),
+        _ => vec![0; topics],
+    };
+    let counts: Vec<Vec<i32>> = (0..terms).map(row).collect();
+    let (trained, priors) = (counted(topics, &counts), priors(topics, 0.003));
+    let theta = |estimator| {
+        let passes = Passes {
+            estimator,
+            ..passes(100, 2000, 2, 6)
+        };
+        let sampled = together(&bags, &trained, &priors, passes);
+        proportions(&bags, &sampled, &priors.alpha)
+    };
+    let (soft, plain) = (theta(Estimator::Soft), theta(Estimator::Counts));
+    let off = soft.iter().zip(&plain).map(|(a, b)| (a - b).abs());
+    let mean = off.sum::<f32>() / soft.len() as f32;
+    assert!(mean < 0.01, "{mean}");
+}
+
 /// The soft estimate of a document that counts in the model, token by token: the mass of topic k is
 /// (α_k + n_dk) e_kw without the token's own counts, in n_dk and in e_kw.
 fn check_soft_counts(topics: usize, is_dense: bool) {

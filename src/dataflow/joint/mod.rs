@@ -25,7 +25,6 @@ use crate::corpus::sample::{Bags, SampleRule};
 use crate::infer::Bag;
 use crate::infer::settings::{InferSettings, Method};
 use crate::model::Priors;
-use crate::model::factors::FactorTable;
 use crate::tables::FileMetadata;
 use crate::train::assignments::Assignments;
 use crate::train::joint::sums::TopicSums;
@@ -225,12 +224,12 @@ impl<'a> Sampling<'a> {
             whole.for_my_documents(&dealt, |index, table| {
                 documents.recall(process, index, &mut own)?;
                 let key = passes.key(round, bags.document(index));
-                let drawn = visitor.resample(key, documents.bag(index), table, &own)?;
-                documents.remember(process, index, drawn)?;
-                if passes.is_kept(pass) {
-                    documents.keep(index, visitor, table, passes);
-                }
-                Ok::<_, RunError>(())
+                let mut sums = lock(&documents.sums[index]);
+                let kept = passes
+                    .is_kept(pass)
+                    .then_some((passes.estimator, &mut *sums));
+                let drawn = visitor.resample(key, documents.bag(index), table, &own, kept)?;
+                documents.remember(process, index, drawn)
             })?;
             self.replace(worker, false);
         }
@@ -267,10 +266,6 @@ impl Documents {
     fn remember(&self, process: &Process, index: usize, drawn: &[u16]) -> Result<(), RunError> {
         let written = self.assignments.write(index, drawn);
         written.map_err(|source| refuse(process, source))
-    }
-
-    fn keep(&self, index: usize, visitor: &mut Visitor, table: FactorTable<'_>, passes: Passes) {
-        visitor.keep(table, passes.estimator, &mut lock(&self.sums[index]));
     }
 }
 

@@ -138,7 +138,9 @@ impl Visitor {
     }
 
     /// Draws the assignments `remembered` of a document that counts in the model again; gives the
-    /// new ones.
+    /// new ones. If the pass is kept, the document is added to its sums: plain counts as they are
+    /// drawn; soft counts of the assignments before, for it is those that the model counts, and a
+    /// token's own count is left out where it stands.
     ///
     /// # Errors
     /// A draw with impossible masses.
@@ -148,35 +150,47 @@ impl Visitor {
         bag: Bag<'_>,
         table: FactorTable<'_>,
         remembered: &[u16],
+        kept: Option<(Estimator, &mut TopicSums)>,
     ) -> Result<&[u16], TrainError> {
-        self.local.resample(key, bag, table, remembered)
+        self.local.resume(bag, table, remembered);
+        match kept {
+            Some((Estimator::Soft, sums)) => {
+                self.add_soft(table, sums);
+                self.local.redraw(key, table, remembered)
+            }
+            Some((Estimator::Counts, sums)) => {
+                self.local.redraw(key, table, remembered)?;
+                self.add_counts(sums);
+                Ok(self.local.sampler().assignments())
+            }
+            None => self.local.redraw(key, table, remembered),
+        }
     }
 
-    /// Adds the document drawn last to the sums of its kept passes.
-    pub fn keep(&mut self, table: FactorTable<'_>, estimator: Estimator, sums: &mut TopicSums) {
+    fn add_counts(&mut self, sums: &mut TopicSums) {
+        let sample = self.local.sampler().sample();
+        self.listed.clear();
+        let active = sample.active.iter();
+        let counted = active.map(|&k| (k, sample.counts[usize::from(k)]));
+        self.listed.extend(counted.filter(|&(_, n)| n > 0.0));
+        self.listed.sort_unstable_by_key(|&(topic, _)| topic);
+        sums.add(&self.listed);
+    }
+
+    fn add_soft(&mut self, table: FactorTable<'_>, sums: &mut TopicSums) {
         let sampler = self.local.sampler();
         let sample = sampler.sample();
+        let estimate = &mut self.estimate;
+        estimate.start_counted(table.topic_count());
+        estimate.begin_sample();
+        sampler.for_each_term(|index, row, own| {
+            estimate.add_term(index, row, own, sample, table);
+        });
+        estimate.end_sample(sample, table);
+        let tokens = sampler.token_count();
+        estimate.finish(tokens, table, &mut self.proportions);
         self.listed.clear();
-        match estimator {
-            Estimator::Counts => {
-                let active = sample.active.iter();
-                let counted = active.map(|&k| (k, sample.counts[usize::from(k)]));
-                self.listed.extend(counted.filter(|&(_, n)| n > 0.0));
-                self.listed.sort_unstable_by_key(|&(topic, _)| topic);
-            }
-            Estimator::Soft => {
-                let estimate = &mut self.estimate;
-                estimate.start_counted(table.topic_count());
-                estimate.begin_sample();
-                sampler.for_each_term(|index, row, own| {
-                    estimate.add_term(index, row, own, sample, table);
-                });
-                estimate.end_sample(sample, table);
-                let tokens = sampler.token_count();
-                estimate.finish(tokens, table, &mut self.proportions);
-                sums::excess(&self.proportions, tokens, table, &mut self.listed);
-            }
-        }
+        sums::excess(&self.proportions, tokens, table, &mut self.listed);
         sums.add(&self.listed);
     }
 
@@ -248,11 +262,10 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
             for index in dealt.into_iter().map(|index| index as usize) {
                 let key = passes.key(passes.round(pass, minibatch), documents.document(index));
                 let own = &mut all.assignments[index];
-                let drawn = visitor.resample(key, bag(documents, index), table, own)?;
+                let sums = &mut all.sums[index];
+                let kept = passes.is_kept(pass).then_some((passes.estimator, sums));
+                let drawn = visitor.resample(key, bag(documents, index), table, own, kept)?;
                 own.copy_from_slice(drawn);
-                if passes.is_kept(pass) {
-                    visitor.keep(table, passes.estimator, &mut all.sums[index]);
-                }
             }
             replace(&mut all.counts, &mut visitor);
         }
