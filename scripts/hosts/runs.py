@@ -122,7 +122,7 @@ class Ground:
     def undisturbed(self) -> None:
         """What the job makes on one thread."""
         path = os.path.join(self.folder, "undisturbed")
-        subprocess.run([self.binary, "run", self.job, "--quiet", "-w", "1", "--set", f"output.path={path}"], check=True)
+        subprocess.run([self.binary, "run", self.job, "--quiet", "--overwrite", "-w", "1", "--set", f"output.path={path}"], check=True)
         self.expected = self.digest(path)
 
     def digest(self, path: str = "") -> str:
