@@ -72,14 +72,18 @@ def draw(results: dict, path: Path) -> None:
     topics.set_xlabel("topics")
     topics.set_ylabel("F1 against Gibbs2")
     topics.set_title("Figure 7")
-    topics.legend(fontsize=7)
+    if topics.lines:
+        topics.legend(fontsize=7)
+    topics.set_visible(bool(topics.lines))
     for name in dict.fromkeys(line["method"] for line in results["by_share"]):
         found = sorted((line["share"], line["f1"], line["cosine"]) for line in results["by_share"] if line["method"] == name)
         share.plot([f[0] for f in found], [f[1] for f in found], marker=".", label=f"{name}, F1")
         share.plot([f[0] for f in found], [f[2] for f in found], marker=".", linestyle="--", label=f"{name}, cosine")
     share.set_xlabel("share of the documents trained on")
     share.set_title("Figure 8: against Gibbs2")
-    share.legend(fontsize=7)
+    if share.lines:
+        share.legend(fontsize=7)
+    share.set_visible(bool(share.lines))
     figure.savefig(path, metadata={"Date": None})
 
 
