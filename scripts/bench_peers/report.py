@@ -12,12 +12,12 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot
 
+from .notes import notes
+
 # Levels at which systems are compared: the best that any peer reached, and so many nats below.
 BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
 OURS = "topicmill"
 FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]
-# Others had this much of a core just before a system was trained: its times may be off.
-BUSY_CORES = 0.3
 
 
 def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] | None:
@@ -110,18 +110,6 @@ def figures(snapshot: dict) -> list[str]:
         f"{snapshot['npmi']:.3f}",
         f"{snapshot['umass']:.0f}",
     ]
-
-
-def notes(results: dict) -> str:
-    """What a reader of the table must know about this run."""
-    said = []
-    for system in results["systems"]:
-        if system["problem"]:
-            said.append(f"{system['name']}: {system['problem']}")
-        if (system["busy_cores"] or 0) > BUSY_CORES:
-            busy = f"others used {system['busy_cores']:.1f} cores when it began"
-            said.append(f"{system['name']}: {busy}; times may be off")
-    return "".join(f"\n{note}\n" for note in said)
 
 
 def reached(measured: list[dict]) -> str:

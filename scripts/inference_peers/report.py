@@ -1,9 +1,7 @@
 """The table of what was measured, in Markdown. Standard library alone."""
 
+from bench_peers.notes import notes
 from bench_peers.task import SEED
-
-# Others had this much of a core just before a system was trained: its times may be off.
-BUSY_CORES = 0.3
 
 
 def row(*cells: object) -> str:
@@ -55,15 +53,3 @@ def rows(system: dict) -> str:
         rates = (rate(line["rate"]), rate(line["rate_on_threads"]))
         text += row(f"our {line['method']} on {name}'s", "", "", *rates, *figures(line))
     return text
-
-
-def notes(results: dict) -> str:
-    """What a reader of the table must know about this run."""
-    said = []
-    for system in results["systems"]:
-        if system["problem"]:
-            said.append(f"{system['name']}: {system['problem']}")
-        if (system["busy_cores"] or 0) > BUSY_CORES:
-            busy = f"others used {system['busy_cores']:.1f} cores when it began"
-            said.append(f"{system['name']}: {busy}; times may be off")
-    return "".join(f"\n{note}\n" for note in said)
