@@ -1,10 +1,10 @@
 """The peers, as their users run them: their own defaults, but for the number of topics, threads and the seed.
 
-Packages are imported where they are used, so that one that is missing fails alone.
+What else a package is told is the system's `settings`, which the report lists. Packages are imported where they are
+used, so that one that is missing fails alone.
 """
 
 import itertools
-import sys
 import time
 import typing
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ class Tomotopy:
         import tomotopy
 
         self.task = task
-        self.model = tomotopy.LDAModel(k=task.topics, alpha=0.1, eta=0.01, seed=SEED)
-        self.model.optim_interval = 10
+        self.settings: dict[str, object] = {}
+        self.model = tomotopy.LDAModel(k=task.topics, seed=SEED)
         counts = task.train_matrix()
         names = numpy.array([f"w{term}" for term in range(task.terms)], dtype=object)
         for start, end in itertools.pairwise(counts.indptr):
@@ -97,6 +97,7 @@ class Gensim:
         # LdaMulticore.update cannot be ended early: we end it by an exception, and its workers ourselves.
         ldamulticore.Pool = remembered_pool
         self.task = task
+        self.settings = {"chunksize": 2000, "passes": 1_000_000, "eval_every": 0}
         self.seen = 0
         self.peak = 0.0
         counts = task.train_matrix()
@@ -108,10 +109,8 @@ class Gensim:
             num_topics=task.topics,
             id2word={term: f"w{term}" for term in range(task.terms)},
             workers=task.threads,
-            chunksize=2000,
-            passes=sys.maxsize,
-            eval_every=0,
             random_state=SEED,
+            **self.settings,
         )
 
     def version(self) -> str:
@@ -154,6 +153,7 @@ class ScikitLearn:
         from joblib.externals.loky import get_reusable_executor
 
         self.task = task
+        self.settings = {"learning_method": "online", "batch_size": BATCH, "total_samples": task.documents}
         self.documents = task.train_matrix().astype(float)
         self.starts = range(0, task.documents, BATCH)
         self.seen = 0
@@ -162,6 +162,7 @@ class ScikitLearn:
         if jobs == 1:
             get_reusable_executor().shutdown(wait=True)
         self.model = self.new_model(jobs)
+        self.settings["n_jobs"] = jobs
 
     def new_model(self, jobs: int):
         """An untrained model."""
@@ -169,11 +170,9 @@ class ScikitLearn:
 
         return LatentDirichletAllocation(
             n_components=self.task.topics,
-            learning_method="online",
-            batch_size=BATCH,
-            total_samples=self.task.documents,
             n_jobs=jobs,
             random_state=SEED,
+            **self.settings,
         )
 
     def trial(self, jobs: int) -> float:

@@ -85,6 +85,8 @@ def table(results: dict) -> str:
     for system in results["systems"]:
         text += last_row(system)
     text += notes(results)
+    text += "\n## Settings\n\nBesides documents, topics, threads and the seed; all else is the system's default.\n\n"
+    text += told(results["systems"])
     if measured:
         text += "\n## Seconds to reach a log-likelihood\n\n" + reached(measured)
         text += "\n## All snapshots\n\n" + all_snapshots(measured)
@@ -110,6 +112,20 @@ def figures(snapshot: dict) -> list[str]:
         f"{snapshot['npmi']:.3f}",
         f"{snapshot['umass']:.0f}",
     ]
+
+
+def told(systems: list[dict]) -> str:
+    """The settings that each system was run with, a line each."""
+    text = ""
+    for system in systems:
+        # A system that failed to start, and results of an older version, have no settings.
+        if "settings" not in system:
+            continue
+        settings = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in system["settings"].items())
+        noted = any(snapshot.get("note") for snapshot in system["snapshots"])
+        each = '; for each snapshot also the last column of "All snapshots"' if noted else ""
+        text += f"- {system['name']}: {settings or 'nothing'}{each}\n"
+    return text
 
 
 def reached(measured: list[dict]) -> str:

@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from scipy import sparse
 
 from . import corpus, evaluate, report, snapshots, split
 from .refused import Refused
+from .task import Task
+from .topicmill import ALL_PASSES, Topicmill, toml
 
 
 def matrix(rows: list[list[int]]) -> sparse.csr_array:
@@ -164,6 +167,27 @@ class Snapshots(unittest.TestCase):
             self.assertEqual([round(seconds) for seconds in written], [1, 5, 200])
 
 
+class Systems(unittest.TestCase):
+    """A task of two topics, each with its own half of 20 terms."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        folder = Path(folder.name)
+        random = numpy.random.default_rng(11)
+        counts = random.poisson(2, size=(100, 20)).astype(numpy.int32)
+        counts[:50, :10] = counts[50:, 10:] = 0
+        split.write(split.split(sparse.csr_array(counts), [f"term{number}" for number in range(20)]), folder)
+        self.task = Task(folder, folder, 2, 1.0, 1)
+
+    def test_the_job_has_the_settings_that_are_reported(self):
+        system = Topicmill(self.task, Path("unused"))
+        job = tomllib.loads(system.write_job(toml(ALL_PASSES)).read_text(encoding="utf-8"))
+        found = {f"{section}.{key}": value for section, keys in job.items() for key, value in keys.items()}
+        asked = {"corpus.input", "corpus.format", "model.topics", "model.seed", "output.path"}
+        self.assertEqual({key: value for key, value in found.items() if key not in asked}, system.settings)
+
+
 class Report(unittest.TestCase):
     POINTS = [{"seconds": 1.0, "log_likelihood": -9.0}, {"seconds": 100.0, "log_likelihood": -7.0}]
 
@@ -178,6 +202,16 @@ class Report(unittest.TestCase):
         self.assertEqual(report.ratio(times | {"sklearn": (6.0, True)}), "≤ 3.00")
         self.assertEqual(report.ratio(times | {"topicmill": (2.0, True)}), "≥ 4.00")
         self.assertEqual(report.ratio(times | {"topicmill": None}), "–")
+
+    def test_settings_are_listed(self):
+        systems = [
+            {"name": "topicmill", "settings": {"a.b": "c", "a.d": 0}, "snapshots": [{"note": "a.e=1"}]},
+            {"name": "tomotopy", "settings": {}, "snapshots": []},
+            {"name": "gensim", "snapshots": []},
+        ]
+        ours, tomotopy = report.told(systems).splitlines()
+        self.assertTrue(ours.startswith('- topicmill: `a.b = "c"`, `a.d = 0`; for each snapshot also'))
+        self.assertEqual(tomotopy, "- tomotopy: nothing")
 
 
 if __name__ == "__main__":

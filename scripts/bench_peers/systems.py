@@ -30,7 +30,7 @@ def main() -> None:
     arguments = parser.parse_args()
     task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads)
     system: System = PEERS[arguments.name](task) if arguments.name in PEERS else Topicmill(task, arguments.binary)
-    facts: dict[str, object] = {"version": system.version()}
+    facts: dict[str, object] = {"version": system.version(), "settings": system.settings}
     about = arguments.out / "system"
     about.write_text(json.dumps(facts), encoding="utf-8")
     system.train()

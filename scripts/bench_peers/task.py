@@ -36,6 +36,9 @@ class Task:
 class System(typing.Protocol):
     """One system, with its model; making it reads the documents, which is not counted."""
 
+    settings: dict[str, object]
+    """All that is set besides documents, topics, threads and seed; the report lists it."""
+
     def version(self) -> str:
         """The version of the program or package."""
 

@@ -27,36 +27,22 @@ RUNGS: list[tuple[float, list[str]]] = [
     (1607, ["train.refine=1600"]),
 ]
 
-JOB = """
-[corpus]
-input = "docword.train.txt"
-format = "uci"
+# All that a job sets besides input, output, topics and seed. Jobs are written from these two; the report lists them.
+# The first is for every job: all documents and terms of the split, and no projection.
+SPLIT_AS_IT_IS: dict[str, object] = {
+    "vocabulary.stop_words": "none",
+    "vocabulary.min_documents": 1,
+    "vocabulary.max_share": 1.0,
+    "sample.fraction": 1.0,
+    "project.method": "none",
+}
+# The second is for the runs of RUNGS: each makes all its passes and does not evaluate between them.
+ALL_PASSES: dict[str, object] = {"train.patience": 0, "train.evaluate_every": 1_000_000}
 
-[vocabulary]
-stop_words = "none"
-min_documents = 1
-max_share = 1.0
-max_terms = {terms}
 
-[sample]
-fraction = 1.0
-
-[model]
-topics = {topics}
-seed = {seed}
-
-[project]
-method = "none"
-
-[output]
-path = "out" # overridden
-"""
-
-ALL_PASSES = """
-[train]
-patience = 0
-evaluate_every = 1000000
-"""
+def toml(settings: dict[str, object]) -> str:
+    """Settings as lines of a job file."""
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
 
 
 class Topicmill:
@@ -66,13 +52,15 @@ class Topicmill:
         self.task = task
         self.binary = binary
         self.peak = 0.0
+        self.of_all_runs = SPLIT_AS_IT_IS | {"vocabulary.max_terms": task.terms}
+        self.settings = self.of_all_runs | ALL_PASSES
 
     def version(self) -> str:
         return self.printed("--version").split()[1]
 
     def train(self) -> None:
         task = self.task
-        job = self.write_job(ALL_PASSES)
+        job = self.write_job(toml(ALL_PASSES))
         for effort, settings in RUNGS:
             folder = task.out / "run"
             self.run(job, folder, settings)
@@ -85,10 +73,16 @@ class Topicmill:
                 break
 
     def write_job(self, more: str) -> Path:
-        """The job of all runs, with further sections."""
+        """The job of all runs, with further lines."""
+        asked = {
+            "corpus.input": "docword.train.txt",
+            "corpus.format": "uci",
+            "model.topics": self.task.topics,
+            "model.seed": SEED,
+            "output.path": "overridden by each run",
+        }
         job = self.task.split / "job.toml"
-        text = JOB.format(terms=self.task.terms, topics=self.task.topics, seed=SEED)
-        job.write_text(text + more, encoding="utf-8")
+        job.write_text(toml(asked | self.of_all_runs) + more, encoding="utf-8")
         return job
 
     def snapshot(self, note: str) -> None:
