@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import environment, processes
 from .refused import Failed, Refused, guarded
-from .systems import SYSTEMS
+from .systems import DEFAULT, SYSTEMS
 
 
 def arguments() -> argparse.Namespace:
@@ -29,8 +29,9 @@ def arguments() -> argparse.Namespace:
     add("--topics", type=whole, default=100, metavar="K", help="topics (default: 100)")
     add("--seconds", type=positive, default=60, metavar="S", help="training time of each at most (default: 60)")
     add("--threads", type=whole, default=2, metavar="N", help="threads of each (default: 2)")
-    add("--systems", type=names, default=SYSTEMS, metavar="A,B",
-        help=f"which, in which order (default: {','.join(SYSTEMS)})")
+    also = [name for name in SYSTEMS if name not in DEFAULT]
+    add("--systems", type=names, default=DEFAULT, metavar="A,B",
+        help=f"which, in which order (default: {','.join(DEFAULT)}; also {', '.join(also)})")
     add("--out", type=Path, default=environment.TARGET / "bench", metavar="DIR",
         help="where table.md, results.json, curves.svg and logs/ go (default: target/bench)")
     add("--id", default="id", metavar="KEY", help="JSON Lines: the key of a document's id (default: id)")

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Iterator
 from importlib import metadata
 
-from . import memory
+from . import memory, snapshots
 from .task import SEED, Task
 
 if typing.TYPE_CHECKING:
@@ -18,23 +18,31 @@ if typing.TYPE_CHECKING:
 
 # scikit-learn's default minibatch, in documents.
 BATCH = 128
+# Sweeps of topica's first fit.
+FEWEST_SWEEPS = 5
+
+
+def words(task: Task) -> "Iterator[list[str]]":
+    """The tokens of each training document; term i of the split is called wi."""
+    import numpy
+
+    counts = task.train_matrix()
+    names = numpy.array([f"w{term}" for term in range(task.terms)], dtype=object)
+    for start, end in itertools.pairwise(counts.indptr):
+        yield names[numpy.repeat(counts.indices[start:end], counts.data[start:end])].tolist()
 
 
 class Tomotopy:
     """Collapsed Gibbs sampling; a step is one iteration or more, as many as fit before the next snapshot."""
 
     def __init__(self, task: Task):
-        import numpy
         import tomotopy
 
         self.task = task
         self.settings: dict[str, object] = {}
         self.model = tomotopy.LDAModel(k=task.topics, seed=SEED)
-        counts = task.train_matrix()
-        names = numpy.array([f"w{term}" for term in range(task.terms)], dtype=object)
-        for start, end in itertools.pairwise(counts.indptr):
-            tokens = numpy.repeat(counts.indices[start:end], counts.data[start:end])
-            self.model.add_doc(names[tokens].tolist())
+        for document in words(task):
+            self.model.add_doc(document)
 
     def version(self) -> str:
         return metadata.version("tomotopy")
@@ -66,6 +74,62 @@ class Tomotopy:
             row = numpy.zeros(self.task.terms, dtype=numpy.float32)
             row[places] = self.model.get_topic_word_dist(topic)
             yield row
+
+
+class Topica:
+    """One of topica's samplers. It takes no snapshots: each point is a fit of its own, with twice as many sweeps.
+
+    Fits continue until the next would not fit into the time. By default topica holds alpha at 1 for each topic until
+    sweep 200. These fits are shorter: alpha sums to 5 at first, MALLET's default, and is learnt from sweep 20 at latest.
+    """
+
+    def __init__(self, task: Task, sampler: str):
+        import topica
+
+        self.task = task
+        self.fixed: dict[str, object] = {"sampler": sampler, "alpha_sum": 5.0, "optimize_interval": 10}
+        self.fitting: dict[str, object] = {"keep_theta_draws": False, "progress": False}
+        self.settings = self.fixed | self.fitting
+        vocabulary = [f"w{term}" for term in range(task.terms)]
+        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+
+    def version(self) -> str:
+        return metadata.version("topica")
+
+    def train(self) -> None:
+        sweeps, seconds = FEWEST_SWEEPS, 0.0
+        while 2 * seconds <= self.task.seconds:
+            seconds = self.fit(sweeps)
+            sweeps *= 2
+
+    def fit(self, sweeps: int) -> float:
+        """Writes the snapshot of one fit; returns its seconds."""
+        import topica
+
+        burn_in = {"burn_in": min(20, sweeps // 4)}
+        effort = effort_of(sweeps, averaged=self.fixed["sampler"] != "cvb0")
+        model = topica.LDA(self.task.topics, seed=SEED, num_threads=self.task.threads, **self.fixed, **burn_in)
+        started = time.monotonic()
+        model.fit(self.documents, **effort, **self.fitting)
+        seconds = time.monotonic() - started
+        facts = {"seconds": seconds, "passes": sweeps, "alpha": model.alpha.tolist()}
+        facts["note"] = " ".join(f"{name}={value}" for name, value in (effort | burn_in).items())
+        snapshots.write(self.task.out, (row.astype("float32") for row in model.topic_word), facts)
+        return seconds
+
+    def peak_mb(self) -> float:
+        return memory.own_peak_mb()
+
+
+def effort_of(sweeps: int, averaged: bool) -> dict[str, int]:
+    """The arguments of a fit with this many sweeps (from 5) in all, the last fifth averaged over five samples at most.
+
+    topica makes `iters` sweeps and then takes a sample every `sample_interval`. Its CVB0 takes no samples.
+    """
+    last = sweeps // 5 if averaged else 0
+    samples = min(5, last)
+    interval = last // samples if samples else 0
+    return {"iters": sweeps - samples * interval, "num_samples": max(1, samples), "sample_interval": max(1, interval)}
 
 
 class TimeIsUp(Exception):

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy
 from scipy import sparse
 
-from . import corpus, evaluate, report, snapshots, split
+from . import corpus, evaluate, peers, report, snapshots, split
 from .refused import Refused
+from .systems import PEERS
 from .task import Task
 from .topicmill import ALL_PASSES, Topicmill, toml
 
@@ -179,6 +180,23 @@ class Systems(unittest.TestCase):
         counts[:50, :10] = counts[50:, 10:] = 0
         split.write(split.split(sparse.csr_array(counts), [f"term{number}" for number in range(20)]), folder)
         self.task = Task(folder, folder, 2, 1.0, 1)
+
+    def test_topica_finds_the_topics_in_the_order_of_the_splits_terms(self):
+        for name in ["topica", "topica-warp", "topica-lightlda", "topica-cvb0"]:
+            with self.subTest(name):
+                PEERS[name](self.task).fit(40)
+                rows, facts = snapshots.read(max(self.task.out.glob("0*.json")))
+                self.assertTrue(numpy.allclose(rows.sum(axis=1), 1, atol=1e-5))
+                shares = sorted(rows[:, :10].sum(axis=1).tolist())
+                self.assertLess(shares[0], 0.05)
+                self.assertGreater(shares[1], 0.95)
+                self.assertEqual((facts["passes"], len(facts["alpha"])), (40, 2))
+
+    def test_topica_makes_as_many_sweeps_as_asked(self):
+        for sweeps in [5, 10, 20, 40, 640]:
+            effort = peers.effort_of(sweeps, averaged=True)
+            self.assertEqual(effort["iters"] + effort["num_samples"] * effort["sample_interval"], sweeps)
+            self.assertEqual(peers.effort_of(sweeps, averaged=False)["iters"], sweeps)
 
     def test_the_job_has_the_settings_that_are_reported(self):
         system = Topicmill(self.task, Path("unused"))

@@ -8,14 +8,25 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from .peers import Gensim, ScikitLearn, Tomotopy
+from .peers import Gensim, ScikitLearn, Tomotopy, Topica
 from .task import System, Task
 from .topicmill import Topicmill
 
-PEERS: dict[str, Callable[[Task], System]] = {"tomotopy": Tomotopy, "gensim": Gensim, "sklearn": ScikitLearn}
+PEERS: dict[str, Callable[[Task], System]] = {
+    "tomotopy": Tomotopy,
+    "topica": partial(Topica, sampler="sparse"),
+    "topica-warp": partial(Topica, sampler="warp"),
+    "topica-lightlda": partial(Topica, sampler="lightlda"),
+    "topica-cvb0": partial(Topica, sampler="cvb0"),
+    "gensim": Gensim,
+    "sklearn": ScikitLearn,
+}
 SYSTEMS = ["topicmill", *PEERS]
+# The systems that run unless `--systems` names others.
+DEFAULT = ["topicmill", "tomotopy", "topica", "topica-warp", "gensim", "sklearn"]
 
 
 def main() -> None:
