@@ -30,8 +30,8 @@ fraction = 0.4
 topics = 12
 [train]
 minibatch = 256
-passes = 2
-refine = 12
+online_passes = 2
+passes = 14
 patience = 0
 [output]
 path = "out"

@@ -29,7 +29,7 @@ topics = 50
 
 [train]
 passes = 5
-refine = 0
+memory = "off"
 patience = 0
 
 [output]

@@ -4,7 +4,7 @@
 //! the length of every term's row, all rows end to end, and a SHA-256 over all of it. Bytes depend
 //! on the model alone, not on how many parts it was in. Little-endian.
 //!
-//! In refining, what a checkpoint holds of the model are the counts averaged so far; the counts
+//! In Gibbs sampling, what a checkpoint holds of the model are the counts averaged so far; the counts
 //! themselves are those of the [`assignments`] beside it.
 
 pub mod assignments;

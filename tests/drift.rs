@@ -39,8 +39,8 @@ held_out = 0.1
 topics = 6
 [train]
 minibatch = 64
-passes = 1
-refine = 6
+online_passes = 1
+passes = 7
 [output]
 path = "out"
 "#;

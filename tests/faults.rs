@@ -27,7 +27,7 @@ eta = 0.3
 [train]
 minibatch = 256
 passes = 20
-refine = 0
+memory = "off"
 [output]
 path = "out"
 "#;

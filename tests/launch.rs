@@ -35,7 +35,7 @@ impl Site {
                    [vocabulary]\nstop_words = \"none\"\n\
                    [sample]\nfraction = 0.5\n\
                    [model]\ntopics = 8\n\
-                   [train]\nminibatch = 256\npasses = 2\nrefine = 20\npatience = 0\n\
+                   [train]\nminibatch = 256\nonline_passes = 2\npasses = 22\npatience = 0\n\
                    checkpoint_every = 5\n\
                    [output]\npath = \"out\"\n";
         let site = Site { folder };
@@ -199,7 +199,7 @@ fn a_launched_run_is_the_same_as_any_other_and_prefixes_its_lines() {
 #[test]
 fn what_process_0_prints_is_what_the_launcher_prints() {
     let site = Site::new();
-    let mut command = site.launch(&["--json", "--set", "train.refine=0"]);
+    let mut command = site.launch(&["--json", "--set", "train.passes=2"]);
     let output = command.stdout(Stdio::piped()).output().expect("it starts");
     assert!(output.status.success(), "{}", said(&output));
     let text = String::from_utf8(output.stdout).expect("JSON");
@@ -447,7 +447,7 @@ fn a_scheduler_s_environment_is_enough() {
 fn the_folder_and_the_program_may_be_named() {
     let site = Site::new();
     let elsewhere = tempfile::tempdir().expect("a folder");
-    let mut command = site.launch(&["--set", "train.refine=0", "--directory"]);
+    let mut command = site.launch(&["--set", "train.passes=2", "--directory"]);
     let folder: &Path = site.folder.path();
     command.arg(folder).args(site.ssh());
     // Host file and job are relative to different folders.

@@ -37,7 +37,7 @@ impl Ground {
                    [vocabulary]\nstop_words = \"none\"\n\
                    [sample]\nfraction = 0.6\nheld_out = 0.1\n\
                    [model]\ntopics = 6\n\
-                   [train]\nminibatch = 128\nrefine = 12\npasses = 1\n\
+                   [train]\nminibatch = 128\nonline_passes = 1\npasses = 13\n\
                    [project]\nmethod = \"maxent\"\n\
                    [maxent]\ndocuments = 300\niterations = 25\n\
                    [output]\npath = \"out\"\n";

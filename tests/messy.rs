@@ -91,7 +91,7 @@ fn write_job(folder: &Path, input: &str) {
     let job = format!(
         "[corpus]\ninput = {input}\nmax_document_mib = 16.0\nblock_mib = 0.1\n\
          [vocabulary]\nmin_documents = 2\nmax_share = 1.0\n\
-         [model]\ntopics = 4\n[train]\npasses = 2\nrefine = 4\nminibatch = 500\n[output]\npath = \"out\"\n"
+         [model]\ntopics = 4\n[train]\nonline_passes = 2\npasses = 6\nminibatch = 500\n[output]\npath = \"out\"\n"
     );
     fs::write(folder.join("job.toml"), job).unwrap();
 }

@@ -43,8 +43,8 @@ held_out = 0.05
 topics = 8
 [train]
 minibatch = 256
-passes = 2
-refine = 10
+online_passes = 2
+passes = 12
 patience = 0
 checkpoint_every = 4
 [output]

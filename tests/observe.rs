@@ -37,8 +37,8 @@ held_out = 0.05
 topics = 12
 [train]
 minibatch = 256
-passes = 2
-refine = 4
+online_passes = 2
+passes = 6
 patience = 0
 checkpoint_every = 5
 [output]
@@ -46,7 +46,12 @@ path = "out"
 "#;
 
 /// Passes that nobody waits for.
-const LONG: [&str; 4] = ["--set", "train.passes=2000", "--set", "train.refine=0"];
+const LONG: [&str; 4] = [
+    "--set",
+    "train.passes=2000",
+    "--set",
+    "train.online_passes=2000",
+];
 
 /// A folder with a job.
 struct Place(tempfile::TempDir);

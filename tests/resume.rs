@@ -76,7 +76,7 @@ fn prepare() -> tempfile::TempDir {
                [vocabulary]\nstop_words = \"none\"\n\
                [sample]\nfraction = 0.4\nheld_out = 0.05\n\
                [model]\ntopics = 12\n\
-               [train]\nminibatch = 256\npasses = 2\nrefine = 12\npatience = 0\ncheckpoint_every = 5\n\
+               [train]\nminibatch = 256\nonline_passes = 2\npasses = 14\npatience = 0\ncheckpoint_every = 5\n\
                [output]\npath = \"undisturbed\"\n";
     fs::write(folder.path().join("job.toml"), job).expect("a job");
     folder

@@ -41,9 +41,8 @@ held_out = 0.05
 topics = 12
 [train]
 minibatch = 256
-passes = 2
-refine = 12
-refine_rounds = 4
+online_passes = 2
+passes = 14
 patience = 0
 checkpoint_every = 0
 checkpoint_minutes = 0

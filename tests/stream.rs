@@ -36,8 +36,8 @@ held_out = 0.1
 [model]
 topics = 5
 [train]
-passes = 2
-refine = 2
+online_passes = 2
+passes = 4
 minibatch = 32
 [project]
 burn_in = 2

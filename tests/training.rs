@@ -14,7 +14,7 @@ use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
+use topicmill::dataflow::train::{Minibatches, TrainPlan, recall_assignments, save, train};
 use topicmill::evaluate::TermDistribution;
 use topicmill::evaluate::matching::match_topics;
 use topicmill::job::Job;
@@ -25,7 +25,7 @@ use topicmill::model::Priors;
 use topicmill::model::parameters::Parameters;
 use topicmill::tables::output::Output;
 use topicmill::train::assignments::Assignments;
-use topicmill::train::schedule::Phase;
+use topicmill::train::schedule::{Phase, Schedule};
 use topicmill::train::{Setup, train as train_on_one_thread};
 
 const TOPICS: usize = 6;
@@ -78,8 +78,8 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     let text = format!(
         "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
-         [train]\nminibatch = 100\npasses = 3\nevaluate_every = 5\ncheckpoint_every = 7\n\
-         refine = 9\nrefine_rounds = 2\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n\
+         [train]\nminibatch = 100\npasses = 12\nonline_passes = 3\nevaluate_every = 3\n\
+         checkpoint_every = 7\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n\
          [output]\npath = \"{}\"\n",
         folder.display()
     );
@@ -94,7 +94,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let placement = Placement::single(threads);
     let output = Output::lead(folder).unwrap();
     let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
     let checkpoint = folder.join(CHECKPOINT_FILE);
     let saved = checkpoint
         .exists()
@@ -102,7 +102,12 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
     let process = Process::new(job, output, placement.clone());
     let most_bytes = process.job.train.assignment_bytes;
-    let assignments = (process.job.train.refine > 0)
+    let (settings, seed) = (&process.job.train, process.job.model.seed);
+    let documents = training.len() as u64;
+    let schedule = Schedule::new(settings, seed, documents, training.token_count());
+    let minibatches = Minibatches::new(&schedule, &training);
+    let assignments = schedule
+        .remembers()
         .then(|| Assignments::new(&training, most_bytes, &process.assignments_path()).unwrap());
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
@@ -115,11 +120,14 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         priors,
         saved,
         assignments,
+        schedule,
+        minibatches,
     ));
     let trained = execute(&placement, &ClusterSettings::default(), {
         let shared = Arc::clone(&shared);
         move |worker| {
-            let (process, model, training, held_out, priors, saved, assignments) = &*shared;
+            let (process, model, training, held_out, priors, saved, ..) = &*shared;
+            let (.., assignments, schedule, minibatches) = &*shared;
             let sample = Sample {
                 training,
                 held_out,
@@ -132,6 +140,8 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 process,
                 model,
                 sample,
+                schedule,
+                minibatches,
                 assignments: assignments.as_ref(),
                 priors,
                 settings_hash,
@@ -156,7 +166,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
 fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
     let job = job(folder, extra);
     let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
@@ -170,12 +180,12 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     (trained.unwrap().parameters, figures)
 }
 
-/// Both phases, each alone, the paper's geometry, assignments on disk.
+/// Both phases, each alone, one minibatch a pass, assignments on disk.
 const VARIANTS: [&[&str]; 5] = [
     &[],
-    &["train.refine=0"],
-    &["train.passes=0", "train.alpha_every=0"],
-    &["model.geometry=exp-psi", "model.eta=0.4"],
+    &["train.passes=3"],
+    &["train.online_passes=0", "train.alpha_every=0"],
+    &["train.minibatch=2000"],
     &["train.assignments_mib=0"],
 ];
 
@@ -211,13 +221,13 @@ fn assignments_on_disk_change_nothing() {
 fn counts_do_not_drift() {
     let folder = tempfile::tempdir().unwrap();
     let sets = [
-        "train.refine=500",
+        "train.passes=503",
         "train.average_every=0",
         "train.patience=0",
     ];
     let job = job(folder.path(), &sets);
     let (training, held_out) = planted_corpus(120);
-    let priors = Priors::new(&job.model, TERMS, training.token_count());
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
@@ -251,15 +261,14 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
     let whole = tempfile::tempdir().unwrap();
     let (expected, _) = by_dataflow(whole.path(), 2, &[]);
     let cases = [
-        (&["train.passes=2", "train.refine=0"][..], Phase::Online, 0),
-        (&["train.refine=1"], Phase::Online, 0),
+        (&["train.passes=4"][..], Phase::Online, 0),
         // Between the phases, after 3 passes of 15 rounds.
         (
-            &["train.refine=1", "train.checkpoint_every=45"],
-            Phase::Refine,
+            &["train.passes=4", "train.checkpoint_every=45"],
+            Phase::Gibbs,
             0,
         ),
-        (&["train.refine=6"], Phase::Refine, 2),
+        (&["train.passes=9"], Phase::Gibbs, 2),
     ];
     for (extra, phase, averaged) in cases {
         let resumed = tempfile::tempdir().unwrap();
@@ -276,7 +285,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
 #[test]
 fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
     let folder = tempfile::tempdir().unwrap();
-    by_dataflow(folder.path(), 1, &["train.refine=6"]);
+    by_dataflow(folder.path(), 1, &["train.passes=9"]);
     let is_assignments = |path: &std::path::PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         name.starts_with("assignments-")
@@ -300,10 +309,10 @@ fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
 fn checkpoints_are_written_by_the_clock_too() {
     let folder = tempfile::tempdir().unwrap();
     let by_rounds = "train.checkpoint_every=0";
-    by_dataflow(folder.path(), 2, &[by_rounds, "train.refine=1"]);
+    by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=4"]);
     assert!(!folder.path().join(CHECKPOINT_FILE).exists());
     let by_clock = "train.checkpoint_minutes=1e-6";
-    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.refine=3"]);
+    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=6"]);
     let saved = checkpoint::read(&folder.path().join(CHECKPOINT_FILE)).unwrap();
     assert!(saved.header.rounds > 1);
 }
@@ -311,7 +320,7 @@ fn checkpoints_are_written_by_the_clock_too() {
 #[test]
 fn planted_topics_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
-    let (parameters, _) = on_one_thread(folder.path(), &["train.refine=30"]);
+    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=33"]);
     let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
         .map(|k| {
             let value = |w: u32| {

@@ -30,7 +30,7 @@ use topicmill::math::random::{Stage, Stream};
 use topicmill::math::special::exp;
 use topicmill::model::Priors;
 use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::train::settings::TrainSettings;
+use topicmill::train::settings::{Memory, TrainSettings};
 use topicmill::train::{Setup, train};
 
 /// The paper's α of every topic, and its β.
@@ -149,20 +149,21 @@ fn perplexities(
 /// One chain of collapsed Gibbs sampling after a pass that assigns every token; one sample of it.
 fn settings(passes: u32) -> TrainSettings {
     TrainSettings {
-        minibatch: 2048,
-        passes: 1,
-        refine: passes,
-        refine_rounds: 10,
-        alpha_after: 0,
-        alpha_every: 0,
-        average_every: 0,
+        minibatch: Some(2048),
+        passes: Some(1 + passes),
+        memory: Memory::On,
+        memory_bytes: 0,
+        online_passes: 1,
+        alpha_after: None,
+        alpha_every: Some(0),
+        average_every: Some(0),
         assignment_bytes: 4 << 30,
         burn_in_sweeps: 1,
         kept_sweeps: 1,
         step_offset: 10.0,
         step_decay: 0.6,
         prune: 0.0,
-        evaluate_every: u32::MAX,
+        evaluate_every: Some(u32::MAX),
         patience: 0,
         tolerance: 0.0,
         checkpoint_every: 0,

@@ -24,7 +24,7 @@ use topicmill::math::random::{Stage, hash_unit};
 use topicmill::model::Priors;
 use topicmill::train::TrainError;
 use topicmill::train::schedule::{Position, Schedule};
-use topicmill::train::settings::TrainSettings;
+use topicmill::train::settings::{Memory, TrainSettings};
 
 /// Documents in a minibatch; as in the paper.
 const MINIBATCH: usize = 100;
@@ -90,20 +90,21 @@ impl Method {
 fn settings(sweeps: u32, step_offset: f64) -> TrainSettings {
     let others = sweeps.max(2) - 1;
     TrainSettings {
-        minibatch: MINIBATCH,
-        passes: u32::MAX,
-        refine: 0,
-        refine_rounds: 0,
-        alpha_after: 0,
-        alpha_every: 0,
-        average_every: 0,
+        minibatch: Some(MINIBATCH),
+        passes: Some(u32::MAX),
+        memory: Memory::Off,
+        memory_bytes: 0,
+        online_passes: 0,
+        alpha_after: None,
+        alpha_every: None,
+        average_every: None,
         assignment_bytes: 0,
         burn_in_sweeps: others / 2,
         kept_sweeps: others - others / 2,
         step_offset,
         step_decay: STEP_DECAY,
         prune: PRUNE,
-        evaluate_every: 0,
+        evaluate_every: None,
         patience: 0,
         tolerance: 0.0,
         checkpoint_every: 0,
@@ -126,12 +127,17 @@ impl<'a> Rounds<'a> {
             kept_sweeps: 1,
             ..settings(2, step_offset)
         };
-        let schedule = Schedule::new(&settings, seed, documents.len() as u64);
+        let schedule = Schedule::new(
+            &settings,
+            seed,
+            documents.len() as u64,
+            documents.token_count(),
+        );
         Self {
             documents,
             position: schedule.start(),
+            dealt: schedule.deal((0..documents.len()).map(|i| documents.document(i))),
             schedule,
-            dealt: Vec::new(),
         }
     }
 
@@ -151,12 +157,7 @@ impl<'a> Rounds<'a> {
             && taken < count
             && spent.total() < seconds
         {
-            let minibatch = self.schedule.minibatch(position) as usize;
-            if minibatch == 0 {
-                let numbers = (0..self.documents.len()).map(|i| self.documents.document(i));
-                self.dealt = self.schedule.deal(position, numbers);
-            }
-            let minibatch = &self.dealt[minibatch];
+            let minibatch = &self.dealt[position.taken as usize % self.dealt.len()];
             self.position = self.schedule.next(position, false);
             taken += 1;
             if minibatch.is_empty() {

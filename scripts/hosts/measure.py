@@ -23,8 +23,8 @@ held_out = 0.02
 [model]
 topics = {topics}
 [train]
-passes = 1
-refine = 20
+online_passes = 1
+passes = 21
 patience = 0
 checkpoint_every = 0
 checkpoint_minutes = 0

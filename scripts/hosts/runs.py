@@ -31,8 +31,8 @@ held_out = 0.05
 topics = 12
 [train]
 minibatch = 256
-passes = 2
-refine = 24
+online_passes = 2
+passes = 26
 patience = 0
 checkpoint_every = 5
 [output]

@@ -10,6 +10,7 @@ use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::Job;
 use crate::model::settings::{Alpha, Geometry, ModelSettings};
+use crate::train::settings::Memory;
 
 /// Prints the plan, or with `--resolved` the job in full.
 ///
@@ -146,9 +147,10 @@ fn sample(job: &Job) -> String {
 
 fn model(model: &ModelSettings) -> String {
     let alpha = match &model.alpha {
-        Alpha::Sum(sum) => format!("alpha {sum} in all"),
-        Alpha::Each(each) => format!("alpha {each} each"),
-        Alpha::Vector(_) => "alpha as listed".to_owned(),
+        None => "alpha learnt where assignments are remembered".to_owned(),
+        Some(Alpha::Sum(sum)) => format!("alpha {sum} in all"),
+        Some(Alpha::Each(each)) => format!("alpha {each} each"),
+        Some(Alpha::Vector(_)) => "alpha as listed".to_owned(),
     };
     let eta = model
         .eta
@@ -169,19 +171,22 @@ fn train(job: &Job) -> String {
         0 => String::new(),
         patience => format!("; a phase ends when {patience} evaluations in a row bring no gain"),
     };
-    let online = format!(
-        "{} passes online, minibatches of {} documents, {} + {} sweeps each",
-        train.passes,
-        figures::grouped(train.minibatch as u64),
-        train.burn_in_sweeps,
-        train.kept_sweeps,
+    let auto = |n: Option<u64>| n.map_or_else(|| "as the sample asks".to_owned(), figures::grouped);
+    let all = format!(
+        "passes: {}, documents in a minibatch: {}",
+        auto(train.passes.map(u64::from)),
+        auto(train.minibatch.map(|n| n as u64)),
     );
-    let refine = format!("{} passes of refining", train.refine);
-    match (train.passes, train.refine) {
-        (_, 0) => format!("{online}{early}"),
-        (0, _) => format!("{refine}{early}"),
-        _ => format!("{online}, then {refine}{early}"),
-    }
+    let sweeps = format!(
+        "{} + {} sweeps each",
+        train.burn_in_sweeps, train.kept_sweeps
+    );
+    let phases = match (train.memory, train.online_passes) {
+        (Memory::Off, _) => format!("all online, {sweeps}, nothing remembered"),
+        (_, 0) => "Gibbs sampling from random topics".to_owned(),
+        (_, online) => format!("{online} online, {sweeps}, then Gibbs sampling"),
+    };
+    format!("{all}; {phases}{early}")
 }
 
 fn project(job: &Job) -> String {

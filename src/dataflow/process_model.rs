@@ -1,5 +1,5 @@
-//! The model of a process: one for all its workers, cut in one part a thread. In refining it is
-//! two: the counts of the assignments, and their average over passes.
+//! The model of a process: one for all its workers, cut in one part a thread. In Gibbs sampling it
+//! is two: the counts of the assignments, and their average over passes.
 //!
 //! Workers read all parts and write their own, in phases that [`Process::meet`] keeps apart: the
 //! locks here are never waited for, they only let the compiler see it.
@@ -9,14 +9,15 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::block::Block;
 use super::process::{Process, Tickets};
+use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::corpus::sample::Bags;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
+use crate::train::AVERAGE_PRUNE;
 use crate::train::schedule::Phase;
-use crate::train::{AVERAGE_PRUNE, add_topic_counts};
 
 /// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
 const DOCUMENTS_A_TICKET: usize = 8;
@@ -48,7 +49,6 @@ pub struct ProcessModel {
     /// The last purpose that each term was marked for.
     marks: Vec<AtomicU64>,
     tickets: Tickets,
-    checkpoint_due: AtomicBool,
 }
 
 impl ProcessModel {
@@ -65,9 +65,9 @@ impl ProcessModel {
             (0..threads).map(|p| RwLock::new(part(p))).collect()
         };
         let next = saved.and_then(|saved| saved.header.next);
-        // Before documents are assigned, the model is still the online phase's.
-        let is_refining = next.is_some_and(|next| next.phase == Phase::Refine && next.taken > 0);
-        let (parts, averages) = match is_refining {
+        // Before their counts are taken, the model is still the online phase's.
+        let is_gibbs = next.is_some_and(|next| next.phase == Phase::Gibbs && next.taken > 0);
+        let (parts, averages) = match is_gibbs {
             true => (locks(&empty), locks(&part)),
             false => (locks(&part), locks(&empty)),
         };
@@ -75,24 +75,12 @@ impl ProcessModel {
             parts,
             averages,
             is_averaged: AtomicBool::new(
-                is_refining && saved.is_some_and(|saved| saved.header.averaged > 0),
+                is_gibbs && saved.is_some_and(|saved| saved.header.averaged > 0),
             ),
             factors: (0..threads).map(|_| RwLock::new(None)).collect(),
             marks: (0..vocabulary_size).map(|_| AtomicU64::new(0)).collect(),
             tickets: Tickets::default(),
-            checkpoint_due: AtomicBool::new(false),
         }
-    }
-
-    /// Tells the workers of the process whether the model is to be saved: one writes, all meet,
-    /// all read.
-    pub fn set_checkpoint_due(&self, is_due: bool) {
-        self.checkpoint_due.store(is_due, Ordering::Relaxed);
-    }
-
-    /// Whether the model is to be saved.
-    pub fn is_checkpoint_due(&self) -> bool {
-        self.checkpoint_due.load(Ordering::Relaxed)
     }
 
     /// V.
@@ -219,16 +207,12 @@ impl ProcessModel {
         process: &Process,
         part: usize,
         step: GlobalStep,
-        merged: &[Block],
+        merged: &Merged,
         prune: f64,
     ) {
         let mut parameters = write(&self.parts[part]);
-        let counts = topic_counts(parameters.topic_count(), merged);
-        parameters.decay(step, &counts);
-        for block in merged
-            .iter()
-            .filter(|b| b.source() % self.parts.len() == part)
-        {
+        parameters.decay(step, &merged.topic_counts);
+        for block in self.own_blocks(part, &merged.blocks) {
             parameters.add(step, block.words());
         }
         let is_small = parameters.is_scale_small();
@@ -244,21 +228,23 @@ impl ProcessModel {
 
     /// Replaces counts of one part by newer ones, given the changes; from nothing, if `is_new`.
     /// All workers of the process must call it.
-    pub fn replace(&self, process: &Process, part: usize, merged: &[Block], is_new: bool) {
+    pub fn replace(&self, process: &Process, part: usize, merged: &Merged, is_new: bool) {
         let mut parameters = write(&self.parts[part]);
         if is_new {
             parameters.clear();
         }
-        for block in merged
-            .iter()
-            .filter(|b| b.source() % self.parts.len() == part)
-        {
+        for block in self.own_blocks(part, &merged.blocks) {
             parameters.replace(block.words());
         }
-        let changes = topic_counts(parameters.topic_count(), merged);
-        parameters.replace_totals(&changes);
+        parameters.replace_totals(&merged.topic_counts);
         drop(parameters);
         process.meet();
+    }
+
+    /// The blocks with entries of one part.
+    fn own_blocks<'b>(&self, part: usize, blocks: &'b [Block]) -> impl Iterator<Item = &'b Block> {
+        let count = self.parts.len();
+        blocks.iter().filter(move |b| b.source() % count == part)
     }
 
     /// Makes one part that of `fixed` + `counts`: the terms that have `changed`, or all.
@@ -272,10 +258,9 @@ impl ProcessModel {
             let all = whole.terms();
             return whole.set_sum(&fixed, &counts, all);
         };
-        let mine = blocks
-            .iter()
-            .filter(|b| b.source() % self.parts.len() == part);
-        let words = mine.flat_map(|block| block.words());
+        let words = self
+            .own_blocks(part, blocks)
+            .flat_map(|block| block.words());
         let mut terms: Vec<u32> = words.map(|&w| Assigned::from_word(w).term).collect();
         terms.dedup();
         whole.set_sum(&fixed, &counts, terms.into_iter());
@@ -331,15 +316,6 @@ fn read_all(parts: &[RwLock<Parameters>]) -> Vec<RwLockReadGuard<'_, Parameters>
 
 fn write(part: &RwLock<Parameters>) -> RwLockWriteGuard<'_, Parameters> {
     part.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The merged entries' counts of each topic.
-fn topic_counts(topic_count: usize, merged: &[Block]) -> Vec<i64> {
-    let mut counts = vec![0; topic_count];
-    merged
-        .iter()
-        .for_each(|block| add_topic_counts(block.words(), &mut counts));
-    counts
 }
 
 /// Row sums anew, after folding: over all parts, as integers.

@@ -1,12 +1,15 @@
-//! The exchange of a round: every worker's statistics in, the merged statistics out, everywhere.
+//! The dataflow of training: every worker's statistics in, the merged statistics out, everywhere.
 //!
 //! ```text
 //! worker's entries ──route by term──▶ owner merges ──broadcast──▶ every process
 //! ```
 //!
-//! Worker o of W owns the terms w with w mod W = o: all counts of such a term meet there, so that
-//! each (term, topic) is changed by one addition, of one integer, whoever sampled it. One copy of
-//! what is merged goes to each process. A worker whose process is asked to leave says so with its
+//! It lives as long as training does, one timestamp a round. A worker may send a round before the
+//! one before it has come back: owners merge while workers sample. Worker o of W owns the terms w
+//! with w mod W = o: all counts of such a term meet there, so that each (term, topic) is changed by
+//! one addition, of one integer, whoever sampled it. Owners also add up the counts of each topic, and
+//! worker 0 sums of other integers, so that nobody else need go through all of them. One copy of what is
+//! merged goes to each process. A worker whose process is asked to leave says so with its
 //! entries, so that all workers hear of it in the same round.
 
 use std::cell::RefCell;
@@ -22,24 +25,48 @@ use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use super::gather::PARK;
 use crate::model::statistics::{Aggregator, Assigned};
 
-/// The tag of a block with entries.
+/// What a block holds, in the low bits of its tag; above them the piece of a vector it is.
+const KINDS: u64 = 4;
+/// Entries.
 const ENTRIES: u64 = 0;
-/// The tag of a block that asks everyone to leave.
+/// Nothing: it asks everyone to leave.
 const LEAVE: u64 = 1;
+/// Part of a vector that is summed over all workers.
+const SUM: u64 = 2;
+/// Part of the sums of an owner's entries, one for each topic.
+const TOPIC_COUNTS: u64 = 3;
 
 /// What a round brings to every worker.
+#[derive(Default)]
 pub struct Merged {
     /// Entries of the terms that worker o owns are in the blocks with source o, ascending.
     pub blocks: Vec<Block>,
+    /// The sum of all entries of each topic.
+    pub topic_counts: Vec<i64>,
     /// True if some worker asked to leave: all workers hear of it in the same round.
     pub leave: bool,
+    sums: Vec<i64>,
+}
+
+impl Merged {
+    fn take(&mut self, block: Block) {
+        match block.tag() % KINDS {
+            ENTRIES => self.blocks.push(block),
+            LEAVE => self.leave = true,
+            SUM => add_piece(&mut self.sums, &block),
+            _ => add_piece(&mut self.topic_counts, &block),
+        }
+    }
 }
 
 /// The statistics' dataflow, on one worker.
 pub struct Rounds {
     input: BlockInput<u64>,
     probe: ProbeHandle<u64>,
-    merged: Rc<RefCell<Vec<Block>>>,
+    arrived: Rc<RefCell<BTreeMap<u64, Merged>>>,
+    /// The first round that was not handed out yet.
+    next: u64,
+    topic_count: usize,
     index: usize,
     peers: usize,
 }
@@ -48,48 +75,81 @@ impl Rounds {
     /// Builds the dataflow; every worker must.
     pub fn new(worker: &mut Worker, vocabulary_size: usize, topic_count: usize) -> Self {
         let (index, peers) = (worker.index(), worker.peers());
-        let merged = Rc::new(RefCell::new(Vec::new()));
-        let arrived = Rc::clone(&merged);
+        let arrived = Rc::new(RefCell::new(BTreeMap::new()));
+        let filled = Rc::clone(&arrived);
         let probe = ProbeHandle::new();
         let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            let aggregator = Aggregator::new(vocabulary_size, topic_count);
-            let merged = merge_at_owners(stream, aggregator, index, peers);
-            collect_everywhere(merged, arrived).probe_with(&probe);
+            let owner = Owner::new(index, peers, vocabulary_size, topic_count);
+            collect_everywhere(merge_at_owners(stream, owner), filled).probe_with(&probe);
             input
         });
         Self {
             input,
             probe,
-            merged,
+            arrived,
+            next: 0,
+            topic_count,
             index,
             peers,
         }
     }
 
-    /// Gives this worker's entries, for each owner, and waits for everybody's, merged; all workers
-    /// get the same. `leave` asks them to leave after this round.
-    pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>, leave: bool) -> Merged {
+    /// Sends this worker's entries of a round, for each owner. `leave` asks all to leave after it.
+    pub fn send(&mut self, entries: Vec<Vec<u64>>, leave: bool) {
         for (owner, words) in entries.into_iter().enumerate() {
             for piece in words.chunks(MAX_BLOCK_WORDS) {
-                let mut block = Block::to_worker(self.index, owner, ENTRIES, piece.to_vec());
-                self.input.send_batch(&mut block);
+                self.give(owner, ENTRIES, piece.to_vec());
             }
         }
         if leave {
-            let mut block = Block::to_worker(self.index, self.index, LEAVE, Vec::new());
-            self.input.send_batch(&mut block);
+            self.give(self.index, LEAVE, Vec::new());
         }
         let next = *self.input.time() + 1;
         self.input.advance_to(next);
-        while self.probe.less_than(&next) {
+    }
+
+    /// Waits until at most `outstanding` of the rounds sent are incomplete; gives those that are
+    /// complete and were not given before, oldest first. All workers get the same.
+    pub fn receive(&mut self, worker: &mut Worker, outstanding: usize) -> Vec<Merged> {
+        let until = self.input.time().saturating_sub(outstanding as u64);
+        while self.probe.less_than(&until) {
             worker.step_or_park(Some(PARK));
         }
-        let mut blocks = self.merged.take();
-        let leave = blocks.iter().any(|block| block.tag() == LEAVE);
-        blocks.retain(|block| block.tag() == ENTRIES);
-        blocks.sort_by_key(Block::source);
-        Merged { blocks, leave }
+        let complete = self.next..until.max(self.next);
+        self.next = complete.end;
+        complete.map(|round| self.take(round)).collect()
+    }
+
+    fn take(&self, round: u64) -> Merged {
+        let mut merged = self.arrived.borrow_mut().remove(&round).unwrap_or_default();
+        merged.blocks.sort_by_key(Block::source);
+        merged.topic_counts.resize(self.topic_count, 0);
+        merged
+    }
+
+    /// A round of which all else waits: sends entries, and gives everybody's, merged.
+    pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>) -> Merged {
+        debug_assert_eq!(self.next, *self.input.time(), "rounds are outstanding");
+        self.send(entries, false);
+        self.receive(worker, 0).pop().unwrap_or_default()
+    }
+
+    /// Adds up everybody's `values`, place by place; every worker must give as many, while no round
+    /// is outstanding.
+    pub fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Vec<i64> {
+        for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {
+            let words = bytemuck::cast_slice(values).to_vec();
+            self.give(0, SUM + KINDS * piece, words);
+        }
+        let mut sums = self.exchange(worker, Vec::new()).sums;
+        sums.resize(values.len(), 0);
+        sums
+    }
+
+    fn give(&mut self, target: usize, tag: u64, words: Vec<u64>) {
+        let mut block = Block::to_worker(self.index, target, tag, words);
+        self.input.send_batch(&mut block);
     }
 
     /// The worker that owns a term.
@@ -98,13 +158,23 @@ impl Rounds {
     }
 }
 
+/// Adds a piece of a vector to its place.
+fn add_piece(vector: &mut Vec<i64>, block: &Block) {
+    let start = (block.tag() / KINDS) as usize * MAX_BLOCK_WORDS;
+    let end = start + block.words().len();
+    if vector.len() < end {
+        vector.resize(end, 0);
+    }
+    for (sum, &word) in vector[start..end].iter_mut().zip(block.words()) {
+        *sum += word as i64;
+    }
+}
+
 /// Sends blocks to the workers in their headers; once all of a round are there, each worker merges
 /// its own and gives the result in blocks for everyone.
 fn merge_at_owners<'scope>(
     stream: Stream<'scope, u64, Block>,
-    mut aggregator: Aggregator,
-    index: usize,
-    peers: usize,
+    mut owner: Owner,
 ) -> Stream<'scope, u64, Block> {
     stream.unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
         let mut waiting = BTreeMap::new();
@@ -119,38 +189,79 @@ fn merge_at_owners<'scope>(
             {
                 let (time, blocks) = first.remove();
                 let mut session = output.session(&time);
-                for words in merge(&mut aggregator, &blocks) {
-                    session.give_container(&mut Block::to_everyone(index, peers, ENTRIES, words));
-                }
-                if blocks.iter().any(|block| block.tag() == LEAVE) {
-                    let words = Vec::new();
-                    session.give_container(&mut Block::to_everyone(index, peers, LEAVE, words));
-                }
+                owner.merge(blocks, |mut block| session.give_container(&mut block));
             }
         }
     })
 }
 
-/// Puts a copy of every block in `arrived` on every worker.
+/// What a worker does with the blocks sent to it.
+struct Owner {
+    index: usize,
+    peers: usize,
+    aggregator: Aggregator,
+    topic_counts: Vec<i64>,
+}
+
+impl Owner {
+    fn new(index: usize, peers: usize, vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            index,
+            peers,
+            aggregator: Aggregator::new(vocabulary_size, topic_count),
+            topic_counts: vec![0; topic_count],
+        }
+    }
+
+    /// Merges the blocks of a round, and hands the result to `give`: entries as one ascending run,
+    /// in pieces that fit a block, and the sums.
+    fn merge(&mut self, blocks: Vec<Block>, mut give: impl FnMut(Block)) {
+        let (index, peers) = (self.index, self.peers);
+        let mut give = |tag, words| give(Block::to_everyone(index, peers, tag, words));
+        let mut merged = Merged::default();
+        blocks.into_iter().for_each(|block| merged.take(block));
+        for block in &merged.blocks {
+            self.aggregator.add_words(block.words());
+        }
+        let mut words: Vec<u64> = Vec::new();
+        let topic_counts = &mut self.topic_counts;
+        self.aggregator.drain(|entry: Assigned| {
+            topic_counts[usize::from(entry.topic)] += i64::from(entry.count);
+            words.push(entry.word());
+        });
+        cut_between_terms(&words).for_each(|piece| give(ENTRIES, piece.to_vec()));
+        if !words.is_empty() {
+            give_vector(topic_counts, TOPIC_COUNTS, &mut give);
+            topic_counts.fill(0);
+        }
+        give_vector(&merged.sums, SUM, &mut give);
+        if merged.leave {
+            give(LEAVE, Vec::new());
+        }
+    }
+}
+
+/// Hands over a vector in pieces that fit a block.
+fn give_vector(vector: &[i64], kind: u64, give: &mut impl FnMut(u64, Vec<u64>)) {
+    for (piece, values) in (0..).zip(vector.chunks(MAX_BLOCK_WORDS)) {
+        give(kind + KINDS * piece, bytemuck::cast_slice(values).to_vec());
+    }
+}
+
+/// Puts a copy of every block in `arrived`, by its round, on every worker.
 fn collect_everywhere<'scope>(
     stream: Stream<'scope, u64, Block>,
-    arrived: Rc<RefCell<Vec<Block>>>,
+    arrived: Rc<RefCell<BTreeMap<u64, Merged>>>,
 ) -> Stream<'scope, u64, Block> {
     stream.unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
         move |input, _output| {
-            input.for_each(|_, block| arrived.borrow_mut().push(std::mem::take(block)));
+            input.for_each(|time, block| {
+                let mut arrived = arrived.borrow_mut();
+                let merged = arrived.entry(*time.time()).or_default();
+                merged.take(std::mem::take(block));
+            });
         }
     })
-}
-
-/// The entries of some blocks as one ascending run, in pieces that fit a block.
-fn merge(aggregator: &mut Aggregator, blocks: &[Block]) -> Vec<Vec<u64>> {
-    for block in blocks {
-        aggregator.add_words(block.words());
-    }
-    let mut words: Vec<u64> = Vec::new();
-    aggregator.drain(|entry: Assigned| words.push(entry.word()));
-    cut_between_terms(&words).map(<[u64]>::to_vec).collect()
 }
 
 /// Cuts ascending entries into pieces that fit a block, between two terms where that is possible:

@@ -22,7 +22,7 @@ use crate::corpus::synth_settings::SynthSettings;
 use crate::model::settings::{Alpha, Geometry, ModelSettings};
 use crate::model::statistics::MAX_TERMS;
 use crate::storage::object::is_remote;
-use crate::train::settings::TrainSettings;
+use crate::train::settings::{Memory, TrainSettings};
 
 pub(super) use evaluate::{METRICS, SPLITS, evaluate};
 pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, keys_of_budget, project};
@@ -52,6 +52,13 @@ pub(super) const RULES: &[(&str, TokenRule)] = &[
 /// The words for [`Geometry`].
 pub(super) const GEOMETRIES: &[(&str, Geometry)] =
     &[("mean", Geometry::Mean), ("exp-psi", Geometry::ExpPsi)];
+
+/// The words for [`Memory`].
+pub(super) const MEMORIES: &[(&str, Memory)] = &[
+    ("auto", Memory::Auto),
+    ("on", Memory::On),
+    ("off", Memory::Off),
+];
 
 /// Counts that are kept in 32 bits.
 const COUNT: u64 = u32::MAX as u64;
@@ -208,30 +215,34 @@ pub(super) fn sample(section: &Section) -> Result<SampleSettings, JobError> {
 
 /// `[model]`.
 ///
-/// Where α is learnt (`learns_alpha`), it begins wide.
+/// The paper's geometry has no Gibbs passes, which know the mean only: it needs `memory` off.
 pub(super) fn model(
     section: &Section,
     job_path: &Path,
-    learns_alpha: bool,
+    memory: Memory,
 ) -> Result<ModelSettings, JobError> {
     section.exclude("alpha", "alpha_sum")?;
     let topics = section
         .whole_if_set("topics", 1..=65_535)?
         .ok_or_else(|| missing(job_path, "model", "topics"))? as usize;
     let alpha = match section.get("alpha") {
-        Some(entry) => alpha(section, entry, topics)?,
-        None => {
-            let default = defaults::alpha_sum(topics, learns_alpha);
-            Alpha::Sum(section.real("alpha_sum", POSITIVE, default)?)
-        }
+        Some(entry) => Some(alpha(section, entry, topics)?),
+        None => (section.real_or_auto("alpha_sum", POSITIVE)?).map(Alpha::Sum),
     };
+    let geometry = section.choice("geometry", GEOMETRIES, Geometry::Mean)?;
+    if let (Geometry::ExpPsi, Some(entry)) = (geometry, section.get("geometry"))
+        && memory != Memory::Off
+    {
+        let allowed = "\"mean\", unless train.memory is \"off\": Gibbs passes know the mean only";
+        return Err(section.invalid("geometry", entry, allowed));
+    }
     Ok(ModelSettings {
         topics,
         seed: section.whole("seed", 0..=i64::MAX as u64, defaults::SEED)?,
         alpha,
         eta: section.real_or_auto("eta", POSITIVE)?,
         published_eta: section.real_or_auto("published_eta", POSITIVE)?,
-        geometry: section.choice("geometry", GEOMETRIES, Geometry::Mean)?,
+        geometry,
     })
 }
 
@@ -254,32 +265,39 @@ fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobEr
 }
 
 /// `[train]`.
+///
+/// # Errors
+/// Wrong values; keys that say nothing to the phases there are.
 pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     let whole = |key, least, default| section.whole(key, least..=COUNT, default);
+    let auto = |key, least| section.whole_or_auto(key, least..=COUNT);
+    let passes = |key, least| Ok::<_, JobError>(auto(key, least)?.map(|n| n as u32));
     let sweeps = |key, least, default| section.whole(key, least..=SWEEPS, default);
-    let refine = whole("refine", 0, defaults::REFINE)?;
-    // One of the two phases there must be.
-    let fewest = u64::from(refine == 0);
-    let passes = whole("passes", fewest, defaults::passes(refine))?;
+    let bytes = |key, default| Ok::<_, JobError>(section.real(key, NOT_NEGATIVE, default)? * MIB);
+    let memory = section.choice("memory", MEMORIES, Memory::Auto)?;
+    let online_passes = whole("online_passes", 0, defaults::ONLINE_PASSES)? as u32;
+    let unused: &[_] = match (memory, online_passes) {
+        (Memory::Off, _) => &OF_MEMORY,
+        (_, 0) => &OF_ONLINE_PASSES,
+        _ => &[],
+    };
+    refuse_unused(section, unused, memory)?;
     Ok(TrainSettings {
-        minibatch: whole("minibatch", 1, defaults::MINIBATCH)? as usize,
-        passes: passes as u32,
-        refine: refine as u32,
-        refine_rounds: whole("refine_rounds", 1, defaults::REFINE_ROUNDS)? as u32,
-        alpha_after: whole("alpha_after", 0, defaults::alpha_after(refine))? as u32,
-        alpha_every: whole("alpha_every", 0, defaults::alpha_every(refine))? as u32,
-        average_every: whole("average_every", 0, defaults::average_every(refine))? as u32,
-        assignment_bytes: (section.real(
-            "assignments_mib",
-            NOT_NEGATIVE,
-            defaults::ASSIGNMENTS_MIB,
-        )? * MIB) as u64,
+        minibatch: auto("minibatch", 1)?.map(|n| n as usize),
+        passes: passes("passes", 1)?,
+        memory,
+        memory_bytes: bytes("memory_mib", defaults::MEMORY_MIB)? as u64,
+        online_passes,
+        alpha_after: passes("alpha_after", 0)?,
+        alpha_every: passes("alpha_every", 0)?,
+        average_every: passes("average_every", 0)?,
+        assignment_bytes: bytes("assignments_mib", defaults::ASSIGNMENTS_MIB)? as u64,
         burn_in_sweeps: sweeps("burn_in", 0, defaults::TRAIN_BURN_IN)? as u32,
         kept_sweeps: sweeps("sweeps", 1, defaults::TRAIN_SWEEPS)? as u32,
         step_offset: section.real("step_offset", POSITIVE, defaults::STEP_OFFSET)?,
         step_decay: section.real("step_decay", DECAY, defaults::STEP_DECAY)?,
         prune: section.real("prune", NOT_NEGATIVE, defaults::PRUNE)?,
-        evaluate_every: whole("evaluate_every", 1, defaults::EVALUATE_EVERY)? as u32,
+        evaluate_every: passes("evaluate_every", 1)?,
         patience: whole("patience", 0, defaults::PATIENCE)? as u32,
         tolerance: section.real("tolerance", NOT_NEGATIVE, defaults::TOLERANCE)?,
         checkpoint_every: whole("checkpoint_every", 0, defaults::CHECKPOINT_EVERY)? as u32,
@@ -289,6 +307,37 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
             defaults::CHECKPOINT_MINUTES,
         )?,
     })
+}
+
+/// Keys of `[train]` that say nothing without remembered assignments.
+pub(super) const OF_MEMORY: [&str; 6] = [
+    "memory_mib",
+    "online_passes",
+    "alpha_after",
+    "alpha_every",
+    "average_every",
+    "assignments_mib",
+];
+/// Keys of `[train]` that say nothing without online passes.
+pub(super) const OF_ONLINE_PASSES: [&str; 5] =
+    ["burn_in", "sweeps", "step_offset", "step_decay", "prune"];
+
+/// Refuses keys that would change nothing.
+fn refuse_unused(
+    section: &Section,
+    unused: &'static [&'static str],
+    memory: Memory,
+) -> Result<(), JobError> {
+    let remedy = match memory {
+        Memory::Off => "train.memory is \"off\": leave the key out, or remember assignments",
+        _ => "train.online_passes is 0: leave the key out, or begin with online passes",
+    };
+    for &key in unused {
+        if let Some(entry) = section.get(key) {
+            return Err(section.invalid(key, entry, &format!("absent, because {remedy}")));
+        }
+    }
+    Ok(())
 }
 
 /// Robbins and Monro's condition: steps whose squares have a finite sum, but not the steps.

@@ -38,31 +38,12 @@ pub const HELD_OUT: f64 = 0.02;
 
 /// `model.seed`: any number; the same one gives the same bytes.
 pub const SEED: u64 = 1;
-/// `model.alpha_sum`: 2 √K where it is learnt, for a wide α lets documents try many topics before
-/// they settle: on 17,000 newsgroup posts twice that was no better, half of it lost coherence. Held
-/// fixed, a document has a handful of topics, however many there are in all.
-pub fn alpha_sum(topics: usize, is_learnt: bool) -> f64 {
-    match is_learnt {
-        true => 2.0 * (topics as f64).sqrt(),
-        false => 5.0,
-    }
-}
-
-/// `train.minibatch`: large enough that a round's steps agree, small enough for many rounds a pass.
-pub const MINIBATCH: u64 = 2048;
-/// `train.passes`: one before refining, which gains from each pass more than going on online does;
-/// none before a long refining, which then ends with more coherent topics. Alone, online passes
-/// have an upper bound.
-pub fn passes(refine: u64) -> u64 {
-    match refine {
-        0 => 20,
-        1..LONG_REFINING => 1,
-        _ => 0,
-    }
-}
-
-/// Refining passes from which it begins from nothing.
-const LONG_REFINING: u64 = 150;
+/// `train.memory_mib`: the assignments of two thousand million tokens. A larger sample is told
+/// enough by passes that remember nothing.
+pub const MEMORY_MIB: f64 = 4096.0;
+/// `train.online_passes`: on 1.7 and 16 million tokens a few are the fastest way to good topics; more
+/// of them gain less than Gibbs passes do.
+pub const ONLINE_PASSES: u64 = 3;
 
 /// `train.burn_in`: Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first
 /// one, one thrown away, and
@@ -76,31 +57,8 @@ pub const STEP_DECAY: f64 = 0.6;
 /// `train.prune`: less than half a token is what decay leaves of chance assignments; dropping it keeps
 /// rows short at many topics.
 pub const PRUNE: f64 = 0.4;
-/// `train.refine`: passes of collapsed Gibbs sampling, an upper bound.
-pub const REFINE: u64 = 200;
-/// `train.refine_rounds`: counts are fresh to a quarter of a pass; more rounds gained nothing.
-pub const REFINE_ROUNDS: u64 = 4;
-
-/// `train.alpha_after`: α stays wide for a quarter of refining.
-pub fn alpha_after(refine: u64) -> u64 {
-    refine / 4
-}
-
-/// `train.alpha_every`: then it is learnt in a few steps, the last one near the end.
-pub fn alpha_every(refine: u64) -> u64 {
-    (refine / 8).max(1)
-}
-
-/// `train.average_every`: counts five passes apart are different enough to be worth averaging; of a
-/// short run all are.
-pub fn average_every(refine: u64) -> u64 {
-    (refine / 50).clamp(1, 5)
-}
-
 /// `train.assignments_mib`: two thousand million tokens in a process; more go to disk.
 pub const ASSIGNMENTS_MIB: f64 = 4096.0;
-/// `train.evaluate_every`: rounds; often enough to see training flatten out.
-pub const EVALUATE_EVERY: u64 = 10;
 /// `train.patience`: evaluations scatter by some 0.005 nats a token; five in a row without a gain are
 /// not chance.
 pub const PATIENCE: u64 = 5;

@@ -7,7 +7,7 @@
 //! - distinct terms: 100 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
-//! - refining keeps the counts and their average, and 2 bytes a token;
+//! - Gibbs passes keep the counts and their average, and 2 bytes a token;
 //! - the sample as bags: 8 bytes a (document, term), at most one a token, twice while it is sorted.
 
 use super::Job;
@@ -27,6 +27,8 @@ const PAIR_BYTES: u64 = 8;
 const FACTOR_BYTES: u64 = 10;
 /// Bytes of a Parquet part while it is written: a row group, its batches.
 const PART_BYTES: u64 = 96 << 20;
+/// Bytes of writers that hold next to nothing.
+const SMALLEST_PART: u64 = 8 << 20;
 /// Parts that a thread writes at a time, at most: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 /// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
@@ -117,16 +119,18 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let sampled = sampled_documents(job, survey.documents);
     let held_out = (sampled as f64 * job.sample.held_out) as u64;
     let trained = sampled - held_out;
-    let schedule = Schedule::new(&job.train, job.model.seed, trained);
     let tokens_in = |documents: u64| per_document(survey.tokens, survey.documents, documents);
+    let schedule = Schedule::new(&job.train, job.model.seed, trained, tokens_in(trained));
     let distinct = distinct_terms(survey.tokens);
     let kept = distinct.min(job.vocabulary.max_terms as u64);
     let weights = weight_count(job, kept, tokens_in(trained));
     let kept_sweeps = u64::from(job.train.kept_sweeps);
     let in_flight = survey.block_bytes.saturating_mul(3);
     // A process aggregates what it has collected before it has too much.
-    let statistics = tokens_in(schedule.document_count.min(job.train.minibatch as u64))
+    let statistics = tokens_in(trained.div_ceil(schedule.minibatch_count))
         .max(weights.stored.min(tokens_in(trained)));
+    let models = 1 + u64::from(schedule.remembers());
+    let disk = disk(job, survey, distinct, weights.stored);
     Estimate {
         sample_documents: trained,
         held_out_documents: held_out,
@@ -137,23 +141,24 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             blocks: threads * (in_flight + PART_BYTES),
             sample: 2 * (tokens_in(sampled) * PAIR_BYTES + sampled * 16).div_ceil(processes),
             vocabulary: kept * KEPT_TERM_BYTES,
-            model: weights.stored * PAIR_BYTES * if job.train.refine > 0 { 2 } else { 1 },
+            model: weights.stored * PAIR_BYTES * models,
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
-            assignments: assignments(job, tokens_in(trained), processes),
-            tables: threads * OPEN_PARTS * PART_BYTES,
+            assignments: assignments(job, &schedule, tokens_in(trained), processes),
+            // Small tables never fill a row group.
+            tables: (threads * OPEN_PARTS * PART_BYTES).min(2 * disk.tables + SMALLEST_PART),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
         },
-        disk: disk(job, survey, distinct, weights.stored),
+        disk,
     }
 }
 
 /// Two bytes a token, while memory is to hold them.
-fn assignments(job: &Job, tokens: u64, processes: u64) -> u64 {
-    match job.train.refine {
-        0 => 0,
-        _ => (2 * tokens)
+fn assignments(job: &Job, schedule: &Schedule, tokens: u64, processes: u64) -> u64 {
+    match schedule.remembers() {
+        false => 0,
+        true => (2 * tokens)
             .div_ceil(processes)
             .min(job.train.assignment_bytes),
     }
@@ -287,7 +292,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::job::defaults;
     use crate::job::survey::survey_of_synth;
 
     fn job(sets: &[&str]) -> (Job, Survey) {
@@ -312,9 +316,8 @@ mod tests {
             (90_000, 10_000)
         );
         assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
-        let rounds = defaults::passes(defaults::REFINE) * estimate.minibatches;
-        let refined = 1 + defaults::REFINE * defaults::REFINE_ROUNDS;
-        assert_eq!(estimate.rounds, rounds + refined);
+        // Nine million tokens: 400 million are drawn in 44 passes.
+        assert_eq!(estimate.rounds, 44 * estimate.minibatches + 1);
         assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
         let all = of(&["sample.documents=9000000"], 1, 1);
         assert_eq!(all.sample_documents, 980_000);

@@ -182,14 +182,13 @@ impl Job {
             false => None,
         };
         let train = check::train(&source.section("train"))?;
-        let learns_alpha = train.refine > 0 && train.alpha_every > 0;
         let corpus = check::corpus(&source.section("corpus"), path, &folder, synth.as_ref())?;
         let mut job = Self {
             path: path.to_owned(),
             tokens: check::tokens(&source.section("tokens"))?,
             vocabulary: check::vocabulary(&source.section("vocabulary"), &folder)?,
             sample: check::sample(&source.section("sample"))?,
-            model: check::model(&source.section("model"), path, learns_alpha)?,
+            model: check::model(&source.section("model"), path, train.memory)?,
             train,
             project: check::project(&source.section("project"), &source.section("maxent"))?,
             evaluate: check::evaluate(&source.section("evaluate"), &corpus)?,

@@ -9,12 +9,14 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::check::{
-    BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, METHODS, METRICS, MIB, ON_DAMAGE, RULES, SPLITS,
+    BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, MEMORIES, METHODS, METRICS, MIB, OF_MEMORY,
+    OF_ONLINE_PASSES, ON_DAMAGE, RULES, SPLITS,
 };
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
 use crate::math::hex::hex;
 use crate::model::settings::Alpha;
+use crate::train::settings::Memory;
 
 /// A key with its value, in the order of the keys list.
 type Pair = (&'static str, Value);
@@ -225,9 +227,10 @@ fn sample_pairs(job: &Job) -> Vec<Pair> {
 fn model_pairs(job: &Job) -> Vec<Pair> {
     let model = &job.model;
     let alpha = match &model.alpha {
-        Alpha::Sum(sum) => ("alpha_sum", (*sum).into()),
-        Alpha::Each(each) => ("alpha", (*each).into()),
-        Alpha::Vector(values) => ("alpha", values.clone().into()),
+        None => ("alpha_sum", "auto".into()),
+        Some(Alpha::Sum(sum)) => ("alpha_sum", (*sum).into()),
+        Some(Alpha::Each(each)) => ("alpha", (*each).into()),
+        Some(Alpha::Vector(values)) => ("alpha", values.clone().into()),
     };
     vec![
         ("topics", whole(model.topics as u64)),
@@ -239,31 +242,40 @@ fn model_pairs(job: &Job) -> Vec<Pair> {
     ]
 }
 
+/// Keys that say nothing to the phases there are are left out.
 fn train_pairs(job: &Job) -> Vec<Pair> {
     let train = &job.train;
-    vec![
-        ("minibatch", whole(train.minibatch as u64)),
-        ("passes", train.passes.into()),
+    let auto = |number: Option<u64>| number.map_or_else(|| Value::from("auto"), whole);
+    let passes = |number: Option<u32>| auto(number.map(u64::from));
+    let mib = |bytes: u64| Value::Float(bytes as f64 / MIB);
+    let mut pairs = vec![
+        ("minibatch", auto(train.minibatch.map(|n| n as u64))),
+        ("passes", passes(train.passes)),
+        ("memory", word(MEMORIES, train.memory)),
+        ("memory_mib", mib(train.memory_bytes)),
+        ("online_passes", train.online_passes.into()),
         ("burn_in", train.burn_in_sweeps.into()),
         ("sweeps", train.kept_sweeps.into()),
         ("step_offset", train.step_offset.into()),
         ("step_decay", train.step_decay.into()),
         ("prune", train.prune.into()),
-        ("refine", train.refine.into()),
-        ("refine_rounds", train.refine_rounds.into()),
-        ("alpha_after", train.alpha_after.into()),
-        ("alpha_every", train.alpha_every.into()),
-        ("average_every", train.average_every.into()),
-        (
-            "assignments_mib",
-            Value::Float(train.assignment_bytes as f64 / MIB),
-        ),
-        ("evaluate_every", train.evaluate_every.into()),
+        ("alpha_after", passes(train.alpha_after)),
+        ("alpha_every", passes(train.alpha_every)),
+        ("average_every", passes(train.average_every)),
+        ("assignments_mib", mib(train.assignment_bytes)),
+        ("evaluate_every", passes(train.evaluate_every)),
         ("patience", train.patience.into()),
         ("tolerance", train.tolerance.into()),
         ("checkpoint_every", train.checkpoint_every.into()),
         ("checkpoint_minutes", train.checkpoint_minutes.into()),
-    ]
+    ];
+    let unused: &[_] = match (train.memory, train.online_passes) {
+        (Memory::Off, _) => &OF_MEMORY,
+        (_, 0) => &OF_ONLINE_PASSES,
+        _ => &[],
+    };
+    pairs.retain(|(key, _)| !unused.contains(key));
+    pairs
 }
 
 /// Without projection the sampler's keys say nothing and are left out.

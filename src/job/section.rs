@@ -172,6 +172,19 @@ impl Section {
         }
     }
 
+    /// A whole number within bounds, or nothing where the key is absent or `"auto"`.
+    pub(super) fn whole_or_auto(
+        &self,
+        key: &'static str,
+        bounds: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, JobError> {
+        let auto = self.get(key).is_some() && self.get_unless_auto(key).is_none();
+        match auto {
+            true => Ok(None),
+            false => self.whole_if_set(key, bounds),
+        }
+    }
+
     /// A number within a range; `None` when absent or `"auto"`.
     pub(super) fn real_or_auto(
         &self,

@@ -9,7 +9,7 @@ pub enum Geometry {
     ExpPsi,
 }
 
-/// The document–topic Dirichlet prior α, held fixed in training.
+/// The document–topic Dirichlet prior α that training begins with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alpha {
     /// Symmetric, with this sum over the topics (A = Σ_k α_k).
@@ -43,8 +43,8 @@ pub struct ModelSettings {
     pub topics: usize,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The document–topic prior.
-    pub alpha: Alpha,
+    /// The document–topic prior; chosen by whether it is learnt when absent.
+    pub alpha: Option<Alpha>,
     /// The topic–term prior η used in training; chosen from the sample when absent.
     pub eta: Option<f64>,
     /// The η that φ is published with; chosen on the held-out documents when absent.

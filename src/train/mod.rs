@@ -1,5 +1,5 @@
-//! Training: sampled-online stochastic variational inference (Mimno 2012, Algorithm 1), then
-//! collapsed Gibbs sampling that refines what it has found (`schedule`).
+//! Training: sampled-online stochastic variational inference (Mimno 2012, Algorithm 1), which turns
+//! into collapsed Gibbs sampling once it remembers the assignments of the sample (`schedule`).
 //!
 //! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
 //! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
@@ -13,6 +13,8 @@ pub mod round;
 pub mod schedule;
 pub mod settings;
 
+use std::collections::VecDeque;
+
 use crate::corpus::sample::Bags;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::{Bag, ImpossibleDraw};
@@ -21,7 +23,7 @@ use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
-use round::{LocalStep, StreamKey};
+use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Phase, Position, Schedule, StopRule};
 use settings::TrainSettings;
 
@@ -64,7 +66,7 @@ pub struct RoundReport {
     pub documents_seen: u64,
     /// Tokens sampled so far (each counted once a round, not once a sweep).
     pub tokens_seen: u64,
-    /// ρ_t; 1 where counts replace counts.
+    /// ρ_t.
     pub step_size: f64,
     /// A = Σ_k α_k that the round was sampled with.
     pub alpha_sum: f64,
@@ -98,7 +100,7 @@ pub struct RoundSeconds {
 /// A trained model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// λ̃: after refining, counts averaged over passes.
+    /// λ̃: after Gibbs passes, counts averaged over passes.
     pub parameters: Parameters,
     /// The priors; α as it was learnt.
     pub priors: Priors,
@@ -116,7 +118,8 @@ pub fn train(
     setup: &Setup<'_>,
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
-    let schedule = Schedule::new(setup.settings, setup.seed, sample.len() as u64);
+    let documents = sample.len() as u64;
+    let schedule = Schedule::new(setup.settings, setup.seed, documents, sample.token_count());
     let mut trainer = Trainer::new(sample, setup, &schedule);
     let mut stop = StopRule::default();
     let mut next = schedule.start();
@@ -149,14 +152,19 @@ struct Trainer<'a> {
     sample: &'a Bags,
     setup: &'a Setup<'a>,
     schedule: &'a Schedule,
+    /// The documents of each minibatch, and of all.
+    dealt: Vec<Vec<u32>>,
+    all: Vec<u32>,
     priors: Priors,
-    /// λ̃; in refining, the counts of the sample's assignments.
+    /// λ̃; in Gibbs sampling, the counts of the sample's assignments.
     parameters: Parameters,
     /// The average of such counts over passes, and of how many.
     average: Option<Parameters>,
     averaged: u64,
     /// z_di of each document, once it is assigned.
     assignments: Vec<Vec<u16>>,
+    /// The statistics of rounds that have not changed the model yet, oldest first.
+    outstanding: VecDeque<(Position, Vec<u64>)>,
     local: LocalStep,
 }
 
@@ -167,11 +175,14 @@ impl<'a> Trainer<'a> {
             sample,
             setup,
             schedule,
+            dealt: schedule.deal((0..sample.len()).map(|i| sample.document(i))),
+            all: (0..sample.len() as u32).collect(),
             priors: setup.priors.clone(),
             parameters: Parameters::new(topics, terms, 0, 1),
             average: None,
             averaged: 0,
             assignments: vec![Vec::new(); sample.len()],
+            outstanding: VecDeque::new(),
             local: LocalStep::new(terms, topics),
         }
     }
@@ -181,44 +192,35 @@ impl<'a> Trainer<'a> {
         self.average.as_ref().unwrap_or(&self.parameters)
     }
 
-    /// Samples the minibatch of a round and changes the model by what came out.
+    /// The documents that a round samples.
+    fn minibatch(&self, position: Position) -> &[u32] {
+        let minibatch = self.schedule.minibatch(position);
+        minibatch.map_or(&self.all, |batch| &self.dealt[batch as usize])
+    }
+
+    /// Samples the minibatch of a round, and changes the model by what came out of the rounds that
+    /// the next one needs.
     fn take_round(&mut self, position: Position) -> Result<(), TrainError> {
-        let numbers = (0..self.sample.len()).map(|i| self.sample.document(i));
-        let mut dealt = self.schedule.deal(position, numbers);
-        let minibatch = dealt.swap_remove(self.schedule.minibatch(position) as usize);
-        let action = self.schedule.action(position);
-        let entries = self.local_step(position, action, &minibatch)?;
-        match action {
-            Action::Online => {
-                let step = self.schedule.step(position, minibatch.len() as u64);
-                global_step(&mut self.parameters, step, &entries);
-                if self.parameters.is_scale_small() {
-                    fold_scale(&mut self.parameters, self.setup.settings.prune);
-                }
-            }
-            Action::Scatter | Action::Assign => {
-                self.parameters.clear();
-                replace(&mut self.parameters, &entries);
-            }
-            Action::Refine => replace(&mut self.parameters, &entries),
+        let entries = self.local_step(position)?;
+        self.outstanding.push_back((position, entries));
+        while self.outstanding.len() > self.schedule.lag_after(position)
+            && let Some((position, entries)) = self.outstanding.pop_front()
+        {
+            self.change_model(position, &entries);
         }
         self.end_pass(position);
         Ok(())
     }
 
     /// Samples the documents of a minibatch; gives their statistics.
-    fn local_step(
-        &mut self,
-        position: Position,
-        action: Action,
-        minibatch: &[u32],
-    ) -> Result<Vec<u64>, TrainError> {
+    fn local_step(&mut self, position: Position) -> Result<Vec<u64>, TrainError> {
+        let action = self.schedule.action(position);
         let priors = round_priors(&self.priors, action);
         let factors = Factors::prepare(&self.parameters, &priors, |_| true, None);
         let parts = [&factors];
         let table = FactorTable::new(&parts);
-        for &index in minibatch {
-            let index = index as usize;
+        let minibatch = self.minibatch(position).to_vec();
+        for index in minibatch.into_iter().map(|index| index as usize) {
             let (terms, counts) = self.sample.bag(index);
             let bag = Bag { terms, counts };
             let key = StreamKey {
@@ -227,20 +229,14 @@ impl<'a> Trainer<'a> {
                 round: position.round,
                 document: self.sample.document(index),
             };
-            let (local, own) = (&mut self.local, &mut self.assignments[index]);
-            match action {
-                Action::Online => local.sample(key, bag, table, self.setup.settings)?,
-                Action::Scatter => *own = local.scatter(key, bag, table).to_vec(),
-                Action::Assign => {
-                    let more = self.setup.settings.burn_in_sweeps;
-                    *own = local.assign(key, bag, table, more)?.to_vec();
-                }
-                Action::Refine => {
-                    *own = local.resample(key, bag, table, own)?.to_vec();
-                    if self.schedule.learns_alpha_in(position) {
-                        local.add_to_histograms();
-                    }
-                }
+            let visit = Visit { key, bag, table };
+            let own = &self.assignments[index];
+            let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
+            if self.schedule.remembers() {
+                self.assignments[index] = drawn.to_vec();
+            }
+            if self.schedule.learns_alpha_in(position) {
+                self.local.add_to_histograms();
             }
         }
         let mut entries = Vec::new();
@@ -248,7 +244,26 @@ impl<'a> Trainer<'a> {
         Ok(entries)
     }
 
-    /// Where a refining pass ends: learns α, and adds the counts to their average.
+    /// Changes the model by the statistics of a round.
+    fn change_model(&mut self, position: Position, entries: &[u64]) {
+        match self.schedule.action(position) {
+            Action::Online => {
+                let documents = self.minibatch(position).len() as u64;
+                let step = self.schedule.step(position, documents);
+                global_step(&mut self.parameters, step, entries);
+                if self.parameters.is_scale_small() {
+                    fold_scale(&mut self.parameters, self.setup.settings.prune);
+                }
+            }
+            Action::Scatter | Action::Count => {
+                self.parameters.clear();
+                replace(&mut self.parameters, entries);
+            }
+            Action::Gibbs => replace(&mut self.parameters, entries),
+        }
+    }
+
+    /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
     fn end_pass(&mut self, position: Position) {
         if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
             let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
@@ -276,7 +291,7 @@ pub const AVERAGE_PRUNE: f64 = 0.01;
 /// The priors a round is sampled with: collapsed Gibbs sampling knows the mean geometry only.
 pub fn round_priors(priors: &Priors, action: Action) -> Priors {
     Priors {
-        exp_psi: priors.exp_psi && action != Action::Refine,
+        exp_psi: priors.exp_psi && action != Action::Gibbs,
         ..priors.clone()
     }
 }

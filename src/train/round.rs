@@ -4,6 +4,7 @@
 
 use super::TrainError;
 use super::alpha::Histograms;
+use super::schedule::Action;
 use super::settings::TrainSettings;
 use crate::infer::sampler::Sampler;
 use crate::infer::{Bag, ImpossibleDraw};
@@ -37,6 +38,17 @@ impl StreamKey {
     }
 }
 
+/// A document whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// What its random draws depend on.
+    pub key: StreamKey,
+    /// Its terms.
+    pub bag: Bag<'a>,
+    /// What it is sampled against.
+    pub table: FactorTable<'a>,
+}
+
 /// Samples documents, one after the other, and adds up their statistics.
 #[derive(Debug)]
 pub struct LocalStep {
@@ -58,9 +70,36 @@ impl LocalStep {
         }
     }
 
+    /// Visits a document as the round's action asks, and counts what came out; gives its
+    /// assignments. `remembered` are those it had.
+    ///
+    /// # Errors
+    /// A draw with impossible masses.
+    pub fn visit<'s>(
+        &'s mut self,
+        action: Action,
+        visit: Visit<'_>,
+        remembered: &'s [u16],
+        settings: &TrainSettings,
+    ) -> Result<&'s [u16], TrainError> {
+        let Visit { key, bag, table } = visit;
+        match action {
+            Action::Online => self.sample(key, bag, table, settings)?,
+            Action::Scatter => self.scatter(key, bag, table),
+            Action::Gibbs => {
+                self.resample(key, bag, table, remembered)?;
+            }
+            Action::Count => {
+                self.recount(bag, remembered);
+                return Ok(remembered);
+            }
+        }
+        Ok(self.sampler.assignments())
+    }
+
     /// Online: the sequential first sweep, the burn-in sweeps, and the sweeps that are kept and
     /// counted.
-    pub fn sample(
+    fn sample(
         &mut self,
         key: StreamKey,
         bag: Bag<'_>,
@@ -78,24 +117,24 @@ impl LocalStep {
         Ok(())
     }
 
-    /// Assigns a document's tokens at random, in proportion to α, and counts them; gives the
-    /// assignments. For a model in which nothing is learnt yet.
-    pub fn scatter(&mut self, key: StreamKey, bag: Bag<'_>, table: FactorTable<'_>) -> &[u16] {
+    /// Assigns a document's tokens at random, in proportion to α, and counts them. For a model in
+    /// which nothing is learnt yet.
+    fn scatter(&mut self, key: StreamKey, bag: Bag<'_>, table: FactorTable<'_>) {
         self.sampler.scatter(bag, table, &mut key.stream());
         self.count_assignments();
-        self.sampler.assignments()
     }
 
-    /// Assigns a document anew: a sequential first sweep, then so many more, the last of which is
-    /// counted; gives the assignments.
+    /// Assigns a document by one sequential sweep, and counts it; gives the assignments.
+    ///
+    /// # Errors
+    /// A draw with impossible masses.
     pub fn assign(
         &mut self,
         key: StreamKey,
         bag: Bag<'_>,
         table: FactorTable<'_>,
-        more_sweeps: u32,
     ) -> Result<&[u16], TrainError> {
-        self.burn_in(key, bag, table, more_sweeps, &mut key.stream())?;
+        self.burn_in(key, bag, table, 0, &mut key.stream())?;
         self.count_assignments();
         Ok(self.sampler.assignments())
     }
@@ -121,9 +160,9 @@ impl LocalStep {
             .for_each_run(|term, topics| statistics.assigned(term, topics));
     }
 
-    /// Refining: one sweep over a document that counts in the model with the assignments
+    /// Gibbs: one sweep over a document that counts in the model with the assignments
     /// `remembered`; what has changed is counted. Gives the new ones.
-    pub fn resample(
+    fn resample(
         &mut self,
         key: StreamKey,
         bag: Bag<'_>,
@@ -134,12 +173,12 @@ impl LocalStep {
         self.redraw(key, table, remembered)
     }
 
-    /// Takes up a document that counts in the model with the assignments `remembered`.
+    /// Resumes a document that counts in the model with the assignments `remembered`.
     pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.sampler.resume(bag, table, remembered);
     }
 
-    /// The sweep of [`resample`](Self::resample), over the document that was taken up.
+    /// The sweep of [`resample`](Self::resample), over the document that was resumed.
     pub fn redraw(
         &mut self,
         key: StreamKey,
@@ -176,7 +215,7 @@ impl LocalStep {
     }
 
     /// Counts a document with the assignments `remembered`, without sampling it.
-    pub fn recount(&mut self, bag: Bag<'_>, remembered: &[u16]) {
+    fn recount(&mut self, bag: Bag<'_>, remembered: &[u16]) {
         let mut rest = remembered;
         for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
             let (own, others) = rest.split_at(count as usize);

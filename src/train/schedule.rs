@@ -1,32 +1,62 @@
 //! Which documents a round samples, what becomes of them, and when training ends.
 //!
-//! Training has two phases. *Online* rounds are those of Mimno 2012: a minibatch is sampled anew,
-//! and the parameters take a decreasing step towards it. *Refining* rounds are collapsed Gibbs
-//! sampling: the assignments of the whole sample are remembered, one sweep draws those of the
-//! minibatch again, and its new counts replace its old ones. The first refining round assigns
-//! every document against what the online phase has learnt, or at random if there was none.
+//! One global step serves all rounds. With M the counts of the remembered assignments, B the
+//! minibatch of round t, Δ its new counts less the remembered ones, and D documents in the sample:
 //!
-//! A pass deals every document of the sample to one of M minibatches by a hash of (seed, pass,
-//! document): minibatches are random over the whole sample, and any worker can tell which of its
-//! documents belong to a round.
+//! ```text
+//! λ ← (1 − ρ_t) λ + ρ_t (η + M + (D/|B|) Δ),   M ← M + Δ
+//! ```
+//!
+//! *Online* rounds remember nothing yet, M = 0: the step of Mimno 2012, Eq. 11, with
+//! ρ_t = (t_0 + t)^−κ. When the online passes end, every document has been assigned: a step of
+//! ρ = 1 makes λ = η + M. From there on ρ_t = |B|/D, which keeps λ = η + M: collapsed Gibbs
+//! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
+//! Values of ρ_t in between were measured to gain nothing (docs/TRAINING.md).
+//!
+//! Documents are dealt to M minibatches once, by a hash of (seed, document): minibatches are random
+//! over the whole sample, any worker can tell which of its documents belong to a round, and a
+//! document comes back after exactly one pass, when its own counts are in the model.
+//!
+//! A round samples against the model as it was [`LAG`] rounds before, so that merging the
+//! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
 
-use super::settings::TrainSettings;
+use super::settings::{Memory, TrainSettings};
 use crate::math::random::{Stage, hash};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
+
+/// Rounds whose statistics may still be on their way while the next is sampled.
+pub const LAG: usize = 1;
 
 /// γ of polynomial-decay averaging (Shamir & Zhang, ICML 2013): sample s of S weighs about (s/S)^γ,
 /// so that most of the weight is on the last quarter.
 const AVERAGE_DECAY: f64 = 3.0;
 
-/// The two phases of training.
+/// Rounds of a pass where the job does not set the minibatch.
+const ROUNDS_A_PASS: u64 = 16;
+/// The smallest and the largest minibatch chosen: below, steps are noise; above, a pass of a large
+/// sample has too few of them.
+const MINIBATCHES: [u64; 2] = [64, 2048];
+
+/// Passes where the job does not set them: enough to draw so many tokens, within bounds.
+const TOKENS_DRAWN: u64 = 400_000_000;
+const PASSES: [u64; 2] = [20, 200];
+/// Passes without memory, where the job does not set them.
+const ONLINE_PASSES: u64 = 20;
+/// Rounds between two evaluations in online passes, where the job does not set them.
+const EVALUATE_EVERY: u64 = 10;
+
+/// Bytes of a remembered assignment.
+const ASSIGNMENT_BYTES: u64 = 2;
+
+/// How a round samples its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Sampled-online variational inference.
     Online,
     /// Collapsed Gibbs sampling with remembered assignments.
-    Refine,
+    Gibbs,
 }
 
 impl Phase {
@@ -34,12 +64,12 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Online => "online",
-            Self::Refine => "refine",
+            Self::Gibbs => "gibbs",
         }
     }
 }
 
-/// Where training stands: the round to be taken next.
+/// Where training is: the round to be taken next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Position {
     /// The round, from 0, over both phases.
@@ -55,14 +85,14 @@ pub struct Position {
 /// What a round does with its documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Samples them anew, and takes a step towards what came out.
+    /// Samples them from scratch, and takes a step towards what came out.
     Online,
     /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
     Scatter,
-    /// Samples them anew, all of them, and takes their counts for the model.
-    Assign,
+    /// Takes the counts of all remembered assignments for the model.
+    Count,
     /// Draws their assignments again, and replaces their counts.
-    Refine,
+    Gibbs,
 }
 
 /// The rounds of a training run.
@@ -70,36 +100,56 @@ pub enum Action {
 pub struct Schedule {
     /// D: documents trained on.
     pub document_count: u64,
-    /// M: minibatches of an online pass.
+    /// M: minibatches of a pass.
     pub minibatch_count: u64,
+    /// Passes, at most.
+    pub passes: u64,
+    /// Passes that are online, at most.
+    pub online_passes: u64,
+    alpha_after: u64,
+    alpha_every: u64,
+    average_every: u64,
     settings: TrainSettings,
     seed: u64,
 }
 
 impl Schedule {
-    /// For a sample of `document_count` documents.
-    pub fn new(settings: &TrainSettings, seed: u64, document_count: u64) -> Self {
-        let minibatch_count = document_count.div_ceil(settings.minibatch as u64).max(1);
+    /// For a sample of `document_count` documents and `token_count` tokens; both decide what the
+    /// settings leave open.
+    pub fn new(settings: &TrainSettings, seed: u64, document_count: u64, token_count: u64) -> Self {
+        let [least, most] = MINIBATCHES;
+        let chosen = (document_count / ROUNDS_A_PASS).clamp(least, most);
+        let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
+        let passes = |chosen| settings.passes.map_or(chosen, u64::from);
+        let (passes, online_passes) = if remembers(settings, token_count) {
+            let [least, most] = PASSES;
+            let passes = passes((TOKENS_DRAWN / token_count.max(1)).clamp(least, most));
+            (passes, passes.min(u64::from(settings.online_passes)))
+        } else {
+            (passes(ONLINE_PASSES), passes(ONLINE_PASSES))
+        };
+        let gibbs = passes - online_passes;
         Self {
             document_count,
-            minibatch_count,
+            minibatch_count: document_count.div_ceil(minibatch).max(1),
+            passes,
+            online_passes,
+            alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from),
+            alpha_every: settings.alpha_every.map_or((gibbs / 8).max(1), u64::from),
+            average_every: (settings.average_every).map_or((gibbs / 50).clamp(1, 5), u64::from),
             settings: settings.clone(),
             seed,
         }
     }
 
-    /// Rounds at most.
-    pub fn round_count(&self) -> u64 {
-        let online = self.minibatch_count * u64::from(self.settings.passes);
-        let refine = match self.settings.refine {
-            0 => 0,
-            passes => 1 + u64::from(passes) * self.refine_rounds(),
-        };
-        online + refine
+    /// Whether assignments are remembered: unless all passes are online.
+    pub fn remembers(&self) -> bool {
+        self.online_passes < self.passes
     }
 
-    fn refine_rounds(&self) -> u64 {
-        u64::from(self.settings.refine_rounds.max(1))
+    /// Rounds at most.
+    pub fn round_count(&self) -> u64 {
+        self.minibatch_count * self.passes + u64::from(self.remembers())
     }
 
     /// The first round; `None` if there are none.
@@ -110,8 +160,8 @@ impl Schedule {
             taken: 0,
             passes_before: 0,
         };
-        match self.settings.passes {
-            0 => self.refine_from(first),
+        match self.online_passes {
+            0 => self.gibbs_from(first),
             _ => Some(first),
         }
     }
@@ -124,23 +174,22 @@ impl Schedule {
             taken: position.taken + 1,
             ..position
         };
-        let is_over = match position.phase {
-            Phase::Online => next.taken == self.minibatch_count * u64::from(self.settings.passes),
-            Phase::Refine => {
-                next.taken == 1 + self.refine_rounds() * u64::from(self.settings.refine)
-            }
+        let (passes, extra) = match position.phase {
+            Phase::Online => (self.online_passes, 0),
+            Phase::Gibbs => (self.passes - self.online_passes, 1),
         };
+        let is_over = next.taken == extra + self.minibatch_count * passes;
         match position.phase {
             _ if !is_over && !has_settled => Some(next),
-            Phase::Online => self.refine_from(next),
-            Phase::Refine => None,
+            Phase::Online => self.gibbs_from(next),
+            Phase::Gibbs => None,
         }
     }
 
-    fn refine_from(&self, next: Position) -> Option<Position> {
-        (self.settings.refine > 0).then(|| Position {
+    fn gibbs_from(&self, next: Position) -> Option<Position> {
+        self.remembers().then(|| Position {
             round: next.round,
-            phase: Phase::Refine,
+            phase: Phase::Gibbs,
             taken: 0,
             passes_before: next.taken.div_ceil(self.minibatch_count),
         })
@@ -150,47 +199,40 @@ impl Schedule {
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
             (Phase::Online, _) => Action::Online,
-            (Phase::Refine, 0) if position.passes_before == 0 => Action::Scatter,
-            (Phase::Refine, 0) => Action::Assign,
-            (Phase::Refine, _) => Action::Refine,
+            (Phase::Gibbs, 0) if position.passes_before == 0 => Action::Scatter,
+            (Phase::Gibbs, 0) => Action::Count,
+            (Phase::Gibbs, _) => Action::Gibbs,
         }
     }
 
-    /// The pass that a round belongs to, from 0, over both phases. The round that assigns every
-    /// document is a pass of its own.
+    /// Rounds of the phase's minibatches before this one: the first round of Gibbs sampling draws
+    /// nothing.
+    fn sampled(&self, position: Position) -> u64 {
+        match position.phase {
+            Phase::Online => position.taken,
+            Phase::Gibbs => position.taken.saturating_sub(1),
+        }
+    }
+
+    /// The pass that a round belongs to, from 0, over both phases.
     pub fn pass(&self, position: Position) -> u64 {
-        position.passes_before
-            + match position.phase {
-                Phase::Online => position.taken / self.minibatch_count,
-                Phase::Refine => position.taken.div_ceil(self.refine_rounds()),
-            }
+        position.passes_before + self.sampled(position) / self.minibatch_count
     }
 
-    /// Minibatches of the pass that a round belongs to.
-    pub fn minibatches(&self, position: Position) -> u64 {
+    /// The minibatch that a round samples; `None` where it takes the whole sample.
+    pub fn minibatch(&self, position: Position) -> Option<u64> {
         match self.action(position) {
-            Action::Online => self.minibatch_count,
-            Action::Scatter | Action::Assign => 1,
-            Action::Refine => self.refine_rounds(),
+            Action::Online | Action::Gibbs => Some(self.sampled(position) % self.minibatch_count),
+            Action::Scatter | Action::Count => None,
         }
     }
 
-    /// The minibatch of its pass that a round samples.
-    pub fn minibatch(&self, position: Position) -> u64 {
-        match self.action(position) {
-            Action::Online => position.taken % self.minibatch_count,
-            Action::Scatter | Action::Assign => 0,
-            Action::Refine => (position.taken - 1) % self.refine_rounds(),
-        }
-    }
-
-    /// Deals documents, given by their numbers, to the minibatches of the pass that a round
-    /// belongs to; as indices.
-    pub fn deal(&self, position: Position, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
-        let (pass, count) = (self.pass(position), self.minibatches(position));
+    /// Deals documents, given by their numbers, to the minibatches of every pass; as indices.
+    pub fn deal(&self, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
+        let count = self.minibatch_count;
         let mut minibatches = vec![Vec::new(); count as usize];
         for (index, document) in documents.enumerate() {
-            let minibatch = hash(self.seed, Stage::Minibatch, pass, document) % count;
+            let minibatch = hash(self.seed, Stage::Minibatch, 0, document) % count;
             minibatches[minibatch as usize].push(index as u32);
         }
         minibatches
@@ -208,59 +250,77 @@ impl Schedule {
         }
     }
 
-    /// The refining passes that are complete after a round, if it completes one.
-    fn refined(&self, position: Position) -> Option<u64> {
-        (self.action(position) == Action::Refine && self.ends_pass(position))
-            .then(|| position.taken / self.refine_rounds())
+    /// ρ_t of a round over `minibatch_length` documents.
+    pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
+        match self.action(position) {
+            Action::Online => self.step(position, minibatch_length).step_size,
+            Action::Scatter | Action::Count => 1.0,
+            Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
+        }
+    }
+
+    /// The Gibbs passes that are complete after a round, if it completes one.
+    fn gibbs_passes(&self, position: Position) -> Option<u64> {
+        (self.action(position) == Action::Gibbs && self.ends_pass(position))
+            .then(|| position.taken / self.minibatch_count)
     }
 
     /// True after the last round of a pass.
     pub fn ends_pass(&self, position: Position) -> bool {
-        self.minibatch(position) + 1 == self.minibatches(position)
+        self.minibatch(position) == Some(self.minibatch_count - 1)
     }
 
     /// True after the rounds whose model is scored on the held-out documents: so many rounds
-    /// apart online, so many passes apart in refining, and where a phase ends.
+    /// apart online, so many passes apart in Gibbs sampling, and where a phase ends.
     pub fn evaluates_after(&self, position: Position) -> bool {
-        let every = u64::from(self.settings.evaluate_every.max(1));
+        let every = self.settings.evaluate_every.map(u64::from);
         let next = self.next(position, false);
         let ends = next.is_none_or(|next| next.phase != position.phase);
         let is_due = match position.phase {
-            Phase::Online => (position.taken + 1).is_multiple_of(every),
-            Phase::Refine => {
-                let refined = self.refined(position);
-                refined.is_some_and(|passes| passes.is_multiple_of(every))
+            Phase::Online => (position.taken + 1).is_multiple_of(every.unwrap_or(EVALUATE_EVERY)),
+            Phase::Gibbs => {
+                let every = every.unwrap_or((self.passes / 20).max(1));
+                let passes = self.gibbs_passes(position);
+                passes.is_some_and(|passes| passes.is_multiple_of(every))
             }
         };
         is_due || ends
     }
 
-    /// True after the rounds whose score may end the phase: while α is still wide, or has just
-    /// begun to shrink, quality stands still without having settled.
+    /// True after the rounds whose score may end the phase: before every document was visited, or
+    /// while α is still wide or has just begun to shrink, quality stands still without having
+    /// settled.
     pub fn may_settle_after(&self, position: Position) -> bool {
-        let (after, every) = (self.settings.alpha_after, self.settings.alpha_every);
-        let learnt = u64::from(after) + u64::from(every);
-        let refined = self.refined(position);
-        every == 0 || refined.is_none_or(|passes| passes > learnt)
+        match position.phase {
+            Phase::Online => position.taken + 1 >= self.minibatch_count,
+            Phase::Gibbs => {
+                let passes = self.gibbs_passes(position);
+                let learnt = self.alpha_after + self.alpha_every;
+                self.alpha_every == 0 || passes.is_none_or(|passes| passes > learnt)
+            }
+        }
+    }
+
+    /// Whether α is learnt at all.
+    pub fn learns_alpha(&self) -> bool {
+        self.remembers() && self.alpha_every > 0
     }
 
     /// True in the passes that end with a step of learning α.
     pub fn learns_alpha_in(&self, position: Position) -> bool {
-        let after = u64::from(self.settings.alpha_after);
-        let every = u64::from(self.settings.alpha_every);
-        let pass = position.taken.div_ceil(self.refine_rounds());
-        self.action(position) == Action::Refine
-            && every > 0
-            && pass >= after.max(1)
-            && (pass - after).is_multiple_of(every)
+        let pass = position.taken.div_ceil(self.minibatch_count);
+        self.action(position) == Action::Gibbs
+            && self.alpha_every > 0
+            && pass >= self.alpha_after.max(1)
+            && (pass - self.alpha_after).is_multiple_of(self.alpha_every)
     }
 
     /// The weight with which the counts after this round enter their average, if they do; 1 for the
     /// first ones. The last ones always do, so that there is an average.
     pub fn average_after(&self, position: Position, samples: u64) -> Option<f64> {
-        let every = u64::from(self.settings.average_every);
-        let refined = self.refined(position)?;
-        let is_due = every > 0 && refined.is_multiple_of(every);
+        let every = self.average_every;
+        let passes = self.gibbs_passes(position)?;
+        let is_due = every > 0 && passes.is_multiple_of(every);
         let is_last = samples == 0 && self.next(position, false).is_none();
         (is_due || is_last).then(|| match samples {
             0 => 1.0,
@@ -268,27 +328,43 @@ impl Schedule {
         })
     }
 
-    /// True after the rounds that may end with a checkpoint: in refining, where a pass ends.
-    pub fn allows_checkpoint_after(&self, position: Position) -> bool {
-        position.phase == Phase::Online || self.ends_pass(position)
+    /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
+    pub fn lag_after(&self, position: Position) -> usize {
+        let is_whole = self.minibatch(position).is_none();
+        match is_whole || self.ends_pass(position) || self.evaluates_after(position) {
+            true => 0,
+            false => LAG,
+        }
     }
 
-    /// True after the rounds that training may be left and gone on from: not where sums over a pass
-    /// are half taken.
-    pub fn may_leave_after(&self, position: Position) -> bool {
-        let is_plain = self.action(position) == Action::Refine && !self.learns_alpha_in(position);
-        is_plain || self.allows_checkpoint_after(position)
+    /// True after the rounds that may end with a checkpoint, and that training can be left and
+    /// resumed from: nothing is outstanding, and no sum over a pass is half taken.
+    pub fn allows_checkpoint_after(&self, position: Position) -> bool {
+        let is_between = position.phase == Phase::Online || self.ends_pass(position);
+        is_between && self.lag_after(position) == 0
     }
 
     /// True after the rounds that end with a checkpoint, if they allow one: so many rounds apart.
     pub fn checkpoints_after(&self, position: Position) -> bool {
         let every = u64::from(self.settings.checkpoint_every);
         let since = match position.phase {
-            Phase::Online => 1,
-            Phase::Refine => self.minibatches(position),
+            Phase::Online => self
+                .settings
+                .evaluate_every
+                .map_or(EVALUATE_EVERY, u64::from),
+            Phase::Gibbs => self.minibatch_count,
         };
         let done = position.round + 1;
         every > 0 && done / every > done.saturating_sub(since) / every
+    }
+}
+
+/// Whether the settings have the assignments of a sample of `token_count` tokens remembered.
+pub fn remembers(settings: &TrainSettings, token_count: u64) -> bool {
+    match settings.memory {
+        Memory::On => true,
+        Memory::Off => false,
+        Memory::Auto => token_count.saturating_mul(ASSIGNMENT_BYTES) <= settings.memory_bytes,
     }
 }
 

@@ -1,27 +1,42 @@
 //! What a job says about training, already checked.
 
-/// Section `[train]` of a job.
+/// Whether training remembers the assignments of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// If all of them, over all processes, fit [`TrainSettings::memory_bytes`].
+    Auto,
+    /// Always.
+    On,
+    /// Never: the algorithm of Mimno 2012 alone.
+    Off,
+}
+
+/// Section `[train]` of a job. What is `None` follows from the size of the sample
+/// ([`Schedule::new`](super::schedule::Schedule::new)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSettings {
     /// Documents in a minibatch, on average.
-    pub minibatch: usize,
-    /// Online passes over the training sample, at most; 0 begins with refining.
-    pub passes: u32,
-    /// Refining passes, at most; 0 ends with the online ones.
-    pub refine: u32,
-    /// Rounds of a refining pass.
-    pub refine_rounds: u32,
-    /// Refining passes before the document–topic prior α is learnt for the first time.
-    pub alpha_after: u32,
-    /// Refining passes between two steps of learning α; 0 holds it fixed.
-    pub alpha_every: u32,
-    /// Refining passes between two samples of the counts that are averaged; 0 publishes the last.
-    pub average_every: u32,
+    pub minibatch: Option<usize>,
+    /// Passes over the training sample, at most.
+    pub passes: Option<u32>,
+    /// Whether assignments are remembered.
+    pub memory: Memory,
+    /// Bytes of remembered assignments, over all processes, up to which [`Memory::Auto`] keeps them.
+    pub memory_bytes: u64,
+    /// Of the passes, those that are online before remembered counts take over; 0 starts from
+    /// random topics. Without memory all passes are online.
+    pub online_passes: u32,
+    /// Gibbs passes before the document–topic prior α is learnt for the first time.
+    pub alpha_after: Option<u32>,
+    /// Gibbs passes between two steps of learning α; 0 holds it fixed.
+    pub alpha_every: Option<u32>,
+    /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
+    pub average_every: Option<u32>,
     /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
     pub assignment_bytes: u64,
-    /// Sweeps thrown away after the sequential first one, in each round (B of Mimno 2012).
+    /// Sweeps thrown away after the sequential first one, in each online visit (B of Mimno 2012).
     pub burn_in_sweeps: u32,
-    /// Sweeps that count, in each round (S of Mimno 2012).
+    /// Sweeps that count, in each online visit (S of Mimno 2012).
     pub kept_sweeps: u32,
     /// t_0 of the step size (t_0 + t)^−κ.
     pub step_offset: f64,
@@ -29,8 +44,8 @@ pub struct TrainSettings {
     pub step_decay: f64,
     /// λ̃_kw below this are dropped when the scale is folded back; 0 keeps everything.
     pub prune: f64,
-    /// Rounds between two evaluations on the held-out documents; in refining, passes.
-    pub evaluate_every: u32,
+    /// Rounds between two evaluations on the held-out documents; in Gibbs passes, passes.
+    pub evaluate_every: Option<u32>,
     /// Stop when this many evaluations in a row have not improved; 0 never stops early.
     pub patience: u32,
     /// The improvement in log-likelihood per token that counts as one.

@@ -31,9 +31,8 @@ held_out = 0.1
 topics = 4
 [train]
 minibatch = 64
-passes = 2
-refine = 6
-refine_rounds = 1
+online_passes = 2
+passes = 8
 alpha_after = 1
 alpha_every = 1
 average_every = 1

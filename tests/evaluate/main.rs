@@ -43,7 +43,8 @@ min_documents = 3
 held_out = 0.2
 
 [train]
-refine = 12
+online_passes = 1
+passes = 12
 
 [model]
 topics = 4

@@ -28,7 +28,7 @@ static LABELLED: LazyLock<Place> = LazyLock::new(|| {
     fs::write(place.path("texts.jsonl"), lines.collect::<String>()).unwrap();
     let job = "[corpus]\ninput = \"texts.jsonl\"\nmetadata = [\"kind\", \"tags\"]\ngroup = \"shelf\"\nblock_mib = 0.01\n\
                [vocabulary]\nstop_words = \"none\"\nmin_documents = 2\nmax_share = 1.0\n\
-               [model]\ntopics = 2\n[train]\nrefine = 20\n[output]\npath = \"out\"\n";
+               [model]\ntopics = 2\n[train]\nonline_passes = 1\npasses = 20\n[output]\npath = \"out\"\n";
     fs::write(place.path("job.toml"), job).unwrap();
     place.printed(&["run", "job.toml", "-q", "-w", "2"]);
     place

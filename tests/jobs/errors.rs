@@ -34,6 +34,45 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
 }
 
 #[test]
+fn keys_that_would_change_nothing_are_refused() {
+    for (sets, refused) in [
+        (
+            ["train.memory=off", "train.alpha_every=3"],
+            "`train.alpha_every` is 3",
+        ),
+        (
+            ["train.memory=off", "train.online_passes=3"],
+            "`train.online_passes` is 3",
+        ),
+        (
+            ["train.online_passes=0", "train.sweeps=5"],
+            "`train.sweeps` is 5",
+        ),
+        (
+            ["train.online_passes=0", "train.step_decay=0.7"],
+            "`train.step_decay` is 0.7",
+        ),
+        (
+            ["train.memory=on", "model.geometry=exp-psi"],
+            "`model.geometry` is \"exp-psi\"",
+        ),
+    ] {
+        let told = told(with(&sets));
+        assert!(told.contains(refused) && told.contains("train."), "{told}");
+    }
+    for sets in [
+        &[
+            "train.memory=off",
+            "train.sweeps=5",
+            "model.geometry=exp-psi",
+        ][..],
+        &["train.online_passes=0", "train.alpha_every=5"],
+    ] {
+        assert!(with(sets).is_ok(), "{sets:?}");
+    }
+}
+
+#[test]
 fn wrong_values_are_told_what_is_allowed() {
     let cases = [
         (
@@ -42,7 +81,7 @@ fn wrong_values_are_told_what_is_allowed() {
         ),
         (
             "train.passes=2.5",
-            "`train.passes` is 2.5, but must be a whole number from 0 to",
+            "`train.passes` is 2.5, but must be a whole number from 1 to",
         ),
         (
             "train.step_decay=0.5",

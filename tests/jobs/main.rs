@@ -57,10 +57,7 @@ fn defaults_fill_what_is_not_written() {
         job.sample.size,
         SampleSize::Documents(defaults::SAMPLE_DOCUMENTS)
     );
-    assert_eq!(
-        job.model.alpha,
-        Alpha::Sum(defaults::alpha_sum(job.model.topics, true))
-    );
+    assert_eq!(job.model.alpha, None);
     assert_eq!(
         job.vocabulary.stop_words,
         [StopWords::Language("en".into())]
@@ -105,12 +102,12 @@ fn an_override_replaces_the_other_way_of_saying_it() {
     );
     assert_eq!(job.expect("valid").sample.size, SampleSize::Documents(9));
     let job = with(&["model.alpha_sum=3", "model.alpha=0.5"]).expect("valid");
-    assert_eq!(job.model.alpha, Alpha::Each(0.5));
+    assert_eq!(job.model.alpha, Some(Alpha::Each(0.5)));
 }
 
 /// Jobs that use every form a key can have.
 fn various() -> Vec<Job> {
-    let sets: [&[&str]; 5] = [
+    let sets: [&[&str]; 6] = [
         &[],
         &[
             "sample.fraction=0.1",
@@ -128,7 +125,10 @@ fn various() -> Vec<Job> {
             "vocabulary.stop_words=none",
             "model.alpha=0.1",
             "corpus.max_document_mib=1.7",
+            "train.memory=off",
+            "model.geometry=exp-psi",
         ],
+        &["train.online_passes=0", "train.passes=7"],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
             "synth.path=made",

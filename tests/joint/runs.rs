@@ -23,7 +23,7 @@ const JOB: &str = "[synth]\npath = \"planted\"\ntopics = 5\ndocuments = 1500\nte
     [vocabulary]\nstop_words = \"none\"\n\
     [sample]\nfraction = 0.5\nheld_out = 0.1\n\
     [model]\ntopics = 6\nseed = 5\n\
-    [train]\nminibatch = 128\npasses = 1\nrefine = 4\nrefine_rounds = 2\n\
+    [train]\nminibatch = 128\nonline_passes = 1\npasses = 5\n\
     [project]\nburn_in = 2\nsweeps = 3\nthreshold = 0.0\ntopic_documents = 5\n\
     [output]\npath = \"out\"\n";
 
@@ -79,7 +79,7 @@ fn check_against_plain(folder: &Path, out: &str, method: Method) {
         published: &published(learnt, eta),
         fixed: (method == Method::GibbsJoint).then_some(&trained),
         priors: &sampled_with(method, learnt, eta),
-        passes: Passes::new(infer, job.train.refine_rounds, job.model.seed),
+        passes: Passes::new(infer, job.model.seed),
     };
     let sampled = sample_together(&bags, &setup).unwrap();
     let rows = tables::read::head(&root.join("document_topics"), usize::MAX).unwrap();

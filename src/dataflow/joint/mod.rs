@@ -172,7 +172,7 @@ impl<'a> Sampling<'a> {
     ) -> Self {
         let job = &plan.process.job;
         let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
-        let passes = Passes::new(plan.infer, job.train.refine_rounds, job.model.seed);
+        let passes = Passes::new(plan.infer, job.model.seed);
         let fixed = match plan.infer.method {
             Method::Retrain => &models.nothing,
             _ => plan.trained,
@@ -243,10 +243,10 @@ impl<'a> Sampling<'a> {
         let rounds = &self.rounds;
         self.visitor
             .finish(|entry| entries[rounds.owner(entry.term)].push(entry.word()));
-        let merged = self.rounds.exchange(worker, entries, false).blocks;
+        let merged = self.rounds.exchange(worker, entries);
         let (process, models) = (self.plan.process, self.models);
         models.counts.replace(process, self.part, &merged, is_new);
-        let changed = (!is_new).then_some(&merged[..]);
+        let changed = (!is_new).then_some(&merged.blocks[..]);
         let sum = [self.fixed, &models.counts];
         models.whole.set_sum(self.part, sum, changed);
     }

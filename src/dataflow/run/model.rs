@@ -16,13 +16,14 @@ use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
-use crate::dataflow::train::{TrainPlan, Wanted, choose, save, train};
+use crate::dataflow::train::{Minibatches, TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
 use crate::model::Priors;
 use crate::model::published::{PublishedTopic, publish};
 use crate::model::settings::ModelSettings;
 use crate::train::assignments::Assignments;
+use crate::train::schedule::Schedule;
 
 /// What training leaves to the stages after it.
 pub(super) struct Model<'a> {
@@ -84,7 +85,16 @@ impl<'a> Run<'a> {
         let settings = &self.process.job.model;
         check_sample(&sample, collection)?;
         let vocabulary_size = collection.terms_kept as usize;
-        let assignments = self.assignments(&sample)?;
+        let (documents, tokens) = (sample.training_documents, sample.training_tokens);
+        let schedule = Schedule::new(&self.process.job.train, settings.seed, documents, tokens);
+        let assignments = match schedule.remembers() {
+            true => Some(self.assignments(&sample)?),
+            false => None,
+        };
+        let minibatches = self
+            .shared
+            .minibatches
+            .get(|| Ok::<_, RunError>(Minibatches::new(&schedule, sample.training)))?;
         let wanted = Wanted {
             process: self.process,
             vocabulary_hash: &collection.vocabulary_fingerprint,
@@ -94,7 +104,7 @@ impl<'a> Run<'a> {
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = match saved {
             Some(saved) => saved.header.priors.clone(),
-            None => Priors::new(settings, vocabulary_size, sample.training_tokens),
+            None => Priors::new(settings, vocabulary_size, tokens, schedule.learns_alpha()),
         };
         let model = self.model(collection, saved)?;
         let settings_hash = self.process.job.train_hash();
@@ -102,6 +112,8 @@ impl<'a> Run<'a> {
             process: self.process,
             model,
             sample,
+            schedule: &schedule,
+            minibatches,
             assignments,
             priors: &priors,
             settings_hash: &settings_hash,
@@ -141,21 +153,16 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Room for the assignments of the process's documents, if they are to be remembered.
-    fn assignments(&self, sample: &Sample<'_>) -> Result<Option<&'a Assignments>, RunError> {
-        let settings = &self.process.job.train;
-        if settings.refine == 0 {
-            return Ok(None);
-        }
+    /// Room for the assignments of the process's documents.
+    fn assignments(&self, sample: &Sample<'_>) -> Result<&'a Assignments, RunError> {
         let path = self.process.assignments_path();
-        let bytes = settings.assignment_bytes;
-        let made = self.shared.assignments.get(|| {
+        let bytes = self.process.job.train.assignment_bytes;
+        self.shared.assignments.get(|| {
             Assignments::new(sample.training, bytes, &path).map_err(|source| RunError::Io {
                 path: path.clone(),
                 source,
             })
-        })?;
-        Ok(Some(made))
+        })
     }
 
     /// All topics of the process's model, published with `eta`.

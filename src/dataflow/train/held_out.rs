@@ -5,7 +5,6 @@ use timely::worker::Worker;
 use super::Trainer;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process_model::Purpose;
-use crate::dataflow::sum::sum;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::Bag;
 use crate::train::schedule::Position;
@@ -17,7 +16,7 @@ impl Trainer<'_> {
         worker: &mut Worker,
         position: Position,
     ) -> Result<Option<f64>, RunError> {
-        let is_due = self.schedule.evaluates_after(position);
+        let is_due = self.plan.schedule.evaluates_after(position);
         if self.plan.sample.held_out_documents == 0 || !is_due {
             return Ok(None);
         }
@@ -71,7 +70,8 @@ impl Trainer<'_> {
             mine.merge(scored.map_err(|source| TrainError::ImpossibleDraw { document, source })?);
             Ok::<_, TrainError>(())
         })?;
-        let all = sum(worker, &[mine.log_likelihood, mine.tokens, mine.documents]);
+        let mine = [mine.log_likelihood, mine.tokens, mine.documents];
+        let all = self.rounds.sum(worker, &mine);
         Ok(Completion {
             log_likelihood: all[0],
             tokens: all[1],

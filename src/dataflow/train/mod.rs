@@ -5,29 +5,30 @@
 //! 1. the workers of a process prepare the factors of their minibatch's terms, each those of its
 //!    part of the model (`process_model`, `model::factors`);
 //! 2. they sample the minibatch's documents, whoever is free the next ones (`train::round`);
-//! 3. statistics are merged over all workers (`rounds`);
-//! 4. each worker changes its part of the model (`model::parameters`): by a step online, by the
-//!    changed counts in refining.
+//! 3. statistics are sent to be merged over all workers (`rounds`); sampling goes on with the next
+//!    round meanwhile (`schedule::LAG`);
+//! 4. each worker changes its part of the model (`model::parameters`) by the rounds that have come
+//!    back: by a step online, by the changed counts in Gibbs sampling.
 //!
 //! Nothing else is exchanged but lengths of minibatches, scores of held-out documents, and the sums
-//! that α is learnt from.
+//! that α is learnt from, by the same dataflow.
 
 mod held_out;
+mod minibatches;
 mod recall;
 mod report;
 mod save;
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::block::Block;
 use super::error::RunError;
 use super::process::Process;
 use super::process_model::{ProcessModel, Purpose};
 use super::rounds::{Merged, Rounds};
 use super::sample::Sample;
-use super::sum::sum;
 use crate::checkpoint::{Header, Saved};
 use crate::cluster::{bytes_sent, interrupt};
 use crate::evaluate::completion::Completion;
@@ -36,11 +37,15 @@ use crate::math::random::Stage;
 use crate::model::Priors;
 use crate::model::factors::FactorTable;
 use crate::train::assignments::Assignments;
-use crate::train::round::{LocalStep, StreamKey};
+use crate::train::round::{LocalStep, StreamKey, Visit};
 use crate::train::schedule::{Action, Position, Schedule, StopRule};
 use crate::train::{RoundReport, RoundSeconds, alpha, round_priors};
+pub use minibatches::Minibatches;
 pub use recall::{Candidates, Wanted, choose, recall_assignments};
 pub use save::save;
+
+/// Documents that a worker samples before it merges what others have sent.
+const DOCUMENTS_A_STEP: u64 = 64;
 
 /// What training ended with.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +67,11 @@ pub struct TrainPlan<'a> {
     pub model: &'a ProcessModel,
     /// The documents.
     pub sample: Sample<'a>,
-    /// The assignments of the process's documents; needed for refining.
+    /// How its rounds follow each other.
+    pub schedule: &'a Schedule,
+    /// Which of the process's documents each samples.
+    pub minibatches: &'a Minibatches,
+    /// The assignments of the process's documents, if the schedule remembers them.
     pub assignments: Option<&'a Assignments>,
     /// The priors to begin with.
     pub priors: &'a Priors,
@@ -84,7 +93,7 @@ pub fn train(
     saved: Option<&Saved>,
 ) -> Result<Trained, RunError> {
     let mut trainer = Trainer::new(worker, plan, saved);
-    let rounds = trainer.schedule.round_count();
+    let rounds = plan.schedule.round_count();
     plan.process.progress.begin("train", "rounds", Some(rounds));
     if let Some(saved) = saved {
         trainer.recall(worker, &saved.header)?;
@@ -93,10 +102,10 @@ pub fn train(
     while let Some(position) = trainer.next {
         let heldout = trainer.take_round(worker, position)?;
         let settings = &plan.process.job.train;
-        let counts = trainer.schedule.may_settle_after(position);
+        let counts = plan.schedule.may_settle_after(position);
         let has_settled =
             heldout.is_some_and(|value| counts && trainer.stop.observe(value, settings));
-        trainer.next = trainer.schedule.next(position, has_settled);
+        trainer.next = plan.schedule.next(position, has_settled);
         match trainer.next {
             None => stopped_early = has_settled,
             Some(next) if next.phase != position.phase => trainer.stop = StopRule::default(),
@@ -109,6 +118,10 @@ pub fn train(
             trainer.checkpoint_if_due(worker, position)?;
         }
     }
+    debug_assert!(
+        trainer.outstanding.is_empty(),
+        "the last round waits for all"
+    );
     plan.model.settle(plan.process, trainer.part);
     let (published_eta, heldout) = trainer.publish(worker)?;
     let header = Header {
@@ -126,7 +139,6 @@ pub fn train(
 struct Trainer<'a> {
     plan: TrainPlan<'a>,
     priors: Priors,
-    schedule: Schedule,
     rounds: Rounds,
     local: LocalStep,
     stop: StopRule,
@@ -138,12 +150,10 @@ struct Trainer<'a> {
     averaged: u64,
     seen: Seen,
     spent: RoundSeconds,
-    /// Minibatches of the pass in hand: this process's documents.
-    dealt: Vec<Vec<u32>>,
     /// Documents and tokens of each minibatch, over all processes.
     lengths: Vec<[i64; 2]>,
-    /// The same for this process alone; none on workers that do not lead it.
-    shares: Vec<[i64; 2]>,
+    /// The rounds that were sent and have not changed the model yet, oldest first.
+    outstanding: VecDeque<Position>,
     /// This worker's number, and its part of its process's model.
     index: usize,
     part: usize,
@@ -165,7 +175,6 @@ struct Seen {
 
 impl<'a> Trainer<'a> {
     fn new(worker: &mut Worker, plan: TrainPlan<'a>, saved: Option<&Saved>) -> Self {
-        let job = &plan.process.job;
         let (topics, terms) = (plan.priors.topic_count(), plan.model.vocabulary_size());
         let log = saved.map(|s| s.header.log.clone()).unwrap_or_default();
         let seen = log.last().map_or(Seen::default(), |last| Seen {
@@ -173,25 +182,25 @@ impl<'a> Trainer<'a> {
             documents: last.documents_seen,
             tokens: last.tokens_seen,
         });
-        let schedule = Schedule::new(&job.train, job.model.seed, plan.sample.training_documents);
+        let mut rounds = Rounds::new(worker, terms, topics);
+        let part = worker.index() % plan.process.placement.threads;
+        let lengths = plan.minibatches.lengths(worker, &mut rounds, part);
         Self {
             plan,
             priors: saved.map_or_else(|| plan.priors.clone(), |s| s.header.priors.clone()),
-            rounds: Rounds::new(worker, terms, topics),
+            rounds,
             local: LocalStep::new(terms, topics),
             stop: saved.map(|s| s.header.stop).unwrap_or_default(),
-            next: saved.map_or_else(|| schedule.start(), |s| s.header.next),
+            next: saved.map_or_else(|| plan.schedule.start(), |s| s.header.next),
             rounds_taken: saved.map_or(0, |s| s.header.rounds),
             averaged: saved.map_or(0, |s| s.header.averaged),
-            schedule,
             seen,
             spent: RoundSeconds::default(),
             log,
-            dealt: Vec::new(),
-            lengths: Vec::new(),
-            shares: Vec::new(),
+            lengths,
+            outstanding: VecDeque::new(),
             index: worker.index(),
-            part: worker.index() % plan.process.placement.threads,
+            part,
             purpose: 0,
             is_leaving: false,
             checkpointed: Instant::now(),
@@ -209,22 +218,27 @@ impl<'a> Trainer<'a> {
         let sent = bytes_sent();
         let alpha_sum = self.priors.alpha_sum();
         self.spent = RoundSeconds::default();
-        self.deal_if_new_pass(worker, position);
-        let batch = self.schedule.minibatch(position) as usize;
-        let minibatch = std::mem::take(&mut self.dealt[batch]);
-        self.prepare(position, &minibatch);
+        self.prepare(position);
         let mut since = started;
         self.spent.preparing = lap(&mut since);
-        let entries = self.local_step(position, &minibatch)?;
+        let action = self.plan.schedule.action(position);
+        let entries = self.local_step(worker, position, action)?;
         since = Instant::now();
-        let wish = interrupt::is_wanted();
-        let Merged { blocks, leave } = self.rounds.exchange(worker, entries, wish);
-        self.is_leaving |= leave;
+        self.rounds.send(entries, interrupt::is_wanted());
+        self.outstanding.push_back(position);
+        let merged = self
+            .rounds
+            .receive(worker, self.plan.schedule.lag_after(position));
         self.spent.exchanging = lap(&mut since);
-        let [documents, tokens] = self.lengths[batch].map(|n| n as u64);
-        let step_size = self.change_model(position, documents, &blocks);
+        for merged in merged {
+            self.is_leaving |= merged.leave;
+            if let Some(position) = self.outstanding.pop_front() {
+                self.change_model(position, &merged);
+            }
+        }
         self.end_pass(worker, position);
         self.spent.updating = lap(&mut since);
+        let [documents, tokens] = self.length(position);
         self.seen.documents += documents;
         self.seen.tokens += tokens;
         self.seen.seconds += started.elapsed().as_secs_f64();
@@ -233,11 +247,11 @@ impl<'a> Trainer<'a> {
         if self.index == 0 {
             self.log.push(RoundReport {
                 round: position.round,
-                pass: self.schedule.pass(position),
+                pass: self.plan.schedule.pass(position),
                 phase: position.phase,
                 documents_seen: self.seen.documents,
                 tokens_seen: self.seen.tokens,
-                step_size,
+                step_size: self.plan.schedule.step_size(position, documents),
                 alpha_sum,
                 heldout,
                 nonzero_share: self.nonzero_share(),
@@ -249,61 +263,48 @@ impl<'a> Trainer<'a> {
         Ok(heldout)
     }
 
-    /// At the first round of a pass, and after a resume, the documents are dealt anew.
-    fn deal_if_new_pass(&mut self, worker: &mut Worker, position: Position) {
-        let starts = self.schedule.minibatch(position) == 0;
-        if !starts && !self.dealt.is_empty() {
-            return;
-        }
-        let training = self.plan.sample.training;
-        let documents = (0..training.len()).map(|i| training.document(i));
-        self.dealt = self.schedule.deal(position, documents);
-        let length = |batch: &Vec<u32>| {
-            let tokens = |&i: &u32| training.bag(i as usize).1.iter().map(|&n| i64::from(n));
-            [batch.len() as i64, batch.iter().flat_map(tokens).sum()]
-        };
-        let mine: Vec<[i64; 2]> = match self.part {
-            0 => self.dealt.iter().map(length).collect(),
-            _ => vec![[0; 2]; self.dealt.len()],
-        };
-        self.lengths = bytemuck::pod_collect_to_vec(&sum(worker, bytemuck::cast_slice(&mine)));
-        self.shares = mine;
-    }
-
-    /// Prepares the factors a round is sampled with: online those of the minibatch's terms; a
-    /// refining round has nearly all terms.
-    fn prepare(&mut self, position: Position, minibatch: &[u32]) {
-        let action = self.schedule.action(position);
-        let priors = round_priors(&self.priors, action);
-        let (process, model) = (self.plan.process, self.plan.model);
-        match action {
-            Action::Online => {
-                self.purpose += 1;
-                let documents = (self.plan.sample.training, minibatch);
-                let purpose = Purpose::Train(self.purpose);
-                model.prepare_for(process, self.part, documents, &priors, purpose);
-            }
-            Action::Scatter | Action::Assign | Action::Refine => {
-                model.prepare_all(process, self.part, &priors);
-            }
+    /// Documents and tokens that a round draws, over all processes.
+    fn length(&self, position: Position) -> [u64; 2] {
+        match self.plan.schedule.minibatch(position) {
+            Some(batch) => self.lengths[batch as usize].map(|n| n as u64),
+            None => [0; 2],
         }
     }
 
-    /// Samples documents of the minibatch; gives the entries for each owner.
+    /// Prepares the factors of the minibatch's terms.
+    fn prepare(&mut self, position: Position) {
+        let plan = self.plan;
+        let minibatch = plan.minibatches.of(plan.schedule, position);
+        let priors = round_priors(&self.priors, plan.schedule.action(position));
+        self.purpose += 1;
+        let documents = (plan.sample.training, minibatch);
+        let purpose = Purpose::Train(self.purpose);
+        plan.model
+            .prepare_for(plan.process, self.part, documents, &priors, purpose);
+    }
+
+    /// Samples documents of the minibatch, and merges for others now and then; gives the entries
+    /// for each owner.
     fn local_step(
         &mut self,
+        worker: &mut Worker,
         position: Position,
-        minibatch: &[u32],
+        action: Action,
     ) -> Result<Vec<Vec<u64>>, RunError> {
         let mut since = Instant::now();
-        let action = self.schedule.action(position);
-        let gathers = self.schedule.learns_alpha_in(position);
+        let gathers = self.plan.schedule.learns_alpha_in(position);
         let (plan, local) = (self.plan, &mut self.local);
-        let mut remembered = Vec::new();
+        let minibatch = plan.minibatches.of(plan.schedule, position);
+        let (mut remembered, mut visited) = (Vec::new(), 0u64);
         plan.model.for_my_documents(minibatch, |index, table| {
-            sample_document(plan, position, action, index, table, local, &mut remembered)?;
+            let visit = visit(plan, position, index, table);
+            sample_document(plan, action, (index, visit), local, &mut remembered)?;
             if gathers {
                 local.add_to_histograms();
+            }
+            visited += 1;
+            if visited.is_multiple_of(DOCUMENTS_A_STEP) {
+                worker.step();
             }
             Ok::<_, RunError>(())
         })?;
@@ -315,33 +316,32 @@ impl<'a> Trainer<'a> {
         Ok(entries)
     }
 
-    /// Changes this worker's part of the model by what a round has found; gives the step size.
-    fn change_model(&mut self, position: Position, documents: u64, merged: &[Block]) -> f64 {
+    /// Changes this worker's part of the model by what a round has found.
+    fn change_model(&self, position: Position, merged: &Merged) {
         let (process, model, part) = (self.plan.process, self.plan.model, self.part);
-        match self.schedule.action(position) {
+        match self.plan.schedule.action(position) {
             Action::Online => {
-                let step = self.schedule.step(position, documents);
+                let [documents, _] = self.length(position);
                 if documents > 0 {
+                    let step = self.plan.schedule.step(position, documents);
                     let prune = process.job.train.prune;
                     model.global_step(process, part, step, merged, prune);
                 }
-                step.step_size
             }
-            action => {
-                model.replace(process, part, merged, action != Action::Refine);
-                1.0
-            }
+            action => model.replace(process, part, merged, action != Action::Gibbs),
         }
     }
 
-    /// Where a refining pass ends: learns α, and adds the counts to their average.
+    /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
     fn end_pass(&mut self, worker: &mut Worker, position: Position) {
-        if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
+        let schedule = self.plan.schedule;
+        if schedule.ends_pass(position) && schedule.learns_alpha_in(position) {
             let histograms = self.local.take_histograms();
-            let evidence = sum(worker, &histograms.evidence(&self.priors.alpha));
+            let evidence = histograms.evidence(&self.priors.alpha);
+            let evidence = self.rounds.sum(worker, &evidence);
             alpha::step(&mut self.priors.alpha, &evidence);
         }
-        if let Some(weight) = self.schedule.average_after(position, self.averaged) {
+        if let Some(weight) = schedule.average_after(position, self.averaged) {
             self.plan
                 .model
                 .average(self.plan.process, self.part, weight);
@@ -350,44 +350,47 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Samples one document in the manner of the round, and remembers its assignments.
-fn sample_document(
-    plan: TrainPlan<'_>,
+/// A document in a round.
+fn visit<'a>(
+    plan: TrainPlan<'a>,
     position: Position,
-    action: Action,
     index: usize,
-    table: FactorTable<'_>,
-    local: &mut LocalStep,
-    remembered: &mut Vec<u16>,
-) -> Result<(), RunError> {
-    let job = &plan.process.job;
+    table: FactorTable<'a>,
+) -> Visit<'a> {
     let training = plan.sample.training;
     let (terms, counts) = training.bag(index);
-    let bag = Bag { terms, counts };
     let key = StreamKey {
-        seed: job.model.seed,
+        seed: plan.process.job.model.seed,
         stage: Stage::Train,
         round: position.round,
         document: training.document(index),
     };
-    let Some(assignments) = plan.assignments.filter(|_| action != Action::Online) else {
-        return Ok(local.sample(key, bag, table, &job.train)?);
-    };
+    let bag = Bag { terms, counts };
+    Visit { key, bag, table }
+}
+
+/// Visits one document in the manner of the round, and remembers its assignments.
+fn sample_document(
+    plan: TrainPlan<'_>,
+    action: Action,
+    (index, visit): (usize, Visit<'_>),
+    local: &mut LocalStep,
+    remembered: &mut Vec<u16>,
+) -> Result<(), RunError> {
     let refuse = |source| RunError::Io {
         path: plan.process.assignments_path(),
         source,
     };
-    let drawn = match action {
-        Action::Refine => {
-            assignments.read(index, remembered).map_err(refuse)?;
-            local.resample(key, bag, table, remembered)?
-        }
-        Action::Scatter => local.scatter(key, bag, table),
-        Action::Assign | Action::Online => {
-            local.assign(key, bag, table, job.train.burn_in_sweeps)?
-        }
-    };
-    assignments.write(index, drawn).map_err(refuse)
+    if let Some(assignments) = plan.assignments
+        && matches!(action, Action::Count | Action::Gibbs)
+    {
+        assignments.read(index, remembered).map_err(refuse)?;
+    }
+    let drawn = local.visit(action, visit, remembered, &plan.process.job.train)?;
+    match plan.assignments {
+        Some(assignments) => assignments.write(index, drawn).map_err(refuse),
+        None => Ok(()),
+    }
 }
 
 /// Seconds since `since`, which becomes now.

@@ -20,7 +20,6 @@ use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
 use crate::train::assignments::Assignments;
-use crate::train::schedule::Phase;
 
 /// What the workers of a process share when they choose.
 #[derive(Default)]
@@ -174,11 +173,9 @@ impl Wanted<'_> {
     }
 }
 
-/// The round whose assignments belong to a checkpoint; none online, and where refining is only
-/// about to begin.
+/// The round whose assignments belong to a checkpoint, where they are remembered.
 pub(super) fn assigned_round(header: &Header) -> Option<u64> {
-    let next = header.next?;
-    (next.phase == Phase::Refine && next.taken > 0).then_some(next.round)
+    header.next.map(|next| next.round)
 }
 
 /// Reads the assignments that belong to a checkpoint, those of this process's documents, whoever

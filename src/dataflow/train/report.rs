@@ -16,8 +16,8 @@ impl Trainer<'_> {
         if self.part > 0 {
             return;
         }
-        let batch = self.schedule.minibatch(position) as usize;
-        let [documents, tokens] = self.shares[batch].map(|n| n as u64);
+        let plan = self.plan;
+        let [documents, tokens] = plan.minibatches.share(plan.schedule, position);
         progress.work(WorkStage::Train, documents, tokens);
         progress.train(|training| {
             training.rounds = rounds;

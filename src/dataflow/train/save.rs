@@ -1,4 +1,4 @@
-//! Checkpoints of training: writing them, and going on from one.
+//! Checkpoints of training: writing them, and resuming from one.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -7,19 +7,17 @@ use std::time::Instant;
 use timely::worker::Worker;
 
 use super::Trainer;
-use super::recall::{assigned_round, forget_assignments};
+use super::recall::forget_assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
 use crate::corpus::sample::Bags;
 use crate::dataflow::error::RunError;
-use crate::dataflow::gather::barrier;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
-use crate::infer::Bag;
 use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER, PREVIOUS_CHECKPOINT_FILE};
 use crate::model::parameters::Parameters;
 use crate::train::assignments::Assignments;
-use crate::train::schedule::{Phase, Position};
+use crate::train::schedule::{Action, Position};
 
 impl Trainer<'_> {
     /// Everything about the model but its numbers per term.
@@ -46,86 +44,67 @@ impl Trainer<'_> {
         worker: &mut Worker,
         position: Position,
     ) -> Result<(), RunError> {
-        if !self.schedule.allows_checkpoint_after(position) {
+        if !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
-        let settings = &self.plan.process.job.train;
-        let is_refining = self.next.is_some_and(|next| next.phase == Phase::Refine);
-        let by_clock = settings.checkpoint_minutes > 0.0;
-        let by_rounds = self.schedule.checkpoints_after(position);
-        // Assignments are written by every process: all must agree, and the clock is one's own.
-        let is_due = by_rounds || (by_clock && self.agree_on_clock(worker, is_refining));
-        if !is_due {
-            return Ok(());
+        let by_clock = self.plan.process.job.train.checkpoint_minutes > 0.0;
+        let by_rounds = self.plan.schedule.checkpoints_after(position);
+        if by_rounds || (by_clock && self.agree_on_clock(worker)) {
+            self.checkpoint(worker)?;
         }
-        self.checkpoint(worker, is_refining)
+        Ok(())
     }
 
-    /// Where the run was asked to leave, and can be gone on from: a checkpoint, then the end, for
+    /// Where the run was asked to leave, and can be resumed from: a checkpoint, then the end, for
     /// all workers after the same round.
     pub(super) fn leave_if_asked(
         &mut self,
         worker: &mut Worker,
         position: Position,
     ) -> Result<(), RunError> {
-        if !self.is_leaving || !self.schedule.may_leave_after(position) {
+        if !self.is_leaving || !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
-        let is_refining = self.next.is_some_and(|next| next.phase == Phase::Refine);
-        self.checkpoint(worker, is_refining)?;
-        barrier(worker);
+        self.checkpoint(worker)?;
         let rounds = self.rounds_taken;
         Err(RunError::Left(format!("training, after round {rounds}")))
     }
 
-    /// Whether worker 0 finds that it has been long since the last checkpoint. Online the workers
-    /// of its process alone need to know.
-    fn agree_on_clock(&self, worker: &mut Worker, is_refining: bool) -> bool {
-        let (process, model) = (self.plan.process, self.plan.model);
-        let minutes = process.job.train.checkpoint_minutes;
+    /// Whether worker 0 finds that it has been long since the last checkpoint.
+    fn agree_on_clock(&mut self, worker: &mut Worker) -> bool {
+        let minutes = self.plan.process.job.train.checkpoint_minutes;
         let is_long =
             self.index == 0 && self.checkpointed.elapsed().as_secs_f64() / 60.0 >= minutes;
-        if is_refining {
-            return super::sum(worker, &[i64::from(is_long)])[0] > 0;
-        }
-        if self.index == 0 {
-            model.set_checkpoint_due(is_long);
-        }
-        process.meet();
-        let is_due = model.is_checkpoint_due();
-        process.meet();
-        is_due
+        self.rounds.sum(worker, &[i64::from(is_long)])[0] > 0
+    }
+
+    /// Waits until every worker has come here.
+    fn barrier(&mut self, worker: &mut Worker) {
+        self.rounds.sum(worker, &[0]);
     }
 
     /// Assignments first, then the checkpoint that names them, then older assignments go. The
     /// checkpoint before it is kept, with its assignments; so one that stands is not written again.
-    fn checkpoint(&mut self, worker: &mut Worker, is_refining: bool) -> Result<(), RunError> {
+    fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), RunError> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
         }
         let (process, model) = (self.plan.process, self.plan.model);
         let (begun, mut bytes) = (Instant::now(), 0);
-        let assignments = self
-            .plan
-            .assignments
-            .filter(|_| is_refining && self.is_assigned());
-        if let Some(assignments) = assignments {
-            if self.part == 0 {
-                let bags = self.plan.sample.training;
-                bytes += save_assignments(process, self.rounds_taken, bags, assignments)?;
-            }
-            barrier(worker);
+        if let Some(assignments) = self.plan.assignments
+            && self.part == 0
+        {
+            let bags = self.plan.sample.training;
+            bytes += save_assignments(process, self.rounds_taken, bags, assignments)?;
         }
+        self.barrier(worker);
         if self.index == 0 {
             save_newest(process, model, &self.header())?;
             bytes += length(&process.output.path(CHECKPOINT_FILE));
         }
         self.checkpointed = Instant::now();
-        match assignments {
-            Some(_) => barrier(worker),
-            None => process.meet(),
-        }
-        if self.part == 0 && assignments.is_some() {
+        self.barrier(worker);
+        if self.part == 0 && self.plan.assignments.is_some() {
             let before = self.rounds_saved.unwrap_or(self.rounds_taken);
             forget_assignments(process, &[before, self.rounds_taken])?;
         }
@@ -136,35 +115,21 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    /// True once documents have assignments: not yet where refining is only about to begin.
-    fn is_assigned(&self) -> bool {
-        self.next.is_some_and(|next| next.taken > 0)
-    }
-
-    /// Goes on from a checkpoint: in refining, the counts are those of its assignments, which have
-    /// been recalled already.
+    /// Resumes from a checkpoint: in Gibbs sampling, the counts are those of its assignments, which
+    /// have been recalled already.
     pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), RunError> {
-        let (Some(_), Some(assignments)) = (assigned_round(header), self.plan.assignments) else {
+        let schedule = self.plan.schedule;
+        let sampled = header
+            .next
+            .filter(|&next| schedule.action(next) == Action::Gibbs);
+        let Some(next) = sampled else {
             return Ok(());
         };
-        let (process, training) = (self.plan.process, self.plan.sample.training);
-        let mut remembered = Vec::new();
-        for index in (self.part..training.len()).step_by(process.placement.threads) {
-            let (terms, counts) = training.bag(index);
-            assignments
-                .read(index, &mut remembered)
-                .map_err(|source| RunError::Io {
-                    path: process.assignments_path(),
-                    source,
-                })?;
-            self.local.recount(Bag { terms, counts }, &remembered);
-        }
-        let mut entries = vec![Vec::new(); process.placement.workers()];
-        self.local
-            .finish(|entry| entries[self.rounds.owner(entry.term)].push(entry.word()));
-        let merged = self.rounds.exchange(worker, entries, false);
-        let blocks = &merged.blocks;
-        self.plan.model.replace(process, self.part, blocks, true);
+        let count = Position { taken: 0, ..next };
+        self.prepare(count);
+        let entries = self.local_step(worker, count, Action::Count)?;
+        let merged = self.rounds.exchange(worker, entries);
+        self.change_model(count, &merged);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! *Gibbs2* samples the new documents; the counts of the documents trained on stay. *Gibbs1*
 //! samples all documents, and nothing stays. With the fixed counts ñ, none in Gibbs1, it is the
-//! collapsed Gibbs sampling of refining (`schedule`): counts are fresh to the round, a pass has
+//! collapsed Gibbs sampling of training (`schedule`): counts are fresh to the round, a pass has
 //! several, and a token's own count is left out when it is drawn:
 //!
 //! ```text
@@ -31,6 +31,9 @@ use crate::model::parameters::Parameters;
 use crate::model::statistics::Assigned;
 use sums::TopicSums;
 
+/// Counts are fresh to a quarter of a pass; more rounds gained nothing (docs/TRAINING.md).
+const ROUNDS: u64 = 4;
+
 /// The passes over documents that are sampled together. Before the first one every document is
 /// assigned, in a round of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +51,12 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// Those of section `[project]`, in `rounds` rounds each.
-    pub fn new(settings: &InferSettings, rounds: u32, seed: u64) -> Self {
+    /// Those of section `[project]`.
+    pub fn new(settings: &InferSettings, seed: u64) -> Self {
         Self {
             burn_in: u64::from(settings.burn_in_sweeps),
             kept: u64::from(settings.kept_sweeps),
-            rounds: u64::from(rounds.max(1)),
+            rounds: ROUNDS,
             estimator: settings.estimator,
             seed,
         }
@@ -134,7 +137,7 @@ impl Visitor {
         bag: Bag<'_>,
         table: FactorTable<'_>,
     ) -> Result<&[u16], TrainError> {
-        self.local.assign(key, bag, table, 0)
+        self.local.assign(key, bag, table)
     }
 
     /// Draws the assignments `remembered` of a document that counts in the model again; gives the
