@@ -11,6 +11,7 @@ use super::block::Block;
 use super::process::{Process, Tickets};
 use crate::checkpoint::Saved;
 use crate::corpus::sample::Bags;
+use crate::liveness;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
@@ -205,6 +206,7 @@ impl ProcessModel {
                 }
                 let to = (from + DOCUMENTS_A_TICKET).min(documents.len());
                 for &index in &documents[from..to] {
+                    liveness::tick();
                     visit(index as usize, table)?;
                 }
             }
