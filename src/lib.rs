@@ -8,6 +8,8 @@
 //! Modules stand in layers: each one uses only those above it in this list.
 //! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
 
+pub mod liveness;
+
 pub mod math;
 
 pub mod regression;

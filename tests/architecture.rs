@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 
 /// Each layer uses only those before it.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
+    "liveness",
     "math",
     "regression",
     "storage",

@@ -275,7 +275,7 @@ fn a_host_that_cannot_be_reached_ends_the_launch_after_its_restarts() {
         "{said}"
     );
     assert!(
-        said.contains("lost its peers or its host; starting all again"),
+        said.contains("lost a worker, its peers or its host; starting all again"),
         "{said}"
     );
 }

@@ -1,4 +1,5 @@
-//! A run that is killed (−9) and started again ends in the same bytes as an undisturbed one.
+//! A run that is killed (−9), or ended because a worker hangs, and started again ends in the same bytes
+//! as an undisturbed one.
 //!
 //! The moments are chosen by what stands in the output, plus a pause drawn from a seed: set
 //! `TOPICMILL_KILL_SEED` to try others. Every start has another number of workers.
@@ -150,6 +151,31 @@ fn killed_thrice(placements: [&[&str]; 4], out: &str) {
     assert_eq!(digest(folder, out), digest(folder, "undisturbed"));
 }
 
+/// Runs until a worker hangs before it touches a file of this name, and the run has ended; gives what it
+/// said, and the time from one to the other.
+#[cfg(debug_assertions)]
+fn hang_before(file: &str, folder: &Path, arguments: &[&str]) -> (Output, Duration) {
+    let trace = folder.join("trace");
+    let fault = format!("count:{},hang:{file}", trace.display());
+    let mut command = topicmill(folder, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command
+        .env("TOPICMILL_FAULT", fault)
+        .spawn()
+        .expect("it starts");
+    let (mut hung, started) = (None, Instant::now());
+    while child.try_wait().expect("it is ours").is_none() {
+        let traced = fs::read_to_string(&trace).unwrap_or_default();
+        if hung.is_none() && traced.contains("hung ") {
+            hung = Some(Instant::now());
+        }
+        assert!(started.elapsed() < PATIENCE, "it does not end: {hung:?}");
+        sleep(Duration::from_millis(20));
+    }
+    let took = hung.expect("a worker has hung").elapsed();
+    (child.wait_with_output().expect("it is ours"), took)
+}
+
 fn strs(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
@@ -166,4 +192,26 @@ fn killed_in_every_stage_and_resumed_with_other_threads() {
 fn killed_in_every_stage_and_resumed_in_processes() {
     let two: &[&str] = &["--processes", "2", "-w", "1"];
     killed_thrice([two, two, two, &["-w", "2"]], "killed");
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
+    let folder = prepare();
+    let folder = folder.path();
+    succeed(folder, &strs(&run(&["-w", "1"], "undisturbed")));
+    let placement = ["--processes", "2", "-w", "2", "--stall-timeout", "5"];
+    let arguments = run(&placement, "stalled");
+    // The assignments of process 1, which its first worker writes; it is worker 2 of the run.
+    let (ended, took) = hang_before("-0001.bin", folder, &strs(&arguments));
+    let text = said(&ended);
+    assert_eq!(ended.status.code(), Some(69), "{text}");
+    let line = "worker 2 of process 1 stalled in train: no sign of life for 5 s; start the run again, \
+                it continues";
+    assert!(text.contains(&format!("[1] error: {line}")), "{text}");
+    assert!(text.contains(&format!(") ended: {line}")), "{text}");
+    assert!((4..15).contains(&took.as_secs()), "after {took:?}: {text}");
+    assert!(!folder.join("stalled").join(MODEL_FILE).exists());
+    succeed(folder, &strs(&arguments));
+    assert_eq!(digest(folder, "stalled"), digest(folder, "undisturbed"));
 }

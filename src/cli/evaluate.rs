@@ -137,10 +137,7 @@ fn run_here(
         true => Display::choose(args.run.quiet, args.run.json),
         false => Display::Quiet,
     };
-    let settings = match placement.processes() {
-        1 => ClusterSettings::default(),
-        _ => args.run.peers.settings(&job, &placement, token)?,
-    };
+    let settings = args.run.peers.settings(&job, &placement, token)?;
     if placement.processes() > 1 && !spawn::follows_parent() {
         super::set_prefix(placement.process);
     }

@@ -18,7 +18,7 @@ pub enum Exit {
     Usage = 64,
     /// The input or a stored result is wrong.
     Data = 65,
-    /// Another process or host cannot be reached, or was lost.
+    /// Another process or host cannot be reached, or was lost; a worker stalled.
     Unavailable = 69,
     /// A mistake in topicmill.
     Internal = 70,
@@ -38,7 +38,7 @@ Exit codes:
     0  done, or already done
    64  the command line or the job file is wrong; nothing was done
    65  the input or a stored result is wrong
-   69  another process or host cannot be reached, or was lost
+   69  another process or host cannot be reached, or was lost; a worker stalled
    70  a mistake in topicmill; please report it
    74  reading or writing failed
    75  a passing failure; the same command may succeed later

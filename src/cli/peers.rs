@@ -10,7 +10,7 @@ use super::Failure;
 use crate::cluster::certificates::file_name;
 use crate::cluster::hosts::host_of;
 use crate::cluster::secret::Secret;
-use crate::cluster::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT};
+use crate::cluster::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT};
 use crate::cluster::tls::Tls;
 use crate::cluster::{ClusterSettings, Placement};
 use crate::job::Job;
@@ -28,6 +28,10 @@ pub struct PeerArgs {
     /// Seconds without a sign of life after which a process counts as lost [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
     pub peer_timeout: Option<u64>,
+    /// Seconds without a sign of life after which a worker thread counts as stalled and the run ends;
+    /// 0 waits for ever [default: 1800]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(0..=86_400))]
+    pub stall_timeout: Option<u64>,
     /// Encrypt connections: the certificate of the authority that all processes trust, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
     pub tls_ca: Option<PathBuf>,
@@ -43,8 +47,8 @@ pub struct PeerArgs {
 }
 
 impl PeerArgs {
-    /// The settings of one process of several, whose attempt is called `run`; warns of a secret that
-    /// lies open.
+    /// The settings of a process whose attempt is called `run`; warns of a secret that lies open. One
+    /// that is alone needs no secret and no certificate.
     ///
     /// # Errors
     /// A secret or certificate that cannot be read or used.
@@ -54,6 +58,15 @@ impl PeerArgs {
         placement: &Placement,
         run: String,
     ) -> Result<ClusterSettings, Failure> {
+        let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
+        let stall_timeout = seconds(self.stall_timeout, DEFAULT_STALL_TIMEOUT);
+        let stall_timeout = (!stall_timeout.is_zero()).then_some(stall_timeout);
+        if placement.processes() == 1 {
+            return Ok(ClusterSettings {
+                stall_timeout,
+                ..ClusterSettings::default()
+            });
+        }
         let found = Secret::find(job.cluster.secret_file.as_deref())?;
         let warning = found.as_ref().and_then(|found| found.warning.as_ref());
         if let Some(warning) = warning.filter(|_| placement.process == 0) {
@@ -61,12 +74,12 @@ impl PeerArgs {
         }
         let host = placement.addresses.get(placement.process);
         let host = host.map_or("", |address| host_of(address));
-        let seconds = |given: Option<u64>, default| given.map_or(default, Duration::from_secs);
         Ok(ClusterSettings {
             hash: [0; 32],
             run,
             deadline: seconds(self.join_timeout, DEFAULT_DEADLINE),
             peer_timeout: seconds(self.peer_timeout, DEFAULT_PEER_TIMEOUT),
+            stall_timeout,
             secret: found.map(|found| found.secret),
             tls: self.tls(host)?,
             compress: self.compress,

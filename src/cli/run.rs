@@ -80,10 +80,7 @@ fn run_here(
         true => Display::choose(args.quiet, args.json),
         false => Display::Quiet,
     };
-    let settings = match placement.processes() {
-        1 => ClusterSettings::default(),
-        _ => args.peers.settings(&job, &placement, token)?,
-    };
+    let settings = args.peers.settings(&job, &placement, token)?;
     if placement.processes() > 1 && !spawn::follows_parent() {
         super::set_prefix(placement.process);
     }

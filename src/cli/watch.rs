@@ -57,7 +57,7 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
 /// How a process ended, in words.
 fn end(code: u8) -> String {
     match code {
-        69 => "lost its peers or its host".to_owned(),
+        69 => "lost a worker, its peers or its host".to_owned(),
         137 => "was killed (signal 9)".to_owned(),
         143 => "was told to stop (signal 15)".to_owned(),
         code if code > 128 => format!("was ended by signal {}", code - 128),

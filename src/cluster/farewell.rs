@@ -20,7 +20,7 @@ pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
 const TICK: Duration = Duration::from_millis(2);
 
 /// What to do after the loss of a process.
-const REMEDY: &str = "start the run again, it continues";
+pub(super) const REMEDY: &str = "start the run again, it continues";
 
 /// True from the moment on at which the end of this process was decided.
 pub(super) fn is_ending() -> bool {

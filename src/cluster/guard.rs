@@ -1,7 +1,7 @@
 //! One thread's misfortune ends the whole process, at once and with a code.
 //!
 //! timely has no recovery: when one worker stops, the others wait for its messages for ever. So a
-//! panic in any thread, an error in a worker and a lost peer all end here: the other processes are
+//! panic in any thread, an error in a worker, a stalled worker and a lost peer all end here: the other processes are
 //! told (`farewell`), so that they end in the same way, the first cause is reported through the hook
 //! that the command line supplied, and the process exits. Nothing is cleaned up: what was complete
 //! stands under its final name already, the rest is temporary.
@@ -15,7 +15,8 @@ use super::Placement;
 use super::farewell::{self, FAREWELL_LIMIT};
 use super::frame::Farewell;
 
-/// Exit code when another process of the run is not there or was lost (EX_UNAVAILABLE).
+/// Exit code when another process of the run is not there or was lost, or a worker stalled
+/// (EX_UNAVAILABLE).
 pub const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code of a bug in this program: a panic (EX_SOFTWARE).
 pub const EXIT_INTERNAL: u8 = 70;

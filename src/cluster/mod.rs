@@ -5,7 +5,7 @@
 //! starts timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits.
 //! [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`] starts all
 //! processes on this machine, [`launch`] on many, and [`family`] watches them. [`guard`],
-//! `heartbeat` and `farewell` see to it that nobody waits for ever when something breaks, and that
+//! `heartbeat`, `stall` and `farewell` see to it that nobody waits for ever when something breaks, and that
 //! everybody knows what it was; [`interrupt`] leaves where a run can be gone on from.
 
 mod callers;
@@ -33,6 +33,7 @@ pub mod secret;
 mod sender;
 pub mod settings;
 pub mod spawn;
+mod stall;
 pub mod tls;
 mod traffic;
 
@@ -45,12 +46,14 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
+use crate::liveness;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent, traffic};
 
 use channel::Channel;
 use link::{Link, LinkSettings, Peer};
+use stall::Workers;
 
 /// How long a worker without work sleeps before it looks again.
 const PARK: Duration = Duration::from_millis(100);
@@ -208,7 +211,7 @@ impl ClusterError {
 /// processes that run the same, and gives back what they return, in the order of the workers.
 ///
 /// `settings` says what must be equal in all processes, who may join, and how long to wait; a run
-/// of one process needs nothing of it.
+/// of one process needs nothing of it but the time after which a worker counts as stalled.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
 /// other workers would wait for it for ever; only a run of a single worker hands its error back.
@@ -234,12 +237,18 @@ where
         });
     }
     let alone = placement.workers() == 1;
+    let workers = Workers::watch(placement.process, settings.stall_timeout)
+        .map_err(|error| ClusterError::Start(error.to_string()))?;
     let logic = move |worker: &mut Worker| -> Result<T, Failure> {
         let _end_on_panic = guard::EndOnPanic::unless(alone);
-        match func(worker) {
+        let pulse = workers.enter(worker);
+        let result = func(worker);
+        worker.drop_dataflow(pulse);
+        match result {
             Ok(value) => {
                 while worker.has_dataflows() {
                     worker.step_or_park(Some(PARK));
+                    liveness::tick();
                 }
                 Ok(value)
             }

@@ -14,6 +14,7 @@ use super::progress::Progress;
 use crate::cluster::Placement;
 use crate::corpus::collection::Collection;
 use crate::job::{Job, Stages};
+use crate::liveness;
 use crate::tables::output::Output;
 
 /// The ground that all stages of a run stand on, in one process.
@@ -88,12 +89,11 @@ impl Process {
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
     /// the process, so none waits for ever.
     pub fn meet(&self) {
+        let since = Instant::now();
+        liveness::waiting(|| self.barrier.wait());
         let Some(profile) = &self.profile else {
-            self.barrier.wait();
             return;
         };
-        let since = Instant::now();
-        self.barrier.wait();
         profile.met(since.elapsed());
     }
 }
@@ -111,7 +111,7 @@ impl<T> Default for Once<T> {
 impl<T> Once<T> {
     /// The value; made by `make` if this is the first call. An error is the caller's alone.
     pub fn get<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-        let _making = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = liveness::waiting(|| self.1.lock()).unwrap_or_else(PoisonError::into_inner);
         match self.0.get() {
             Some(value) => Ok(value),
             None => {

@@ -12,6 +12,7 @@ use super::process::{Process, Tickets};
 use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::corpus::sample::Bags;
+use crate::liveness;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
@@ -193,6 +194,7 @@ impl ProcessModel {
                 }
                 let to = (from + DOCUMENTS_A_TICKET).min(documents.len());
                 for &index in &documents[from..to] {
+                    liveness::tick();
                     visit(index as usize, table)?;
                 }
             }

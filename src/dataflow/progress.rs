@@ -1,12 +1,13 @@
 //! How far this process is: read by whoever shows it, never by a computation.
 //!
-//! Phases are also told to the log, as events with their seconds and counts.
+//! Each count is a sign of life of the worker that makes it (`liveness`). Phases are also told to the log, as events with their seconds and counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::job::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
+use crate::liveness;
 
 /// How far this process is.
 #[derive(Debug, Default)]
@@ -29,6 +30,7 @@ impl Progress {
     /// Begins a phase, of so many units in all if that is known. The first worker that comes
     /// begins it, the others find it begun.
     pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
+        liveness::stage(phase);
         let mut current = lock(&self.phase);
         let is_begun = current.begun.is_some()
             && (current.snapshot.phase, current.snapshot.unit) == (phase, unit);
@@ -67,11 +69,13 @@ impl Progress {
 
     /// Counts work that is done.
     pub fn add(&self, count: u64) {
+        liveness::tick();
         self.done.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Sets how much is done.
     pub fn set(&self, count: u64) {
+        liveness::tick();
         self.done.store(count, Ordering::Relaxed);
     }
 
@@ -91,6 +95,7 @@ impl Progress {
 
     /// Counts documents and tokens that this process has gone through in a stage.
     pub fn work(&self, stage: WorkStage, documents: u64, tokens: u64) {
+        liveness::tick();
         let counts = &self.work[stage as usize];
         counts[0].fetch_add(documents, Ordering::Relaxed);
         counts[1].fetch_add(tokens, Ordering::Relaxed);

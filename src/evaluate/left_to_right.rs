@@ -24,6 +24,7 @@
 //! for every order; the estimate's small bias is averaged over orders.
 
 use crate::infer::{Bag, ImpossibleDraw};
+use crate::liveness;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
 use crate::model::factors::{FactorTable, Row};
@@ -81,6 +82,7 @@ impl Scorer {
             let mut stream = Stream::keyed(seed, Stage::LeftToRight, number, document);
             self.particle.start(table.topic_count());
             for i in 0..self.tokens.len() {
+                liveness::tick();
                 let before = match settings.resample {
                     true => &self.tokens[..i],
                     false => &[],

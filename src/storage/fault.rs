@@ -10,8 +10,9 @@
 //! | `torn:N` | as `crash`, but if N is a write, the first half of its bytes reaches the file |
 //! | `full:N` | operation N, and every later one that needs room on the disk, fails with ENOSPC |
 //! | `refuse:N` | operation N fails with EACCES |
+//! | `hang:TEXT` | a thread whose operation has TEXT in its line never comes back from it |
 //!
-//! `count` and one of the others may stand together, with a comma between. A value that is none of
+//! `count`, `hang` and one of the others may stand together, with commas between. A value that is none of
 //! these is a mistake of the test, and panics.
 
 use std::fs::{File, OpenOptions};
@@ -65,6 +66,7 @@ impl Operation<'_> {
 #[derive(Debug, Default)]
 struct Plan {
     trace: Option<File>,
+    hang: Option<String>,
     fault: Option<(Fault, u64)>,
 }
 
@@ -83,6 +85,7 @@ enum Verdict {
     Go,
     Fail(io::ErrorKind),
     Die,
+    Hang,
     /// Die when half is written.
     Tear,
 }
@@ -106,6 +109,10 @@ impl Plan {
                     plan.trace = Some(trace.ok()?);
                     continue;
                 }
+                "hang" => {
+                    plan.hang = Some(argument.to_owned());
+                    continue;
+                }
                 "crash" => Fault::Crash,
                 "torn" => Fault::Torn,
                 "full" => Fault::Full,
@@ -120,6 +127,10 @@ impl Plan {
     /// About the operation of this number.
     fn judge(&self, number: u64, operation: &Operation<'_>) -> Verdict {
         let is_write = matches!(operation, Operation::Write(..));
+        let hangs = |text: &String| operation.line().contains(text);
+        if self.hang.as_ref().is_some_and(hangs) {
+            return Verdict::Hang;
+        }
         match self.fault {
             Some((Fault::Torn, at)) if number == at && is_write => Verdict::Tear,
             Some((Fault::Crash | Fault::Torn, at)) if number == at => Verdict::Die,
@@ -148,6 +159,7 @@ fn judge(operation: &Operation<'_>) -> Verdict {
             Verdict::Go | Verdict::Tear => line,
             Verdict::Fail(_) => format!("failed {line}"),
             Verdict::Die => format!("died {line}"),
+            Verdict::Hang => format!("hung {line}"),
         };
         let noted = trace.write_all(line.as_bytes());
         noted.expect("the trace can be written");
@@ -161,6 +173,13 @@ pub(super) fn before(operation: &Operation<'_>) -> io::Result<()> {
         Verdict::Go => Ok(()),
         Verdict::Fail(kind) => Err(kind.into()),
         Verdict::Die | Verdict::Tear => std::process::abort(),
+        Verdict::Hang => hang(),
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 
@@ -174,6 +193,7 @@ pub(super) fn write(
         Verdict::Go => write(bytes),
         Verdict::Fail(kind) => Err(kind.into()),
         Verdict::Die => std::process::abort(),
+        Verdict::Hang => hang(),
         Verdict::Tear => {
             let _ = write(&bytes[..bytes.len() / 2]);
             std::process::abort()
@@ -206,6 +226,8 @@ mod tests {
         assert_eq!(judge("refuse:3", 3, &write), refused);
         assert_eq!(judge("refuse:3", 4, &write), Verdict::Go);
         assert_eq!(judge("refuse:4,full:3", 3, &write), full);
+        assert_eq!(judge("hang:write x", 1, &write), Verdict::Hang);
+        assert_eq!(judge("hang:write x,crash:9", 1, &sync), Verdict::Go);
         assert!(Plan::parse("crash:x").is_none() && Plan::parse("flood:1").is_none());
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::object::{Bucket, ObjectMeta, ObjectUrl, is_remote};
+use crate::liveness;
 
 /// Bytes that are fetched at a time. A reader that goes on where it stopped doubles it up to
 /// [`LARGEST_WINDOW`], one that jumps about starts anew.
@@ -71,6 +72,7 @@ impl Source {
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        liveness::tick();
         match self {
             Self::File(file) => file.read(buffer),
             Self::Object(object) => object.read(buffer),

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::fault::{self, Operation};
+use crate::liveness;
 
 /// A new file, open for writing. Not buffered: each write is a call to the system. Dropping it does
 /// not sync.
@@ -63,6 +64,7 @@ impl Writer {
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        liveness::tick();
         let Self { path, file } = self;
         fault::write(path, bytes, |bytes| file.write(bytes))
     }

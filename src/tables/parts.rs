@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::schema::Kind;
 use super::{PartInfo, TableError, hex};
+use crate::liveness;
 
 /// Rows in a batch, at most.
 const BATCH_ROWS: usize = 8192;
@@ -78,6 +79,7 @@ pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u6
     let mut chunk = vec![0; 1 << 18];
     let mut bytes = 0;
     loop {
+        liveness::tick();
         let read = file.read(&mut chunk).map_err(|e| TableError::io(path, e))?;
         if read == 0 {
             return Ok(bytes);
@@ -126,6 +128,7 @@ impl Batches {
     /// The next batch that has rows.
     pub fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
         loop {
+            liveness::tick();
             if let Some(batch) = self.reader.as_mut().and_then(Iterator::next) {
                 let batch = batch.map_err(|e| TableError::parquet(&self.path, e.into()))?;
                 if batch.num_rows() > 0 {

@@ -69,6 +69,7 @@ fn settings(placement: &Placement) -> ClusterSettings {
         run: text("TOPICMILL_RUN"),
         deadline: milliseconds("CLUSTER_DEADLINE_MS"),
         peer_timeout: milliseconds("CLUSTER_PEER_TIMEOUT_MS"),
+        stall_timeout: Some(milliseconds("CLUSTER_STALL_TIMEOUT_MS")),
         secret: Secret::find(None).unwrap().map(|found| found.secret),
         tls: (!tls.is_empty()).then(load),
         compress: !text("CLUSTER_COMPRESS").is_empty(),
@@ -83,6 +84,7 @@ pub struct Run {
     pub threads: usize,
     pub deadline: Duration,
     pub peer_timeout: Duration,
+    pub stall_timeout: Duration,
     pub secret: Option<&'static str>,
     /// The folder with everybody's certificates.
     pub tls: Option<PathBuf>,
@@ -112,6 +114,7 @@ impl Run {
             threads,
             deadline: Duration::from_secs(60),
             peer_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(30),
             secret: None,
             tls: None,
             compress: false,
@@ -137,6 +140,10 @@ impl Run {
             .env(
                 "CLUSTER_PEER_TIMEOUT_MS",
                 self.peer_timeout.as_millis().to_string(),
+            )
+            .env(
+                "CLUSTER_STALL_TIMEOUT_MS",
+                self.stall_timeout.as_millis().to_string(),
             )
             .env_remove("TOPICMILL_SECRET")
             .env_remove("TOPICMILL_SECRET_FILE")
@@ -197,6 +204,7 @@ pub fn base_command(scenario: &str, threads: usize, output: &Path) -> Command {
         .env("CLUSTER_OUTPUT", output)
         .env("RUST_BACKTRACE", "0")
         .env("CLUSTER_PEER_TIMEOUT_MS", "30000")
+        .env("CLUSTER_STALL_TIMEOUT_MS", "30000")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command

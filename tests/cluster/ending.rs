@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::child::Run;
+use crate::results::complete;
 
 /// Far more than it takes, on a machine that is busy with other tests.
 const SOON: Duration = Duration::from_secs(10);
@@ -88,4 +89,26 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     let ended = frozen.end(SOON);
     ended.expect_line(69, "this process counts as lost, process ");
     ended.expect(69, &format!(") says: {line}"));
+}
+
+#[test]
+fn a_worker_that_hangs_in_a_live_process_ends_the_run_and_is_named() {
+    let mut run = Run::new(2, 2);
+    run.stall_timeout = Duration::from_secs(2);
+    let started = Instant::now();
+    let mut processes = run.start_all("stall");
+    let line = "worker 3 of process 1 stalled in a long stage: no sign of life for 2 s; start the \
+                run again, it continues; if it stalls there again, report it or raise --stall-timeout";
+    processes.pop().unwrap().end(SOON).expect_line(69, line);
+    let line = format!("process 1 ({}) ended: {line}", run.addresses[1]);
+    processes.pop().unwrap().end(SOON).expect_line(69, &line);
+    println!("all ended after {:?}", started.elapsed());
+    assert!(started.elapsed() > run.stall_timeout, "too early");
+}
+
+#[test]
+fn who_waits_for_a_slow_worker_longer_than_the_limit_is_not_accused() {
+    let mut run = Run::new(2, 2);
+    run.stall_timeout = Duration::from_secs(2);
+    assert_eq!(complete(&run, "slow"), vec!["alive"; 4]);
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -14,6 +15,8 @@ use topicmill::cluster::{Failure, bytes_sent, traffic as traffic_so_far};
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use topicmill::dataflow::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use topicmill::dataflow::gather::{all_gather, all_gather_blocks, barrier};
+use topicmill::dataflow::process::Once;
+use topicmill::liveness;
 
 use crate::child::Run;
 
@@ -56,9 +59,42 @@ pub fn scenario(
                 barrier(worker);
                 Ok(String::new())
             }
+            "stall" => {
+                barrier(worker);
+                liveness::stage("a long stage");
+                if index == 3 {
+                    loop {
+                        std::hint::spin_loop();
+                    }
+                }
+                barrier(worker);
+                Ok(String::new())
+            }
+            "slow" => {
+                // One worker of process 0 works, the other waits for its value, process 1 for messages.
+                if index < 2 {
+                    let time = Duration::from_secs(5);
+                    SLOWLY_MADE.get(|| Ok::<_, Failure>(work_for(time)))?;
+                }
+                barrier(worker);
+                Ok("alive".to_owned())
+            }
             name => panic!("no scenario {name}"),
         }
     }
+}
+
+/// What one worker of a process makes and another waits for.
+static SLOWLY_MADE: LazyLock<Once<Duration>> = LazyLock::new(Once::default);
+
+/// Works for so long, and gives signs of life; says how long it was.
+fn work_for(time: Duration) -> Duration {
+    let started = Instant::now();
+    while started.elapsed() < time {
+        std::thread::sleep(Duration::from_millis(100));
+        liveness::tick();
+    }
+    started.elapsed()
 }
 
 /// The end of the worker that fails.

@@ -10,6 +10,7 @@ use super::{Block, Content, block_bytes, texts};
 use crate::corpus::input::{Input, InputError};
 use crate::corpus::reader::parquet::GroupRuns;
 use crate::corpus::settings::{CorpusSettings, Format};
+use crate::liveness;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -136,7 +137,8 @@ impl BlockQueue {
             let Some(source) = busy else {
                 return Ok(None);
             };
-            let state = source.state.lock().map_err(|_| InputError::Stopped)?;
+            let state = liveness::waiting(|| source.state.lock());
+            let state = state.map_err(|_| InputError::Stopped)?;
             if let Some(block) = self.pull(source, state)? {
                 return Ok(Some(block));
             }

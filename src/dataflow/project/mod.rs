@@ -24,6 +24,7 @@ use crate::corpus::sample::SampleRule;
 use crate::infer::maxent::Classifier;
 use crate::infer::settings::InferSettings;
 use crate::infer::term_topics::TermTopics;
+use crate::liveness;
 use crate::tables::FileMetadata;
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
@@ -73,9 +74,11 @@ impl Shards {
     fn leave(&self, mine: AtWork<'_>) -> RunError {
         let _deferral = Deferral::begin();
         drop(mine);
-        while self.at_work.load(Ordering::SeqCst) > 0 {
-            std::thread::sleep(PARK);
-        }
+        liveness::waiting(|| {
+            while self.at_work.load(Ordering::SeqCst) > 0 {
+                std::thread::sleep(PARK);
+            }
+        });
         RunError::Left("projection, between two shards".to_owned())
     }
 }

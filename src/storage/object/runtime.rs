@@ -8,6 +8,8 @@ use std::thread;
 
 use tokio::runtime::{Builder, Handle};
 
+use crate::liveness;
+
 /// The thread's runtime, once it is started.
 static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
 
@@ -29,7 +31,7 @@ pub(super) fn handle() -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// Waits for a future on the calling thread.
+/// Waits for a future on the calling thread. What a store does not answer has a time limit of its own.
 pub(super) fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
-    handle.block_on(future)
+    liveness::waiting(|| handle.block_on(future))
 }

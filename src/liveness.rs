@@ -1,0 +1,118 @@
+//! Signs of life of the threads that do a run's work.
+//!
+//! A worker that makes progress calls [`tick`], one that blocks until others are ready does so within
+//! [`waiting`]. Both are cheap, and do nothing in a thread that is not watched, so that any layer may call
+//! them. Who watches, and what becomes of a worker that neither ticks nor waits, is `cluster`'s business.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+thread_local! {
+    /// The signs of this thread, if it is watched.
+    static OWN: RefCell<Option<Arc<Liveness>>> = const { RefCell::new(None) };
+}
+
+/// The signs of life of one thread.
+#[derive(Debug, Default)]
+pub struct Liveness {
+    ticks: AtomicU64,
+    is_waiting: AtomicBool,
+    stage: Mutex<&'static str>,
+}
+
+impl Liveness {
+    /// Makes the calling thread one that is watched. The value lives as long as the thread.
+    pub fn enroll() -> Weak<Self> {
+        let own = Arc::new(Self::default());
+        let watched = Arc::downgrade(&own);
+        OWN.set(Some(own));
+        watched
+    }
+
+    /// How often the thread has ticked; waits that began or ended count as well.
+    pub fn ticks(&self) -> u64 {
+        self.ticks.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread waits for others.
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Relaxed)
+    }
+
+    /// What the thread was last said to be doing; empty before the first [`stage`].
+    pub fn stage(&self) -> &'static str {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tick(&self) {
+        self.ticks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Says that the calling thread makes progress.
+pub fn tick() {
+    with_own(Liveness::tick);
+}
+
+/// Says what the calling thread is doing from now on.
+pub fn stage(name: &'static str) {
+    with_own(|own| {
+        *own.stage.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        own.tick();
+    });
+}
+
+/// Runs `wait`, which blocks until others are ready, or has a time limit of its own.
+pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
+    let set = |is_waiting| {
+        let mut before = false;
+        with_own(|own| {
+            before = own.is_waiting.swap(is_waiting, Ordering::Relaxed);
+            own.tick();
+        });
+        before
+    };
+    let before = set(true);
+    let value = wait();
+    set(before);
+    value
+}
+
+fn with_own(sign: impl FnOnce(&Liveness)) {
+    // A thread that is about to end has none any more.
+    let _ = OWN.try_with(|own| own.borrow().as_deref().map(sign));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_waits_and_stages_are_those_of_the_calling_thread() {
+        tick();
+        let own = Liveness::enroll().upgrade().unwrap();
+        assert_eq!((own.ticks(), own.stage()), (0, ""));
+        std::thread::spawn(|| {
+            Liveness::enroll();
+            stage("elsewhere");
+        })
+        .join()
+        .unwrap();
+        tick();
+        stage("train");
+        assert_eq!((own.ticks(), own.stage()), (2, "train"));
+        waiting(|| {
+            waiting(|| assert!(own.is_waiting()));
+            assert!(own.is_waiting(), "the outer wait goes on");
+        });
+        assert!(!own.is_waiting());
+        assert_eq!(own.ticks(), 6);
+    }
+
+    #[test]
+    fn what_a_thread_leaves_is_gone_with_it() {
+        let watched = std::thread::spawn(Liveness::enroll).join().unwrap();
+        assert!(watched.upgrade().is_none());
+    }
+}
