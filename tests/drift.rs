@@ -288,6 +288,20 @@ fn a_sample_that_lacks_a_tenth_of_them_is_not() {
 }
 
 #[test]
+fn tables_of_a_projection_go_when_it_is_overwritten_by_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, _) = run(folder.path(), "out", &["-w", "2"]);
+    let first = tables::digest(&out).unwrap();
+    let none = ["--overwrite", "--set", "project.method=none"];
+    topicmill("project", folder.path(), "out", &none);
+    for table in ["drift", "documents", "topic_documents"] {
+        assert!(!out.join(table).exists(), "{table}");
+    }
+    topicmill("project", folder.path(), "out", &["--overwrite"]);
+    assert_eq!(tables::digest(&out).unwrap(), first);
+}
+
+#[test]
 fn two_runs_of_a_collection_are_alike_and_a_run_is_itself() {
     let folder = tempfile::tempdir().unwrap();
     let (out, _) = run(folder.path(), "out", &["-w", "2"]);
