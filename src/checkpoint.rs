@@ -22,7 +22,8 @@ use crate::model::{MAX_TOPICS, Priors};
 use crate::train::RoundReport;
 use crate::train::schedule::{Position, StopRule};
 
-const MAGIC: &[u8; 8] = b"tmmodel2";
+/// What a model file begins with.
+pub const MAGIC: &[u8; 8] = b"tmmodel2";
 
 /// A header longer than this is not one of ours.
 const MAX_HEADER_BYTES: u64 = 1 << 30;

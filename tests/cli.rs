@@ -289,6 +289,17 @@ fn inspect_shows_topics_tables_and_parts() {
 }
 
 #[test]
+fn inspect_shows_the_model_that_a_run_has_written() {
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    place.printed("run job.toml -w 1 --quiet");
+    for path in ["out/model", "out/model/topics.model"] {
+        let model = json(&place.printed(&format!("inspect {path} --json")));
+        assert_eq!(model["topic_count"], 3, "{model}");
+    }
+}
+
+#[test]
 fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
     let place = Place::new();
     let root = place.path("out");

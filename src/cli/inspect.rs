@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::InspectArgs;
 use super::{Exit, Failure};
+use crate::checkpoint::MAGIC;
 use crate::tables::output::{View, Wanted};
 
 /// What a path can be.
@@ -66,7 +67,7 @@ fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {
         fs::File::open(path)?.take(8).read_to_end(&mut start)?;
         return Ok(match start.as_slice() {
             start if start.starts_with(b"PAR1") => Some(Thing::Table),
-            b"tmmodel1" => Some(Thing::Model(path.to_owned())),
+            start if start == MAGIC => Some(Thing::Model(path.to_owned())),
             _ => None,
         });
     }
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(recognised(root), None);
         fs::create_dir(root.join("model")).expect("made");
         let model = root.join("model/topics.model");
-        fs::write(&model, "tmmodel1…").expect("written");
+        fs::write(&model, [MAGIC, &b"more"[..]].concat()).expect("written");
         assert_eq!(recognised(&model), Some(Thing::Model(model.clone())));
         assert_eq!(recognised(&root.join("model")), Some(Thing::Model(model)));
         fs::write(root.join("_lock"), "").expect("written");

@@ -14,6 +14,7 @@ use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages};
+use crate::tables::TABLES;
 use crate::tables::output::{Output, Place};
 
 /// Documents that are warned of one by one.
@@ -154,26 +155,18 @@ fn warn_of(mut remarks: Vec<String>) {
 
 /// Removes what the stages will make anew: only what topicmill wrote.
 fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
-    let projected = [
-        "documents",
-        "document_topics",
-        "topic_documents",
-        "topics",
-        "topic_terms",
-        "evaluation",
-        "vocabulary",
-        "checkpoints",
-    ];
-    let trained = ["model", "training_log"];
     match stages {
         Stages::All | Stages::Ingest => output.clear_all()?,
         // Its result is a folder of its own, which it clears itself.
         Stages::Evaluate => {}
         Stages::Train | Stages::Project => {
             output.reopen()?;
-            let trained = trained.iter().filter(|_| stages.trains());
-            for relative in projected.iter().chain(trained) {
-                output.clear(relative)?;
+            let stays = |name: &str| matches!(name, "training_log" | "model") && !stages.trains();
+            let tables = TABLES.iter().map(|table| table.name);
+            for name in tables.chain(["checkpoints", "model"]) {
+                if !stays(name) {
+                    output.clear(name)?;
+                }
             }
         }
     }

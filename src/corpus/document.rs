@@ -131,6 +131,9 @@ pub struct ShardDocument {
     pub terms: Vec<u32>,
     /// Tokens of each, ≥ 1; as long as `terms`.
     pub counts: Vec<u32>,
+    /// Distinct terms that the vocabulary dropped as rare or capped, by their place in it,
+    /// ascending.
+    pub pruned: Vec<u32>,
 }
 
 impl Default for ShardDocument {
@@ -144,6 +147,7 @@ impl Default for ShardDocument {
             tokens_stopped: 0,
             terms: Vec::new(),
             counts: Vec::new(),
+            pruned: Vec::new(),
         }
     }
 }

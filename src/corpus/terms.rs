@@ -101,18 +101,26 @@ impl TermCounter {
         self.entries[id as usize].documents
     }
 
+    /// The term's local id, if it was seen.
+    pub fn id(&self, text: &str) -> Option<u32> {
+        self.find(text, Key::new(text))
+    }
+
     /// The term's local id; a new one if it was never seen. Counts nothing.
     #[inline]
     pub fn intern(&mut self, text: &str) -> u32 {
         let key = Key::new(text);
-        let (arena, ends) = (&self.arena, &self.ends);
-        let same = |slot: &Slot| {
-            slot.key() == key && (key.is_exact() || term(arena, ends, slot.id) == text)
-        };
-        match self.index.find(key.hash(), same) {
-            Some(slot) => slot.id,
+        match self.find(text, key) {
+            Some(id) => id,
             None => self.insert(text, key),
         }
+    }
+
+    #[inline]
+    fn find(&self, text: &str, key: Key) -> Option<u32> {
+        let same =
+            |slot: &Slot| slot.key() == key && (key.is_exact() || self.term(slot.id) == text);
+        self.index.find(key.hash(), same).map(|slot| slot.id)
     }
 
     #[cold]

@@ -6,6 +6,7 @@
 //! token.
 
 use crate::math::hex::hex;
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 use hashbrown::HashTable;
@@ -265,46 +266,57 @@ fn by_rank(a: &VocabularyTerm, b: &VocabularyTerm) -> Ordering {
     (b.documents, b.tokens, &a.term).cmp(&(a.documents, a.tokens, &b.term))
 }
 
-/// From one worker's local ids to term ids.
+/// From one worker's local ids to places in the vocabulary, which are the term ids of kept terms.
 #[derive(Clone, Debug)]
 pub struct TermMap {
-    /// By local id: the term id, or `STOPPED` or `DROPPED`.
-    ids: Vec<u32>,
+    /// By local id: the term's place, or `STOPPED` or `DROPPED`.
+    places: Vec<u32>,
+    /// Kept terms.
+    kept: u32,
 }
 
 const DROPPED: u32 = u32::MAX;
 const STOPPED: u32 = u32::MAX - 1;
 
 impl TermMap {
-    /// The map of a worker's terms. Terms that the vocabulary does not list are dropped.
-    pub fn new(counter: &TermCounter, vocabulary: &Vocabulary) -> Self {
-        let id = |local: u32| {
-            let term = counter.term(local);
-            match vocabulary.status(term) {
-                Some(TermStatus::Kept) => vocabulary.id(term).unwrap_or(DROPPED),
-                Some(TermStatus::Stop) => STOPPED,
-                _ => DROPPED,
+    /// The map of a worker's terms. `vocabulary`: all its terms, in its order. Terms that are not
+    /// among them are dropped.
+    pub fn new<T: Borrow<VocabularyTerm>>(
+        counter: &TermCounter,
+        vocabulary: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let (mut places, mut kept) = (vec![DROPPED; counter.len()], 0);
+        for (place, term) in (0..).zip(vocabulary) {
+            let VocabularyTerm { term, status, .. } = term.borrow();
+            kept += u32::from(*status == TermStatus::Kept);
+            if let Some(local) = counter.id(term) {
+                places[local as usize] = match status {
+                    TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
+                    TermStatus::Stop => STOPPED,
+                    TermStatus::Frequent => DROPPED,
+                };
             }
-        };
-        Self {
-            ids: (0..counter.len()).map(|local| id(local as u32)).collect(),
         }
+        Self { places, kept }
     }
 
-    /// Rewrites a draft: local ids become term ids, ascending; terms that are not kept go, and
-    /// `tokens_stopped` gains those that were stop words. A document that had a text and has no
-    /// term left gets status `NoVocabulary`, or `Empty` if `tokens_total` is 0; other statuses
-    /// stay. Every local id must be below the counter's length.
+    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms
+    /// move to `pruned`; others go, and `tokens_stopped` gains the tokens of stop words. A document
+    /// that had a text and has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total`
+    /// is 0; other statuses stay. Every local id must be below the counter's length.
     pub fn remap(&self, document: &mut ShardDocument) {
         let mut stopped = 0_u64;
         let mut kept: Vec<(u32, u32)> = Vec::with_capacity(document.terms.len());
+        document.pruned.clear();
         for (&local, &count) in document.terms.iter().zip(&document.counts) {
-            match self.ids[local as usize] {
+            match self.places[local as usize] {
                 DROPPED => {}
                 STOPPED => stopped += u64::from(count),
-                id => kept.push((id, count)),
+                id if id < self.kept => kept.push((id, count)),
+                place => document.pruned.push(place),
             }
         }
+        document.pruned.sort_unstable();
         kept.sort_unstable();
         document.terms.clear();
         document.terms.extend(kept.iter().map(|&(id, _)| id));

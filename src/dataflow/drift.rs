@@ -5,14 +5,18 @@
 //! hash says, so that each holds some of the groups. They are held at most while they fit into
 //! [`MOST_GROUP_BYTES`]; where a collection has more groups than that, none gets a row, whatever the
 //! number of workers.
+//!
+//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set of
+//! all terms for each group would take many times the memory.
 
 mod groups;
 
 use serde::{Deserialize, Serialize};
 use timely::worker::Worker;
 
+use super::block::MAX_BLOCK_WORDS;
 use super::error::RunError;
-use super::gather::all_gather;
+use super::gather::{all_gather, all_gather_blocks};
 use super::process::{Process, Tickets};
 use super::project::{FIXED_POINT, PARTS, part_path};
 use super::sum::sum;
@@ -108,12 +112,13 @@ pub fn drift(worker: &mut Worker, plan: &DriftPlan<'_>) -> Result<Drift, RunErro
     let vocabulary_size = plan.collection.terms_kept as usize;
     let topic_count = process.job.model.topics;
     let known = known_terms(worker, plan.topics, vocabulary_size);
-    let empty = DriftSums::new(topic_count, vocabulary_size);
+    let empty = DriftSums::new(topic_count, plan.collection.terms_total as usize);
     let mut counted = Counted {
         trained: empty.clone(),
-        new: empty.clone(),
+        new: empty,
     };
-    let mut groups = Groups::new(worker, &empty, MOST_GROUP_BYTES);
+    let of_group = DriftSums::new(topic_count, vocabulary_size);
+    let mut groups = Groups::new(worker, &of_group, MOST_GROUP_BYTES);
     let (first, step) = (process.placement.process, process.placement.processes());
     loop {
         let number = first + plan.tickets.take() * step;
@@ -124,14 +129,14 @@ pub fn drift(worker: &mut Worker, plan: &DriftPlan<'_>) -> Result<Drift, RunErro
         worker.step();
     }
     let (held, too_many_groups) = groups.finish(worker);
-    let counted = add_up(worker, &counted, vocabulary_size);
+    let counted = add_up(worker, &counted);
     let line = |group: Option<String>, sums: &DriftSums| DriftLine {
         group,
         documents: sums.documents,
         tokens: sums.tokens,
         kept_tokens: sums.kept_tokens,
         known_tokens: sums.known_tokens,
-        figures: sums.figures(&counted.trained, &known, FIXED_POINT),
+        figures: sums.figures(&counted.trained, FIXED_POINT),
     };
     let mine: Vec<DriftLine> = held.iter().map(|(g, s)| line(Some(g.clone()), s)).collect();
     Ok(Drift {
@@ -154,10 +159,18 @@ fn known_terms(
             .iter()
             .for_each(|&(term, _)| known.insert(term));
     }
-    let words: Vec<i64> = known.words().iter().map(|&bits| bits as i64).collect();
-    let mut all = TermSet::new(vocabulary_size);
-    for (place, bits) in sum(worker, &words).into_iter().enumerate() {
-        all.extend_word(place, bits as u64);
+    union(worker, &known)
+}
+
+/// The terms of everybody's sets.
+fn union(worker: &mut Worker, mine: &TermSet) -> TermSet {
+    let pieces = mine.words().chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec);
+    let mut all = mine.clone();
+    for blocks in all_gather_blocks(worker, pieces.collect()) {
+        let words = blocks.iter().flat_map(|block| block.words());
+        for (place, &bits) in words.enumerate() {
+            all.extend_word(place, bits);
+        }
     }
     all
 }
@@ -174,7 +187,7 @@ fn count_shard(
     let [documents, topics] = PARTS.map(|table| output.local(&part_path(table, number)));
     let mut projected = ProjectedReader::new(vec![documents?], vec![topics?]);
     let path = output.local(&Collection::shard_name(number))?;
-    let mut reader = ShardReader::open(&path, Columns::Counts)?;
+    let mut reader = ShardReader::open(&path, Columns::Terms)?;
     let (mut bag, mut document) = (ShardDocument::default(), ProjectedDocument::default());
     while reader.read_into(&mut bag)? {
         if !projected.read_into(&mut document)? {
@@ -187,19 +200,23 @@ fn count_shard(
         if !bag.status.has_terms() {
             continue;
         }
-        if document.split == Some(Split::Sample) {
-            count(&bag, &document, known, &mut counted.trained);
-            continue;
-        }
-        count(&bag, &document, known, &mut counted.new);
-        if let Some(group) = &document.group_id {
+        let is_new = document.split != Some(Split::Sample);
+        let of_run = match is_new {
+            true => &mut counted.new,
+            false => &mut counted.trained,
+        };
+        count(&bag, &document, known, of_run);
+        bag.pruned
+            .iter()
+            .for_each(|&term| of_run.terms.insert(term));
+        if let Some(group) = document.group_id.as_ref().filter(|_| is_new) {
             groups.add(group, |sums| count(&bag, &document, known, sums));
         }
     }
     Ok(())
 }
 
-/// Adds one document to some sums.
+/// Adds one document to some sums, but for its pruned terms.
 fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sums: &mut DriftSums) {
     let fixed = |value: f64| (value * FIXED_POINT).round_ties_even() as i64;
     let length = document.tokens_in_vocabulary as f64;
@@ -219,33 +236,22 @@ fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sum
 }
 
 /// Everybody's sums, added up.
-fn add_up(worker: &mut Worker, mine: &Counted, vocabulary_size: usize) -> Counted {
-    let topic_count = mine.new.topics.len();
-    let mut values = Vec::new();
-    for sums in [&mine.trained, &mine.new] {
-        values.extend(fixed_sums(sums));
-        values.extend(&sums.topics);
-    }
-    values.extend((0..vocabulary_size as u32).map(|term| i64::from(mine.new.terms.contains(term))));
-    let all = sum(worker, &values);
-    let (trained, rest) = all.split_at(SUMS + topic_count);
-    let (new, terms) = rest.split_at(SUMS + topic_count);
-    let sums = |values: &[i64]| {
-        let mut sums = DriftSums::new(topic_count, vocabulary_size);
-        set_fixed_sums(&mut sums, &values[..SUMS]);
-        sums.topics.copy_from_slice(&values[SUMS..]);
+fn add_up(worker: &mut Worker, mine: &Counted) -> Counted {
+    let mut add_up = |mine: &DriftSums| {
+        let values = [&fixed_sums(mine), mine.topics.as_slice()].concat();
+        let all = sum(worker, &values);
+        let mut sums = DriftSums {
+            topics: all[SUMS..].to_vec(),
+            terms: union(worker, &mine.terms),
+            ..DriftSums::default()
+        };
+        set_fixed_sums(&mut sums, &all[..SUMS]);
         sums
     };
-    let mut counted = Counted {
-        trained: sums(trained),
-        new: sums(new),
-    };
-    for (term, &count) in terms.iter().enumerate() {
-        if count > 0 {
-            counted.new.terms.insert(term as u32);
-        }
+    Counted {
+        trained: add_up(&mine.trained),
+        new: add_up(&mine.new),
     }
-    counted
 }
 
 /// Sums that do not depend on topics or terms.

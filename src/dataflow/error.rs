@@ -8,7 +8,6 @@ use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
 use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::synth::SynthError;
-use crate::corpus::vocabulary::VocabularyError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
 use crate::infer::ImpossibleDraw;
@@ -38,9 +37,6 @@ pub enum RunError {
     /// A stop-word list.
     #[error(transparent)]
     StopWords(#[from] StopWordsError),
-    /// A stored vocabulary.
-    #[error(transparent)]
-    Vocabulary(#[from] VocabularyError),
     /// The vocabulary's file.
     #[error(transparent)]
     VocabularyFile(#[from] VocabularyFileError),
@@ -121,7 +117,6 @@ impl RunError {
             | Self::Collection(CollectionError::Read { .. })
             | Self::Synth(SynthError::Io { .. }) => EXIT_IO,
             Self::Input(_)
-            | Self::Vocabulary(_)
             | Self::VocabularyFile(_)
             | Self::Collection(_)
             | Self::Synth(_)

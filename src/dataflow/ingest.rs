@@ -29,7 +29,7 @@ use super::process::{Once, Process};
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use crate::corpus::input::{Input, discover};
-use crate::corpus::vocabulary::{TermMap, Vocabulary};
+use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::corpus::{Body, DocumentStatus};
 
@@ -40,7 +40,6 @@ const MAX_REMARKS: usize = 20;
 #[derive(Default)]
 pub struct IngestShared {
     source: Once<Source>,
-    agreed: Once<Agreed>,
     remarks: Mutex<Vec<String>>,
 }
 
@@ -116,9 +115,8 @@ pub fn ingest(
         return Err(RunError::Data(no_documents(&source.input)));
     }
     let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
-    let agreed = vocabulary::agree(worker, process, drafted.totals, with_tokens, &shared.agreed)?;
-    let map = TermMap::new(&drafted.terms, &agreed.vocabulary);
-    drop(drafted.terms);
+    let (terms, totals) = (drafted.terms, drafted.totals);
+    let (map, agreed) = vocabulary::agree(worker, process, terms, totals, with_tokens)?;
     let documents = drafted
         .drafts
         .iter()
@@ -140,7 +138,7 @@ pub fn ingest(
         .map(Written::from_record)
         .collect();
     written.sort_unstable_by_key(|shard| shard.number);
-    let describe = || collection(process, source, agreed, &all, &written);
+    let describe = || collection(process, source, &agreed, &all, &written);
     publish(worker, process, describe)
 }
 
@@ -298,7 +296,7 @@ fn collection(
         tokens_in_vocabulary: written.iter().map(|shard| shard.tokens).sum(),
         tokens_stopped: written.iter().map(|shard| shard.tokens_stopped).sum(),
         terms_total: agreed.terms_total,
-        terms_kept: agreed.vocabulary.kept() as u64,
+        terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.metadata.clone(),
         grouped: settings.group.is_some(),

@@ -1,5 +1,5 @@
 //! How well topics tell documents apart: labels predicted from proportions alone, by a linear
-//! classifier, cross-validated (Wahabzada & Kersting 2011, §4, who take a support vector machine
+//! classifier, cross-validated (Wahabzada & Kersting 2011, §5, who take a support vector machine
 //! and five folds; here it is multinomial logistic regression).
 
 use crate::math::random::{Stage, hash};

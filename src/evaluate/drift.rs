@@ -2,7 +2,10 @@
 //!
 //! Yao, Mimno & McCallum 2009 §6.2: "the training set should contain roughly 70 % of the distinct word
 //! types in the 'new' documents"; below that, inferred topics get worse, and the paper advises to
-//! train again. Beside it stand the tokens, the topics and the likelihood, which move with it.
+//! train again. A term that was pruned as rare counts: most terms of new documents that no training
+//! document holds are rare, and without them the share is always near 1. Terms removed as stop words
+//! or too frequent do not. Beside it stand the tokens, the topics and the likelihood, which move with
+//! it.
 //!
 //! Documents are added up in integers ([`DriftSums`]), in any order; the figures are read off the sums
 //! and a reference, the sums of the documents trained on.
@@ -19,16 +22,16 @@ pub const LEAST_KNOWN_SHARE: f64 = 0.7;
 pub struct TermSet(Vec<u64>);
 
 impl TermSet {
-    /// An empty set; terms are below `vocabulary_size`.
-    pub fn new(vocabulary_size: usize) -> Self {
-        Self(vec![0; vocabulary_size.div_ceil(64)])
+    /// An empty set; terms are below `term_count`.
+    pub fn new(term_count: usize) -> Self {
+        Self(vec![0; term_count.div_ceil(64)])
     }
 
     /// Adds a term.
     ///
     /// # Panics
     ///
-    /// If it is not below the vocabulary's size, rounded up to 64.
+    /// If it is not below `term_count`, rounded up to 64.
     pub fn insert(&mut self, term: u32) {
         self.0[term as usize / 64] |= 1 << (term % 64);
     }
@@ -90,16 +93,16 @@ pub struct DriftSums {
     pub likelihood: i64,
     /// Σ_d θ_dk N_d of each topic, over the topics listed for a document, in fixed point.
     pub topics: Vec<i64>,
-    /// The kept terms in them.
+    /// The distinct terms in them, by place in the vocabulary.
     pub terms: TermSet,
 }
 
 impl DriftSums {
-    /// Nothing yet.
-    pub fn new(topic_count: usize, vocabulary_size: usize) -> Self {
+    /// Nothing yet; terms are below `term_count`.
+    pub fn new(topic_count: usize, term_count: usize) -> Self {
         Self {
             topics: vec![0; topic_count],
-            terms: TermSet::new(vocabulary_size),
+            terms: TermSet::new(term_count),
             ..Self::default()
         }
     }
@@ -121,9 +124,9 @@ impl DriftSums {
         self.terms.extend(&other.terms);
     }
 
-    /// How far these documents are from the `reference`, those trained on. `known`: the terms that
-    /// the model knows; `fixed_point`: units of likelihood in a nat.
-    pub fn figures(&self, reference: &Self, known: &TermSet, fixed_point: f64) -> DriftFigures {
+    /// How far these documents are from the `reference`, those trained on. `fixed_point`: units of
+    /// likelihood in a nat.
+    pub fn figures(&self, reference: &Self, fixed_point: f64) -> DriftFigures {
         let terms = self.terms.len();
         let share = |part: i64, whole: i64| (whole > 0).then(|| part as f64 / whole as f64);
         let per_token = |sums: &Self| {
@@ -131,7 +134,7 @@ impl DriftSums {
             (sums.kept_tokens > 0).then(|| likelihood / sums.kept_tokens as f64)
         };
         let own = per_token(self);
-        let known_terms = self.terms.common(known);
+        let known_terms = self.terms.common(&reference.terms);
         DriftFigures {
             terms,
             known_terms,
@@ -149,11 +152,11 @@ impl DriftSums {
 /// How far some documents are from those trained on; `None` where there is nothing to tell it by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftFigures {
-    /// Distinct kept terms in them.
+    /// Distinct terms in them.
     pub terms: usize,
-    /// Of these, terms that the model knows.
+    /// Of these, terms of the documents trained on.
     pub known_terms: usize,
-    /// The share of distinct kept terms that the model knows: the paper's measure.
+    /// `known_terms` over `terms`: the paper's measure.
     pub known_term_share: Option<f64>,
     /// The share of tokens that the model knows, stop words left out: tokens of terms that were
     /// pruned, or are in no vocabulary, are not known.
@@ -256,10 +259,9 @@ mod tests {
     #[test]
     fn figures_worked_out_by_hand() {
         let trained = sums(&[0, 1, 2, 64], [40, 32, 32], -32 * 6 * 8, &[24, 8]);
-        let known = set(&[0, 1, 2, 64]);
         let mut new = sums(&[1, 63], [10, 6, 2], -6 * 7 * 8, &[3, 3]);
         new.merge(&sums(&[1, 64, 199], [10, 4, 3], -4 * 7 * 8, &[1, 1]));
-        let figures = new.figures(&trained, &known, 8.0);
+        let figures = new.figures(&trained, 8.0);
         assert_eq!(
             (new.documents, figures.terms, figures.known_terms),
             (2, 4, 2)
@@ -296,7 +298,7 @@ mod tests {
     fn without_documents_there_is_nothing_to_tell() {
         let none = DriftSums::new(2, 200);
         let trained = sums(&[0], [4, 4, 4], -8, &[1, 1]);
-        let figures = none.figures(&trained, &set(&[0]), 1.0);
+        let figures = none.figures(&trained, 1.0);
         assert_eq!(figures, DriftFigures::default());
     }
 

@@ -1,10 +1,10 @@
 //! Deterministic inference for one document against a fixed model, in the time of the topics that
-//! its terms have: variational Bayes (Yao 2009, §4) and CVB0 (Asuncion et al. 2009; Papanikolaou 2017, §3.3).
+//! its terms have: variational Bayes (Yao 2009, §4) and CVB0 (Asuncion et al. 2009; Papanikolaou 2017, §2.5).
 //!
 //! Both keep expected tokens a_k − α_k per topic. With factors e_kw = g_kw + h_k
 //!
 //! ```text
-//! variational:  γ_wk ∝ e_kw exp Ψ(a_k)              a_k = α_k + Σ_w n_w γ_wk     (Yao 2009, Eqs. 13–15)
+//! variational:  γ_wk ∝ e_kw exp Ψ(a_k)              a_k = α_k + Σ_w n_w γ_wk     (Yao 2009, Eqs. 11–12)
 //! CVB0:         γ_wk ∝ e_kw (a_k − γ_wk)            the same a_k, but taken term by term
 //! ```
 //!

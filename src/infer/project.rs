@@ -1,5 +1,9 @@
-//! A document's topic proportions against a fixed model, alone (Gibbs3 of Yao 2009, §3): what is
+//! A document's topic proportions against a fixed model, alone (Gibbs3 of Yao 2009, §3.3): what is
 //! mapped over the whole collection.
+//!
+//! Where we depart: the paper adds the new document's own counts to φ while it samples; here φ stays
+//! that of the training documents. A term that is rare in training therefore does not draw a document's
+//! further tokens of it to the topic of its first ones.
 
 use super::lanes::dot;
 use super::sampler::Sampler;

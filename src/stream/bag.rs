@@ -159,7 +159,7 @@ mod tests {
                 });
                 let mut expected = ShardDocument::default();
                 drafter.draft(document.clone(), &mut expected);
-                TermMap::new(drafter.terms(), &vocabulary).remap(&mut expected);
+                TermMap::new(drafter.terms(), vocabulary.terms()).remap(&mut expected);
                 let (status, bag) = bagger.count(&document, &vocabulary);
                 prop_assert_eq!(status, expected.status);
                 prop_assert_eq!(&bag.terms, &expected.terms);

@@ -21,9 +21,10 @@ super::schema::table! {
         pub tokens_in_vocabulary: i64,
         /// Of these, tokens of terms that the model knows.
         pub known_tokens: i64,
-        /// Distinct kept terms in the new documents.
+        /// Distinct terms in the new documents: of the run all but stop words and `frequent` ones, of a
+        /// group kept ones alone.
         pub terms: i64,
-        /// Of these, terms that the model knows.
+        /// Of these, terms that a training document holds.
         pub known_terms: i64,
         /// known_terms over terms, 0 to 1.
         pub known_term_share: Option<f64>,

@@ -29,11 +29,11 @@ const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 
 /// Key of the file metadata that marks a shard, and the version of its layout.
 const FORMAT_KEY: &str = "topicmill.shard";
-const FORMAT_VERSION: &str = "1";
+const FORMAT_VERSION: &str = "2";
 /// What stands before the name of a pass-through column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
-const FIXED_COLUMNS: [&str; 7] = [
+const FIXED_COLUMNS: [&str; 8] = [
     "source_id",
     "group",
     "status",
@@ -41,6 +41,7 @@ const FIXED_COLUMNS: [&str; 7] = [
     "tokens_stopped",
     "terms",
     "counts",
+    "pruned",
 ];
 
 /// What can go wrong with a shard.
@@ -63,7 +64,9 @@ pub enum ShardError {
         source: ParquetError,
     },
     /// The file is sound Parquet, but not a shard of this version.
-    #[error("{path} is not a shard that this version reads: {reason}; run ingest again")]
+    #[error(
+        "{path} is not a shard that this version reads: {reason}; start again with --overwrite"
+    )]
     NotAShard {
         /// The file.
         path: PathBuf,

@@ -26,6 +26,8 @@ pub enum Columns {
     All,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
+    /// Those and `pruned`.
+    Terms,
 }
 
 /// Reads one shard from its first document to its last.
@@ -123,6 +125,7 @@ impl ShardReader {
         let mask = match self.columns {
             Columns::All => ProjectionMask::all(),
             Columns::Counts => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6]),
+            Columns::Terms => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6, 7]),
         };
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
             .with_row_groups(vec![group])
@@ -136,7 +139,7 @@ impl ShardReader {
 /// Rows whose values take about [`BATCH_BYTES`] once decoded, 1 to [`BATCH_ROWS`].
 pub(super) fn batch_rows(group: &RowGroupMetaData) -> usize {
     let rows = usize::try_from(group.num_rows()).unwrap_or(0).max(1);
-    let lists: i64 = group.columns()[5..7].iter().map(|c| c.num_values()).sum();
+    let lists: i64 = group.columns()[5..8].iter().map(|c| c.num_values()).sum();
     let bytes = 4 * lists.max(0) as usize + group.total_byte_size().max(0) as usize;
     let row_bytes = (bytes / rows).max(1);
     (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS)
@@ -177,10 +180,11 @@ struct Batch {
     status: StringArray,
     terms: Lists,
     counts: Lists,
+    pruned: Option<Lists>,
     rest: Option<Rest>,
 }
 
-/// The columns of [`Columns::All`] that [`Columns::Counts`] leaves out.
+/// The columns of [`Columns::All`] that [`Columns::Terms`] leaves out.
 struct Rest {
     source_id: StringArray,
     group: StringArray,
@@ -198,7 +202,7 @@ struct Lists {
 impl Batch {
     fn new(batch: &RecordBatch, columns: Columns, metadata_count: usize) -> Result<Self, String> {
         let rest = match columns {
-            Columns::Counts => None,
+            Columns::Counts | Columns::Terms => None,
             Columns::All => Some(Rest {
                 source_id: column(batch, "source_id")?,
                 group: column(batch, "group")?,
@@ -214,6 +218,10 @@ impl Batch {
             status: column(batch, "status")?,
             terms: Lists::new(batch, "terms")?,
             counts: Lists::new(batch, "counts")?,
+            pruned: match columns {
+                Columns::Counts => None,
+                Columns::Terms | Columns::All => Some(Lists::new(batch, "pruned")?),
+            },
             rest,
         })
     }
@@ -230,6 +238,10 @@ impl Batch {
                 document.terms.len(),
                 document.counts.len()
             ));
+        }
+        match &self.pruned {
+            Some(pruned) => pruned.read_into(row, &mut document.pruned),
+            None => document.pruned.clear(),
         }
         match &self.rest {
             Some(rest) => rest.read_into(row, document),

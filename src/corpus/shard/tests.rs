@@ -41,9 +41,10 @@ fn document() -> impl Strategy<Value = ShardDocument> {
     let entries = prop::collection::vec((0..=i32::MAX as u32, 0..=i32::MAX as u32), 0..12);
     let metadata = prop::collection::vec(prop::option::of(text()), 2);
     let status = prop::sample::select(DocumentStatus::ALL.to_vec());
-    let head = (text(), prop::option::of(text()), metadata, status);
+    let pruned = prop::collection::vec(0..=i32::MAX as u32, 0..4);
+    let head = (text(), prop::option::of(text()), metadata, status, pruned);
     (head, any::<u32>(), any::<u32>(), entries).prop_map(|(head, total, stopped, entries)| {
-        let (source_id, group, metadata, status) = head;
+        let (source_id, group, metadata, status, pruned) = head;
         let (terms, counts) = entries.into_iter().unzip();
         ShardDocument {
             source_id,
@@ -54,6 +55,7 @@ fn document() -> impl Strategy<Value = ShardDocument> {
             tokens_stopped: stopped,
             terms,
             counts,
+            pruned,
         }
     })
 }
@@ -79,14 +81,20 @@ proptest! {
         prop_assert_eq!(&read(&path, Columns::All), &documents);
         let reader = ShardReader::open(&path, Columns::All).unwrap();
         prop_assert_eq!(reader.metadata_names(), &names[..]);
-        let counts: Vec<_> = documents
+        let terms: Vec<_> = documents
             .into_iter()
             .map(|d| ShardDocument {
                 status: d.status,
                 terms: d.terms,
                 counts: d.counts,
+                pruned: d.pruned,
                 ..ShardDocument::default()
             })
+            .collect();
+        prop_assert_eq!(&read(&path, Columns::Terms), &terms);
+        let counts: Vec<_> = terms
+            .into_iter()
+            .map(|d| ShardDocument { pruned: Vec::new(), ..d })
             .collect();
         prop_assert_eq!(read(&path, Columns::Counts), counts);
     }
@@ -148,7 +156,9 @@ fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
     ragged.counts.pop();
     let mut metadata = good.clone();
     metadata.metadata.push(None);
-    for bad in [term, count, ragged, metadata] {
+    let mut pruned = good.clone();
+    pruned.pruned.push(i32::MAX as u32 + 1);
+    for bad in [term, count, ragged, metadata, pruned] {
         let error = writer.push(&bad).unwrap_err();
         assert!(matches!(error, ShardError::Document { .. }), "{error}");
     }

@@ -113,7 +113,12 @@ impl ShardWriter {
             "it has not as many counts as terms"
         } else if document.terms.len() > i32::MAX as usize {
             "it has more than 2,147,483,647 distinct terms"
-        } else if document.terms.iter().any(|&t| t > limit) {
+        } else if document
+            .terms
+            .iter()
+            .chain(&document.pruned)
+            .any(|&t| t > limit)
+        {
             "a term id is above 2,147,483,647"
         } else if document.counts.iter().any(|&c| c > limit) {
             "it holds a term more than 2,147,483,647 times"
@@ -162,6 +167,9 @@ struct Buffer {
     ends: Vec<i32>,
     terms: Vec<i32>,
     counts: Vec<i32>,
+    /// As `ends`, in `pruned`.
+    pruned_ends: Vec<i32>,
+    pruned: Vec<i32>,
     metadata: Vec<StringBuilder>,
     bytes: usize,
 }
@@ -177,6 +185,8 @@ impl Buffer {
             ends: vec![0],
             terms: Vec::new(),
             counts: Vec::new(),
+            pruned_ends: vec![0],
+            pruned: Vec::new(),
             metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
             bytes: 0,
         }
@@ -199,16 +209,22 @@ impl Buffer {
         self.counts
             .extend_from_slice(bytemuck::cast_slice(&document.counts));
         self.ends.push(self.terms.len() as i32);
+        self.pruned
+            .extend_from_slice(bytemuck::cast_slice(&document.pruned));
+        self.pruned_ends.push(self.pruned.len() as i32);
         for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
             column.append_option(value.as_deref());
         }
-        self.bytes += 8 * document.terms.len() + text_bytes(document);
+        self.bytes += 8 * document.terms.len() + 4 * document.pruned.len() + text_bytes(document);
     }
 
     /// The columns in the schema's order; the buffer is empty afterwards.
     fn take(&mut self) -> Vec<ArrayRef> {
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(ends));
+        let offsets = |ends: &mut Vec<i32>| {
+            let ends = std::mem::replace(ends, vec![0]);
+            OffsetBuffer::new(ScalarBuffer::from(ends))
+        };
+        let ends = offsets(&mut self.ends);
         let list = |values: &mut Vec<i32>, offsets: OffsetBuffer<i32>| -> ArrayRef {
             let values = Int32Array::from(std::mem::take(values));
             Arc::new(ListArray::new(element(), offsets, Arc::new(values), None))
@@ -220,8 +236,9 @@ impl Buffer {
             Arc::new(self.status.finish()),
             Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_total))),
             Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_stopped))),
-            list(&mut self.terms, offsets.clone()),
-            list(&mut self.counts, offsets),
+            list(&mut self.terms, ends.clone()),
+            list(&mut self.counts, ends),
+            list(&mut self.pruned, offsets(&mut self.pruned_ends)),
         ];
         for column in &mut self.metadata {
             columns.push(Arc::new(column.finish()));
@@ -244,7 +261,16 @@ fn element() -> FieldRef {
 fn schema(metadata_names: &[String]) -> Schema {
     let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
     let list = |name: &str| Field::new(name, DataType::List(element()), false);
-    let [source_id, group, status, total, stopped, terms, counts] = FIXED_COLUMNS;
+    let [
+        source_id,
+        group,
+        status,
+        total,
+        stopped,
+        terms,
+        counts,
+        pruned,
+    ] = FIXED_COLUMNS;
     let mut fields = vec![
         text(source_id, false),
         text(group, true),
@@ -253,6 +279,7 @@ fn schema(metadata_names: &[String]) -> Schema {
         Field::new(stopped, DataType::Int64, false),
         list(terms),
         list(counts),
+        list(pruned),
     ];
     fields.extend(
         metadata_names
@@ -281,6 +308,7 @@ fn properties(compression: ShardCompression) -> WriterProperties {
         ShardCompression::Zstd => builder
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_column_encoding(column("terms"), Encoding::DELTA_BINARY_PACKED)
+            .set_column_encoding(column("pruned"), Encoding::DELTA_BINARY_PACKED)
             .set_column_dictionary_enabled(column("counts"), true),
     }
     .build()

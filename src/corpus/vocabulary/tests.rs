@@ -1,6 +1,6 @@
 //! Pruning by hand-made cases, whatever the order of the counts; remapping against a naive twin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -256,9 +256,10 @@ proptest! {
         counter.drain_new_counts(&mut |term, tokens, documents| {
             list.push(TermCount { term: term.to_owned(), tokens, documents });
         });
-        let settings = VocabularySettings { max_terms, ..settings() };
+        let settings = VocabularySettings {
+            max_terms, min_documents: 2, max_share: 0.8, ..settings() };
         let vocabulary = Vocabulary::prune(list, 10, &settings, &stop_list("a b"));
-        let map = TermMap::new(&counter, &vocabulary);
+        let map = TermMap::new(&counter, vocabulary.terms());
         for (tokens, mut draft) in documents.iter().zip(drafts) {
             map.remap(&mut draft);
             check_remapped(tokens, &draft, &vocabulary);
@@ -278,6 +279,17 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
         .zip(draft.counts.iter().copied())
         .collect();
     assert_eq!(rows, bag.into_iter().collect::<Vec<_>>());
+    let pruned: BTreeSet<&str> = (draft.pruned.iter())
+        .map(|&place| &vocabulary.terms()[place as usize])
+        .map(|term| term.term.as_str())
+        .collect();
+    let is_pruned = |token: &&str| {
+        let status = vocabulary.status(token);
+        matches!(status, Some(TermStatus::Rare | TermStatus::Capped))
+    };
+    let expected = tokens.iter().map(String::as_str).filter(is_pruned);
+    assert_eq!(pruned, expected.collect());
+    assert!(draft.pruned.is_sorted_by(|a, b| a < b));
     let stopped = tokens
         .iter()
         .filter(|t| ["a", "b"].contains(&t.as_str()))
@@ -293,10 +305,7 @@ fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabul
 
 #[test]
 fn other_statuses_stay() {
-    let map = TermMap::new(
-        &TermCounter::new(),
-        &Vocabulary::from_terms(Vec::new()).unwrap(),
-    );
+    let map = TermMap::new(&TermCounter::new(), [] as [VocabularyTerm; 0]);
     for status in [
         DocumentStatus::ParseError,
         DocumentStatus::TooLarge,

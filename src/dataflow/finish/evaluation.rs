@@ -138,7 +138,7 @@ fn drift_figures(line: &DriftLine) -> [Figure; 6] {
     [
         figure(
             "known_term_share",
-            "distinct kept terms",
+            "distinct terms but stop and frequent ones",
             "share",
             figures.known_term_share,
         ),

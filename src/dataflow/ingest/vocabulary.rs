@@ -1,5 +1,5 @@
 //! From each worker's totals to one vocabulary: gathered at worker 0, pruned and written there, and
-//! what the others need of it broadcast.
+//! broadcast, so that each worker can tell what became of its own terms.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,44 +10,45 @@ use timely::worker::Worker;
 
 use super::words::{self, Terms};
 use crate::corpus::stop_words::StopList;
-use crate::corpus::vocabulary::{TermCount, TermStatus, Vocabulary};
+use crate::corpus::terms::TermCounter;
+use crate::corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary};
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
 use crate::dataflow::frequencies::Totals;
 use crate::dataflow::gather::{PARK, all_gather_blocks};
-use crate::dataflow::process::{Once, Process};
+use crate::dataflow::process::Process;
 
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
-/// What every process knows of the vocabulary: the terms that are kept, and those that are stop
-/// words. What is neither was dropped.
-#[derive(Debug)]
+/// What `collection.json` says of the vocabulary.
+#[derive(Debug, Default)]
 pub(super) struct Agreed {
-    /// Kept terms and stop words.
-    pub(super) vocabulary: Vocabulary,
-    /// The fingerprint of the kept ones.
-    pub(super) fingerprint: String,
     /// Distinct terms of the collection, kept or not.
     pub(super) terms_total: u64,
+    /// Kept terms.
+    pub(super) terms_kept: u64,
+    /// The fingerprint of the kept ones.
+    pub(super) fingerprint: String,
 }
 
-/// Prunes the totals of all workers to one vocabulary, writes it, and tells everybody.
+/// Prunes the totals of all workers to one vocabulary, and writes it. Returns the map of this
+/// worker's `terms`, and the vocabulary in short, which worker 0 alone knows.
 ///
 /// `document_count` is the number of documents with at least one token.
-pub(super) fn agree<'a>(
+pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
+    terms: TermCounter,
     totals: Totals,
     document_count: u64,
-    agreed: &'a Once<Agreed>,
-) -> Result<&'a Agreed, RunError> {
+) -> Result<(TermMap, Agreed), RunError> {
     let counts = gather_at_leader(worker, totals);
-    let message = match counts {
+    let (message, agreed) = match counts {
         Some(counts) => prune(process, counts, document_count)?,
-        None => Vec::new(),
+        None => Default::default(),
     };
     let pieces = message
         .chunks(MAX_BLOCK_WORDS)
@@ -55,19 +56,23 @@ pub(super) fn agree<'a>(
         .collect();
     drop(message);
     let gathered = all_gather_blocks(worker, pieces);
-    agreed.get(|| read(&gathered[0]))
+    let mut parts = Terms::default();
+    let vocabulary = gathered[0].iter().flat_map(|block| {
+        let mut complete = Vec::new();
+        parts.take(block.words(), &mut |term| complete.push(term));
+        complete
+    });
+    Ok((TermMap::new(&terms, vocabulary), agreed))
 }
 
-/// Prunes and writes the vocabulary; the message for everybody, which begins with the number of
-/// distinct terms.
+/// Prunes and writes the vocabulary; returns all its terms in its order, for everybody.
 fn prune(
     process: &Process,
     counts: Vec<TermCount>,
     document_count: u64,
-) -> Result<Vec<u64>, RunError> {
+) -> Result<(Vec<u64>, Agreed), RunError> {
     let job = &process.job;
     let stop_list = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
-    let terms_total = counts.len() as u64;
     let vocabulary = Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list);
     if vocabulary.kept() == 0 {
         return Err(RunError::Data(nothing_kept(
@@ -79,35 +84,22 @@ fn prune(
     let temporary = process.output.temporary_path("vocabulary.tsv");
     vocabulary_file::write(&temporary, &vocabulary)?;
     process.output.publish(&temporary, VOCABULARY_FILE)?;
-    let mut message = vec![terms_total];
+    let mut message = Vec::new();
     for term in vocabulary.terms() {
-        if matches!(term.status, TermStatus::Kept | TermStatus::Stop) {
-            words::push(
-                &mut message,
-                &term.term,
-                term.tokens,
-                term.documents,
-                term.status as u8,
-            );
-        }
+        words::push(
+            &mut message,
+            &term.term,
+            term.tokens,
+            term.documents,
+            term.status as u8,
+        );
     }
-    Ok(message)
-}
-
-fn read(blocks: &[Block]) -> Result<Agreed, RunError> {
-    let terms_total = blocks.first().map_or(0, |block| block.words()[0]);
-    let mut received = Vec::new();
-    let mut terms = Terms::default();
-    for (number, block) in blocks.iter().enumerate() {
-        let words = &block.words()[usize::from(number == 0)..];
-        terms.take(words, &mut |term| received.push(term));
-    }
-    let vocabulary = Vocabulary::from_terms(received)?;
-    Ok(Agreed {
+    let agreed = Agreed {
+        terms_total: vocabulary.terms().len() as u64,
+        terms_kept: vocabulary.kept() as u64,
         fingerprint: vocabulary.fingerprint(),
-        vocabulary,
-        terms_total,
-    })
+    };
+    Ok((message, agreed))
 }
 
 /// Sends every worker's totals to worker 0: none on the others.
