@@ -105,7 +105,7 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
             for term in 0..length {
                 entries[rounds.owner(term as u32)].push(word(term));
             }
-            let merged = rounds.exchange(worker, entries, false);
+            let merged = rounds.exchange(worker, entries);
             let sum = merged
                 .blocks
                 .iter()
