@@ -99,7 +99,10 @@ impl LocalStep {
 
     /// Online: the sequential first sweep, the burn-in sweeps, and the sweeps that are kept and
     /// counted.
-    fn sample(
+    ///
+    /// # Errors
+    /// A draw with impossible masses.
+    pub fn sample(
         &mut self,
         key: StreamKey,
         bag: Bag<'_>,
