@@ -71,6 +71,34 @@ impl SampleRule {
     }
 }
 
+/// Bits of a key by which it is counted.
+const PREFIX_BITS: u32 = 12;
+
+fn prefix(key: u64) -> usize {
+    (key >> (u64::BITS - PREFIX_BITS)) as usize
+}
+
+/// How the so-many-th smallest of the counted keys begins, and how many begin with less.
+fn bound_prefix(counts: &[i64], wanted: u64) -> (usize, u64) {
+    let mut below = 0;
+    for (place, &count) in counts.iter().enumerate() {
+        if below + count as u64 >= wanted {
+            return (place, below);
+        }
+        below += count as u64;
+    }
+    (counts.len(), below)
+}
+
+/// The so-many-th smallest key over all workers, from everybody's counts and candidates
+/// ([`SmallestKeys`]); `u64::MAX` if there are fewer keys.
+pub fn sample_bound(counts: &[i64], mut candidates: Vec<u64>, wanted: u64) -> u64 {
+    let (_, below) = bound_prefix(counts, wanted);
+    candidates.sort_unstable();
+    let place = wanted.saturating_sub(below + 1) as usize;
+    candidates.get(place).copied().unwrap_or(u64::MAX)
+}
+
 /// The so-many smallest keys seen: what `documents = N` needs of each worker.
 #[derive(Clone, Debug)]
 pub struct SmallestKeys {
@@ -98,9 +126,22 @@ impl SmallestKeys {
         }
     }
 
-    /// The keys kept, ascending.
-    pub fn into_sorted(self) -> Vec<u64> {
-        self.heap.into_sorted_vec()
+    /// How many of the keys kept begin with each value of their highest [`PREFIX_BITS`] bits.
+    /// Added up over workers, they tell where the bound over all workers lies.
+    pub fn prefix_counts(&self) -> Vec<i64> {
+        let mut counts = vec![0; 1 << PREFIX_BITS];
+        for &key in &self.heap {
+            counts[prefix(key)] += 1;
+        }
+        counts
+    }
+
+    /// The keys kept that begin as the bound over all workers does, given everybody's
+    /// [`prefix_counts`](Self::prefix_counts): with everybody's candidates `sample_bound` finds it.
+    pub fn candidates(&self, counts: &[i64]) -> Vec<u64> {
+        let (place, _) = bound_prefix(counts, self.limit as u64);
+        let keys = self.heap.iter().copied();
+        keys.filter(|&key| prefix(key) == place).collect()
     }
 
     /// The bound for [`SampleRule`]: the last key kept, or `u64::MAX` when all were.
@@ -225,16 +266,20 @@ mod tests {
     #[test]
     fn a_number_of_documents_is_met_exactly_however_workers_share_them() {
         let bound = |workers: u64| {
-            let mut merged = SmallestKeys::new(100);
-            for worker in 0..workers {
+            let own = |worker: u64| {
                 let mut own = SmallestKeys::new(100);
                 let mine = (0..1000).filter(|d| d % workers == worker);
                 mine.for_each(|d| own.add(SampleRule::key(3, d)));
-                own.into_sorted()
-                    .into_iter()
-                    .for_each(|key| merged.add(key));
+                own
+            };
+            let held: Vec<_> = (0..workers).map(own).collect();
+            let mut counts = vec![0; 1 << PREFIX_BITS];
+            for keys in &held {
+                let own = keys.prefix_counts();
+                (counts.iter_mut().zip(own)).for_each(|(sum, count)| *sum += count);
             }
-            merged.bound()
+            let candidates = held.iter().flat_map(|keys| keys.candidates(&counts));
+            sample_bound(&counts, candidates.collect(), 100)
         };
         assert_eq!(bound(1), bound(3));
         let rule = SampleRule::new(&settings(SampleSize::Documents(100), 0.0), 3, bound(2));
@@ -246,6 +291,9 @@ mod tests {
         );
         let mut few = SmallestKeys::new(100);
         few.add(5);
+        let counts = few.prefix_counts();
+        let candidates = few.candidates(&counts);
+        assert_eq!(sample_bound(&counts, candidates, 100), u64::MAX);
         assert_eq!(few.bound(), u64::MAX);
     }
 

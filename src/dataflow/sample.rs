@@ -20,7 +20,7 @@ use super::process::{Once, Process, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::{Bags, SampleRule, SmallestKeys, Split};
+use crate::corpus::sample::{Bags, SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
 
@@ -75,14 +75,20 @@ pub fn sample_rule(
             Ok(())
         },
     )?;
-    let mut merged = SmallestKeys::new(wanted);
-    let mine = smallest.into_sorted();
-    for keys in all_gather(worker, bytemuck::cast_slice(&mine)) {
-        bytemuck::pod_collect_to_vec::<u8, u64>(&keys)
-            .into_iter()
-            .for_each(|k| merged.add(k));
-    }
-    Ok(SampleRule::new(settings, seed, merged.bound()))
+    let bound = smallest_bound(worker, &smallest, wanted);
+    Ok(SampleRule::new(settings, seed, bound))
+}
+
+/// The `wanted`-th smallest of the keys that the workers have kept as many of; `u64::MAX` if there
+/// are fewer. Few of the keys travel: those that begin as the bound does.
+pub(super) fn smallest_bound(worker: &mut Worker, kept: &SmallestKeys, wanted: u64) -> u64 {
+    let counts = sum(worker, &kept.prefix_counts());
+    let own = kept.candidates(&counts);
+    let candidates = all_gather(worker, bytemuck::cast_slice(&own))
+        .iter()
+        .flat_map(|keys| bytemuck::pod_collect_to_vec::<u8, u64>(keys))
+        .collect();
+    sample_bound(&counts, candidates, wanted)
 }
 
 /// Reads this worker's share of the shards and hands every document to `visit`. Which process reads

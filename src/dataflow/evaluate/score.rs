@@ -9,8 +9,8 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
 use crate::corpus::shard::{Columns, ShardReader};
 use crate::dataflow::error::RunError;
-use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::Tickets;
+use crate::dataflow::sample::smallest_bound;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
 use crate::infer::Bag;
@@ -59,13 +59,7 @@ impl Chosen {
             )?;
             worker.step();
         }
-        let mut merged = SmallestKeys::new(most);
-        let mine = smallest.into_sorted();
-        for keys in all_gather(worker, bytemuck::cast_slice(&mine)) {
-            let keys = bytemuck::pod_collect_to_vec::<u8, u64>(&keys);
-            keys.into_iter().for_each(|key| merged.add(key));
-        }
-        self.bound = merged.bound();
+        self.bound = smallest_bound(worker, &smallest, most);
         Ok(self)
     }
 
