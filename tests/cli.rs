@@ -134,7 +134,7 @@ fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
     let after = place.printed("plan job.toml -w 1");
     assert!(after.contains("1 jsonl, plain: "), "{after}");
     assert!(after.contains("about 200 with about "), "{after}");
-    assert!(after.contains("1 minibatches a pass, "), "{after}");
+    assert!(after.contains("4 minibatches a pass, "), "{after}");
     let names = fs::read_dir(place.0.path()).expect("readable").count();
     assert_eq!(names, 2, "a plan writes nothing");
 

@@ -9,7 +9,7 @@ use topicmill::job::state::{CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE};
 
 use crate::ground::{Ground, calm, said};
 
-/// A run that was killed when its last checkpoint stood, in refining.
+/// A run that was killed when its last checkpoint was complete, in Gibbs passes.
 fn stopped() -> Ground {
     let ground = Ground::new();
     let is_end = |line: &String| line == "create out/_temporary/training_log";
@@ -21,7 +21,7 @@ fn stopped() -> Ground {
         saved.header.rounds
     };
     let (newest, previous) = (rounds(CHECKPOINT_FILE), rounds(PREVIOUS_CHECKPOINT_FILE));
-    assert_eq!((newest, previous), (12, 10));
+    assert_eq!((newest, previous), (13, 10));
     ground
 }
 
@@ -30,7 +30,7 @@ fn newest(ground: &Ground) -> PathBuf {
 }
 
 fn assignments(ground: &Ground) -> PathBuf {
-    ground.path("out/checkpoints/assignments-00000012-0000.bin")
+    ground.path("out/checkpoints/assignments-00000013-0000.bin")
 }
 
 fn flip_a_byte(path: &Path) {
@@ -84,13 +84,13 @@ fn a_newest_checkpoint_that_was_cut_short() {
 
 #[test]
 fn damaged_or_missing_assignments() {
-    let name = "assignments-00000012-0000.bin: ";
+    let name = "assignments-00000013-0000.bin: ";
     survives(assignments, flip_a_byte, name, ONE);
     survives(assignments, cut_short, name, TWO_PROCESSES);
     survives(
         assignments,
         remove,
-        "assignments of round 12 are missing",
+        "assignments of round 13 are missing",
         ONE,
     );
 }

@@ -32,7 +32,7 @@ topics = 4
 [train]
 minibatch = 64
 online_passes = 2
-passes = 8
+passes = 5
 alpha_after = 1
 alpha_every = 1
 average_every = 1

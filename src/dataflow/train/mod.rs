@@ -365,8 +365,11 @@ fn visit<'a>(
         round: position.round,
         document: training.document(index),
     };
-    let bag = Bag { terms, counts };
-    Visit { key, bag, table }
+    Visit {
+        key,
+        bag: Bag { terms, counts },
+        table,
+    }
 }
 
 /// Visits one document in the manner of the round, and remembers its assignments.
