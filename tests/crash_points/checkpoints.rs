@@ -9,7 +9,7 @@ use topicmill::job::state::{CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE};
 
 use crate::ground::{Ground, calm, said};
 
-/// A run that was killed when its last checkpoint stood, in refining.
+/// A run that was killed when its last checkpoint stood, in Gibbs passes.
 fn stopped() -> Ground {
     let ground = Ground::new();
     let is_end = |line: &String| line == "create out/_temporary/training_log";
