@@ -209,7 +209,7 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
         "[corpus]\ninput = \"documents.jsonl\"\nblock_mib = 0.01\n\
          [vocabulary]\nstop_words = \"en\"\nmin_documents = 3\nmax_share = 0.5\n\
          [sample]\n{key} = {sampled}\nheld_out = 0.1\n\
-         [model]\ntopics = 3\nseed = 1\n[train]\nrefine = 4\n[output]\npath = \"out\"\n"
+         [model]\ntopics = 3\nseed = 1\n[train]\nonline_passes = 1\npasses = 5\n[output]\npath = \"out\"\n"
     );
     std::fs::write(folder.join("job.toml"), job).unwrap();
     let mut keys = SmallestKeys::new(150);

@@ -142,7 +142,7 @@ fn the_papers_geometry_draws_from_its_posterior() {
     check_sampler(4, 0.6, true, 200_000, false);
 }
 
-/// Refining: the first token of a sweep, whose old topic is known, against its conditional with
+/// Gibbs rounds: the first token of a sweep, whose old topic is known, against its conditional with
 /// its own count left out of the model and of the document.
 fn check_own_count(topics: usize, is_dense: bool) {
     let mut parameters = Parameters::new(topics, 2, 0, 1);

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How long the end may take once it was asked for.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Several rounds a refining pass, and several shards.
+/// Several rounds a Gibbs pass, and several shards.
 const JOB: &str = r#"
 [synth]
 path = "planted"

@@ -12,19 +12,14 @@ from pathlib import Path
 
 from .task import SEED, Task
 
-# Each row is one run, with its effort (sweeps over the documents) and what is set.
+# Each row is one run, with its effort (sweeps over the documents) and what is set. By default the first three passes are
+# online, of five sweeps each; those after them are Gibbs passes, of one.
 # Runs go on until the next would take longer than there is time.
 RUNGS: list[tuple[float, list[str]]] = [
-    (5, ["train.passes=1", "train.refine=0"]),
-    (13, ["train.refine=6"]),
-    (19, ["train.refine=12"]),
-    (32, ["train.refine=25"]),
-    (57, ["train.refine=50"]),
-    (107, ["train.refine=100"]),
-    (207, ["train.refine=200"]),
-    (407, ["train.refine=400"]),
-    (807, ["train.refine=800"]),
-    (1607, ["train.refine=1600"]),
+    (5, ["train.passes=1"]),
+    (10, ["train.passes=2"]),
+    (15, ["train.passes=3"]),
+    *((15 + gibbs, [f"train.passes={3 + gibbs}"]) for gibbs in (6, 12, 25, 50, 100, 200, 400, 800, 1600)),
 ]
 
 # All that a job sets besides input, output, topics and seed. Jobs are written from these two; the report lists them.

@@ -265,9 +265,6 @@ fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobEr
 }
 
 /// `[train]`.
-///
-/// # Errors
-/// Wrong values; keys that say nothing to the phases there are.
 pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     let whole = |key, least, default| section.whole(key, least..=COUNT, default);
     let auto = |key, least| section.whole_or_auto(key, least..=COUNT);
@@ -276,12 +273,18 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     let bytes = |key, default| Ok::<_, JobError>(section.real(key, NOT_NEGATIVE, default)? * MIB);
     let memory = section.choice("memory", MEMORIES, Memory::Auto)?;
     let online_passes = whole("online_passes", 0, defaults::ONLINE_PASSES)? as u32;
-    let unused: &[_] = match (memory, online_passes) {
-        (Memory::Off, _) => &OF_MEMORY,
-        (_, 0) => &OF_ONLINE_PASSES,
-        _ => &[],
-    };
-    refuse_unused(section, unused, memory)?;
+    for &key in unused(memory, online_passes) {
+        if let Some(entry) = section.get(key) {
+            return Err(section.invalid(
+                key,
+                entry,
+                match memory {
+                    Memory::Off => "absent: train.memory is \"off\", and nothing is remembered",
+                    _ => "absent: train.online_passes is 0, and no pass is online",
+                },
+            ));
+        }
+    }
     Ok(TrainSettings {
         minibatch: auto("minibatch", 1)?.map(|n| n as usize),
         passes: passes("passes", 1)?,
@@ -309,35 +312,20 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
     })
 }
 
-/// Keys of `[train]` that say nothing without remembered assignments.
-pub(super) const OF_MEMORY: [&str; 6] = [
-    "memory_mib",
-    "online_passes",
-    "alpha_after",
-    "alpha_every",
-    "average_every",
-    "assignments_mib",
-];
-/// Keys of `[train]` that say nothing without online passes.
-pub(super) const OF_ONLINE_PASSES: [&str; 5] =
-    ["burn_in", "sweeps", "step_offset", "step_decay", "prune"];
-
-/// Refuses keys that would change nothing.
-fn refuse_unused(
-    section: &Section,
-    unused: &'static [&'static str],
-    memory: Memory,
-) -> Result<(), JobError> {
-    let remedy = match memory {
-        Memory::Off => "train.memory is \"off\": leave the key out, or remember assignments",
-        _ => "train.online_passes is 0: leave the key out, or begin with online passes",
-    };
-    for &key in unused {
-        if let Some(entry) = section.get(key) {
-            return Err(section.invalid(key, entry, &format!("absent, because {remedy}")));
-        }
+/// Keys of `[train]` that would change nothing.
+pub(super) fn unused(memory: Memory, online_passes: u32) -> &'static [&'static str] {
+    match (memory, online_passes) {
+        (Memory::Off, _) => &[
+            "memory_mib",
+            "online_passes",
+            "alpha_after",
+            "alpha_every",
+            "average_every",
+            "assignments_mib",
+        ],
+        (_, 0) => &["burn_in", "sweeps", "step_offset", "step_decay", "prune"],
+        _ => &[],
     }
-    Ok(())
 }
 
 /// Robbins and Monro's condition: steps whose squares have a finite sum, but not the steps.

@@ -126,10 +126,8 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let weights = weight_count(job, kept, tokens_in(trained));
     let kept_sweeps = u64::from(job.train.kept_sweeps);
     let in_flight = survey.block_bytes.saturating_mul(3);
-    // A process aggregates what it has collected before it has too much.
     let statistics = tokens_in(trained.div_ceil(schedule.minibatch_count))
         .max(weights.stored.min(tokens_in(trained)));
-    let models = 1 + u64::from(schedule.remembers());
     let disk = disk(job, survey, distinct, weights.stored);
     Estimate {
         sample_documents: trained,
@@ -141,7 +139,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             blocks: threads * (in_flight + PART_BYTES),
             sample: 2 * (tokens_in(sampled) * PAIR_BYTES + sampled * 16).div_ceil(processes),
             vocabulary: kept * KEPT_TERM_BYTES,
-            model: weights.stored * PAIR_BYTES * models,
+            model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
             assignments: assignments(job, &schedule, tokens_in(trained), processes),

@@ -9,14 +9,13 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::check::{
-    BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, MEMORIES, METHODS, METRICS, MIB, OF_MEMORY,
-    OF_ONLINE_PASSES, ON_DAMAGE, RULES, SPLITS,
+    BUDGETS, ESTIMATORS, FORMATS, GEOMETRIES, MEMORIES, METHODS, METRICS, MIB, ON_DAMAGE, RULES,
+    SPLITS, unused,
 };
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
 use crate::math::hex::hex;
 use crate::model::settings::Alpha;
-use crate::train::settings::Memory;
 
 /// A key with its value, in the order of the keys list.
 type Pair = (&'static str, Value);
@@ -269,11 +268,7 @@ fn train_pairs(job: &Job) -> Vec<Pair> {
         ("checkpoint_every", train.checkpoint_every.into()),
         ("checkpoint_minutes", train.checkpoint_minutes.into()),
     ];
-    let unused: &[_] = match (train.memory, train.online_passes) {
-        (Memory::Off, _) => &OF_MEMORY,
-        (_, 0) => &OF_ONLINE_PASSES,
-        _ => &[],
-    };
+    let unused = unused(train.memory, train.online_passes);
     pairs.retain(|(key, _)| !unused.contains(key));
     pairs
 }

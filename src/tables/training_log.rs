@@ -13,13 +13,13 @@ super::schema::table! {
         pub round: i32,
         /// The pass over the training sample it belongs to, from 1.
         pub pass: i32,
-        /// The phase it belongs to: `online` or `refine`.
+        /// The phase it belongs to: `online` or `gibbs`.
         pub phase: &'a str,
         /// Documents trained on so far, counted at each visit.
         pub documents_seen: i64,
         /// Tokens trained on so far, counted at each visit.
         pub tokens_seen: i64,
-        /// ρ_t, the step size of the round; 1 in refining, where counts replace counts.
+        /// ρ_t, the step size of the round: in Gibbs rounds, their share of the documents.
         pub step_size: f64,
         /// A = Σ_k α_k, the prior that documents were sampled with.
         pub alpha_sum: f64,

@@ -42,6 +42,7 @@ use crate::train::schedule::{Action, Position, Schedule, StopRule};
 use crate::train::{RoundReport, RoundSeconds, alpha, round_priors};
 pub use minibatches::Minibatches;
 pub use recall::{Candidates, Wanted, choose, recall_assignments};
+use report::lap;
 pub use save::save;
 
 /// Documents that a worker samples before it merges what others have sent.
@@ -394,12 +395,4 @@ fn sample_document(
         Some(assignments) => assignments.write(index, drawn).map_err(refuse),
         None => Ok(()),
     }
-}
-
-/// Seconds since `since`, which becomes now.
-fn lap(since: &mut Instant) -> f64 {
-    let now = Instant::now();
-    let seconds = now.duration_since(*since).as_secs_f64();
-    *since = now;
-    seconds
 }

@@ -1,6 +1,6 @@
 //! What training says of itself: to whoever watches the process, and to its log.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::Trainer;
 use crate::job::{CheckpointMark, WorkStage};
@@ -71,4 +71,12 @@ fn add(sum: &mut RoundSeconds, round: RoundSeconds) {
     sum.aggregating += round.aggregating;
     sum.exchanging += round.exchanging;
     sum.updating += round.updating;
+}
+
+/// Seconds since `since`, which becomes now.
+pub(super) fn lap(since: &mut Instant) -> f64 {
+    let now = Instant::now();
+    let seconds = now.duration_since(*since).as_secs_f64();
+    *since = now;
+    seconds
 }
