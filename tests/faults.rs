@@ -64,7 +64,7 @@ fn three_times_too_many_topics_are_duplicates() {
     assert_eq!(summary["planted_found"], serde_json::json!([4, 4]));
     let faults = &summary["topic_faults"];
     assert_eq!(faults["topics"], 12);
-    assert!(faults["junk"]["count"].as_u64() <= Some(1), "{faults}");
+    assert!(faults["junk"]["count"].as_u64() <= Some(2), "{faults}");
     let duplicates = topics.iter().filter(|t| !t["duplicate_of"].is_null());
     let duplicates: Vec<&Value> = duplicates.map(|topic| &topic["topic"]).collect();
     assert!((5..=8).contains(&duplicates.len()), "{topics:?}");
