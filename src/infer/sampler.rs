@@ -19,11 +19,16 @@
 //!    branches predictable: the terms without dense rows come together.
 //! 4. Sums run over blocks of four topics, so that one addition in four waits for the one before
 //!    it, and places are found by counting instead of stopping: 7 % less time than term by term.
-//! 5. Topics that the document has lost stay listed, with a count of 0, until the next sweep.
+//! 5. Counts have a place for every topic that a `u16` can name: reading one needs no comparison
+//!    with their length. With one sum a block, for sparse rows too, a draw takes 540 instructions
+//!    for 588 at K = 1000, and 1190 for 1570 at K = 10,000, most of which go through long rows.
+//! 6. Topics that the document has lost stay listed, with a count of 0, until the next sweep.
 //!
 //! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model
 //! it is sampled against. There a token's own count is left out of λ̃_kw, as collapsed Gibbs
-//! sampling asks (Griffiths & Steyvers 2004): g_kw less f_k in the token's old topic k. That it
+//! sampling asks (Griffiths & Steyvers 2004): g_kw less f_k in the token's old topic k, which has a
+//! mass of its own in a draw, beside the other topics'. With 5, draws that looked out for it in the
+//! row took 726 instructions for 640 at K = 1000, and 2110 for 1320 at K = 10,000. That the count
 //! stands in λ̃_k too is neglected, an error of one in n_k.
 
 mod draw;
@@ -31,7 +36,7 @@ mod few;
 
 use few::{FEW, Few};
 
-use super::search::{LANES, search};
+use super::search::{EVERY, LANES, search};
 use super::{Bag, ImpossibleDraw};
 use crate::estimate::Sampled;
 use crate::math::random::Stream;
@@ -40,8 +45,8 @@ use crate::model::factors::{BLOCK, CHUNK, FactorTable, Row};
 /// One document being sampled. Lent from document to document: its buffers are used again.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
-    /// n_dk for each topic, and 0 for the topic K that fills up blocks, or, where there are few,
-    /// for those that fill up the last chunk.
+    /// n_dk for each topic, and 0 for the topics from K on: as many as a u16 can name, or
+    /// where there are few, as fill up the last chunk.
     counts: Vec<f32>,
     /// The topics with n_dk > 0, and some with 0, in a reproducible order; filled up to whole
     /// blocks with the topic K.
@@ -155,7 +160,7 @@ impl Sampler {
                 self.is_active[usize::from(topic)] = false;
             }
         } else {
-            self.counts = vec![0.0; topic_count + 1];
+            self.counts = vec![0.0; EVERY];
             self.is_active = vec![false; topic_count + 1];
             self.running = vec![0.0; (topic_count + BLOCK + 1).next_multiple_of(LANES) + LANES];
         }
