@@ -106,6 +106,38 @@ fn sampler(bencher: Bencher<'_, '_>, topics: usize) {
     });
 }
 
+/// One sweep a visit over documents that count in the model.
+#[divan::bench(args = [100, 1000, 10_000])]
+fn remembered(bencher: Bencher<'_, '_>, topics: usize) {
+    let (parameters, priors) = model(topics);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let documents = documents();
+    let mut sampler = Sampler::default();
+    let mut drawn = Vec::new();
+    for (number, (terms, counts)) in documents.iter().enumerate() {
+        let mut stream = Stream::keyed(0, Stage::Train, 0, number as u64);
+        sampler.start(Bag { terms, counts }, table);
+        for _ in 0..SWEEPS {
+            sampler.sweep(table, &mut stream).expect("a sound model");
+        }
+        drawn.push(sampler.assignments().to_vec());
+    }
+    let seed = Cell::new(0);
+    let assignments = ItemsCount::new(token_count(&documents));
+    bencher.counter(assignments).bench_local(|| {
+        seed.set(seed.get() + 1);
+        for (number, (terms, counts)) in documents.iter().enumerate() {
+            let mut stream = Stream::keyed(seed.get(), Stage::Train, 0, number as u64);
+            sampler.resume(Bag { terms, counts }, table, &drawn[number]);
+            sampler
+                .sweep_own(table, &mut stream)
+                .expect("a sound model");
+        }
+    });
+}
+
 #[divan::bench(args = [100, 1000], sample_count = 3, sample_size = 1)]
 fn dense_reference(bencher: Bencher<'_, '_>, topics: usize) {
     let (parameters, priors) = model(topics);

@@ -20,14 +20,25 @@ use topicmill::model::factors::{FactorTable, Factors};
 use topicmill::model::parameters::{GlobalStep, Parameters};
 use topicmill::model::statistics::Assigned;
 
-/// A random model in which term w has about `density` of the topics.
-fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Parameters, Priors) {
+/// Topics that no term has, with next to no prior: with so many of them a document is sampled by
+/// the topics that are present, without them by all topics side by side.
+const UNUSED: usize = 128;
+const UNUSED_ALPHA: f64 = 1e-12;
+
+/// A random model in which term w has about `density` of the topics; then come `unused` more.
+fn random_model(
+    topics: usize,
+    unused: usize,
+    terms: usize,
+    density: f64,
+    exp_psi: bool,
+) -> (Parameters, Priors) {
     let mut stream = Stream::keyed(11, Stage::Synth, topics as u64, terms as u64);
-    let mut parameters = Parameters::new(topics, terms, 0, 1);
+    let mut parameters = Parameters::new(topics + unused, terms, 0, 1);
     let mut entries = Vec::new();
-    let mut by_topic = vec![0; topics];
+    let mut by_topic = vec![0; topics + unused];
     for term in 0..terms as u32 {
-        for (topic, total) in by_topic.iter_mut().enumerate() {
+        for (topic, total) in by_topic[..topics].iter_mut().enumerate() {
             if stream.uniform() < density {
                 let count = 1 + stream.below(40) as i32;
                 entries.push(
@@ -48,7 +59,7 @@ fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Pa
     };
     parameters.decay(step, &by_topic);
     parameters.add(step, &entries);
-    let alpha = (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64).collect();
+    let alpha = alpha(topics, unused);
     (
         parameters,
         Priors {
@@ -57,6 +68,11 @@ fn random_model(topics: usize, terms: usize, density: f64, exp_psi: bool) -> (Pa
             exp_psi,
         },
     )
+}
+
+fn alpha(topics: usize, unused: usize) -> Vec<f64> {
+    let alpha = (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64);
+    alpha.chain(vec![UNUSED_ALPHA; unused]).collect()
 }
 
 /// p(z) ∝ Π_k Γ(α_k + n_k)/Γ(α_k) Π_i e_{i z_i}, for every z (the last token's topic fastest).
@@ -85,8 +101,15 @@ const BURN_IN: usize = 8;
 
 /// Draws configurations with the fast sampler and compares them.
 fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dense: bool) {
-    let (parameters, priors) = random_model(topics, 4, density, exp_psi);
-    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    for unused in [0, UNUSED] {
+        let model = random_model(topics, unused, 4, density, exp_psi);
+        check_model(topics, &model, draws, is_dense);
+    }
+}
+
+fn check_model(topics: usize, model: &(Parameters, Priors), draws: u64, is_dense: bool) {
+    let (parameters, priors) = model;
+    let factors = Factors::prepare(parameters, priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
     let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
@@ -96,8 +119,9 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
         .map(|&w| table.find(w).unwrap())
         .collect();
     assert_eq!(rows.iter().all(|&row| table.dense(row).is_some()), is_dense);
-    let dense: Vec<_> = rows.iter().map(|&row| table.all(row)).collect();
-    let expected = posterior(&dense, &priors.alpha);
+    let used = |&row: &_| table.all(row)[..topics].to_vec();
+    let dense: Vec<_> = rows.iter().map(used).collect();
+    let expected = posterior(&dense, &priors.alpha[..topics]);
     let mut seen = vec![0u64; expected.len()];
     let mut sampler = Sampler::default();
     for draw in 0..draws {
@@ -122,7 +146,8 @@ fn check_sampler(topics: usize, density: f64, exp_psi: bool, draws: u64, is_dens
     let z = chi_square_z(&expected, &seen);
     assert!(
         z.abs() < 4.0,
-        "K = {topics}, density {density}: χ² is {z} deviations off"
+        "K = {topics} of {}: χ² is {z} deviations off",
+        priors.alpha.len()
     );
 }
 
@@ -144,9 +169,9 @@ fn the_papers_geometry_draws_from_its_posterior() {
 
 /// Gibbs rounds: the first token of a sweep, whose old topic is known, against its conditional with
 /// its own count left out of the model and of the document.
-fn check_own_count(topics: usize, is_dense: bool) {
-    let mut parameters = Parameters::new(topics, 2, 0, 1);
-    let (mut entries, mut totals) = (Vec::new(), vec![0i64; topics]);
+fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
+    let mut parameters = Parameters::new(topics + unused, 2, 0, 1);
+    let (mut entries, mut totals) = (Vec::new(), vec![0i64; topics + unused]);
     for (term, step) in [(0u32, 1usize), (1, if is_dense { 1 } else { 3 })] {
         for topic in (0..topics).step_by(step) {
             let count = 1 + (topic * 7 + term as usize) as i32 % 5;
@@ -158,7 +183,7 @@ fn check_own_count(topics: usize, is_dense: bool) {
     parameters.replace(&entries);
     parameters.replace_totals(&totals);
     let priors = Priors {
-        alpha: (0..topics).map(|k| 0.2 + 0.1 * (k % 3) as f64).collect(),
+        alpha: alpha(topics, unused),
         eta: 0.1,
         exp_psi: false,
     };
@@ -190,13 +215,18 @@ fn check_own_count(topics: usize, is_dense: bool) {
         seen[usize::from(sampler.assignments()[0])] += 1;
     }
     let z = chi_square_z(&expected, &seen);
-    assert!(z.abs() < 4.0, "K = {topics}: χ² is {z} deviations off");
+    assert!(
+        z.abs() < 4.0,
+        "K = {topics} and {unused}: χ² is {z} deviations off"
+    );
 }
 
 #[test]
 fn a_token_that_counts_in_the_model_is_drawn_without_its_own_count() {
-    check_own_count(9, false);
-    check_own_count(24, true);
+    for unused in [0, UNUSED] {
+        check_own_count(9, unused, false);
+        check_own_count(24, unused, true);
+    }
 }
 
 #[test]
@@ -206,7 +236,7 @@ fn an_empty_model_draws_from_the_prior() {
 
 #[test]
 fn the_reference_draws_from_the_posterior() {
-    let (parameters, priors) = random_model(4, 4, 0.6, false);
+    let (parameters, priors) = random_model(4, 0, 4, 0.6, false);
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
@@ -226,4 +256,31 @@ fn the_reference_draws_from_the_posterior() {
     }
     let z = chi_square_z(&expected, &seen);
     assert!(z.abs() < 4.0, "χ² is {z} deviations off");
+}
+
+#[test]
+fn a_sampler_may_be_lent_from_one_model_to_another() {
+    let bag = Bag {
+        terms: &[0, 1, 3],
+        counts: &[3, 1, 2],
+    };
+    let sample = |sampler: &mut Sampler, unused| {
+        let (parameters, priors) = random_model(9, unused, 4, 0.6, false);
+        let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        let mut stream = Stream::keyed(8, Stage::Train, 0, 0);
+        sampler.start(bag, table);
+        for _ in 0..BURN_IN {
+            sampler.sweep(table, &mut stream).unwrap();
+        }
+        let counted: f32 = sampler.sample().counts.iter().sum();
+        assert_eq!(counted, 6.0);
+        sampler.assignments().to_vec()
+    };
+    let mut lent = Sampler::default();
+    for unused in [UNUSED, 0, UNUSED, 2 * UNUSED, 20, 0] {
+        let fresh = sample(&mut Sampler::default(), unused);
+        assert_eq!(sample(&mut lent, unused), fresh, "{unused} topics unused");
+    }
 }

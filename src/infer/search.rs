@@ -3,6 +3,8 @@
 use super::ImpossibleDraw;
 use crate::model::factors::BLOCK;
 
+/// There are fewer topics than this.
+pub(super) const EVERY: usize = 1 << u16::BITS;
 /// Places are found by counting, this many at a time.
 pub(super) const LANES: usize = 8;
 /// Sums longer than this are searched by bisection.
@@ -17,7 +19,8 @@ pub(super) fn check(
     prior: f32,
 ) -> Result<f32, ImpossibleDraw> {
     let total = document + smoothing + prior;
-    if total > 0.0 && total.is_finite() {
+    // Cheaper than `is_finite`: twenty instructions less.
+    if total > 0.0 && total <= f32::MAX {
         return Ok(total);
     }
     Err(ImpossibleDraw {
@@ -51,31 +54,62 @@ pub(super) fn find(running: &[f32], length: usize, target: f32) -> usize {
     }
 }
 
-/// The topic of a block at `target` in the running sums of its masses, and how far into that
-/// topic's mass the target lies.
+/// The place of `target` in running sums, and how far into that place's mass the target lies.
+#[inline(always)]
+pub(super) fn place_of(running: &[f32], length: usize, target: f32) -> (usize, f32) {
+    let place = find(running, length, target);
+    let before = if place > 0 { running[place - 1] } else { 0.0 };
+    (place, target - before)
+}
+
+/// The topic of a block at `target` in the running sums of its masses.
 #[inline(always)]
 pub(super) fn pick(
     block: &[u16; BLOCK],
-    counts: &[f32],
+    counts: &[f32; EVERY],
     mass: impl Fn(u16) -> f32,
     target: f32,
-) -> (u16, f32) {
-    let first = mass(block[0]);
-    let second = first + mass(block[1]);
-    let third = second + mass(block[2]);
-    let sums = [first, second, third];
-    let place = sums
-        .iter()
-        .map(|&s| usize::from(target >= s))
-        .sum::<usize>();
-    let starts = [0.0, first, second, third];
-    if counts[usize::from(block[place])] > 0.0 {
-        return (block[place], target - starts[place]);
+) -> u16 {
+    let masses = [
+        mass(block[0]),
+        mass(block[1]),
+        mass(block[2]),
+        mass(block[3]),
+    ];
+    pick_by(block, counts, masses, target)
+}
+
+/// The same where a topic's factor lies beside it.
+#[inline(always)]
+pub(super) fn pick_weighed(
+    block: &[u16; BLOCK],
+    weights: &[f32; BLOCK],
+    counts: &[f32; EVERY],
+    target: f32,
+) -> u16 {
+    let mass = |i: usize| counts[usize::from(block[i])] * weights[i];
+    pick_by(block, counts, [mass(0), mass(1), mass(2), mass(3)], target)
+}
+
+#[inline(always)]
+fn pick_by(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK], target: f32) -> u16 {
+    let second = masses[0] + masses[1];
+    let sums = [masses[0], second, second + masses[2]];
+    let place: usize = sums.iter().map(|&s| usize::from(target >= s)).sum();
+    if masses[place] > 0.0 {
+        return block[place];
     }
-    // Rounding put the target behind the last topic that has a mass.
-    let present = |&&topic: &&u16| counts[usize::from(topic)] > 0.0;
-    let last = block[..place].iter().rev().find(present);
-    (last.copied().unwrap_or(block[place]), f32::INFINITY)
+    behind(block, counts, masses)
+}
+
+/// Rounding put the target behind the last topic that has a mass.
+#[cold]
+#[inline(never)]
+fn behind(block: &[u16; BLOCK], counts: &[f32; EVERY], masses: [f32; BLOCK]) -> u16 {
+    let places = || (0..BLOCK).rev();
+    let is_present = |&i: &usize| counts[usize::from(block[i])] > 0.0;
+    let last = places().find(|&i| masses[i] > 0.0);
+    block[last.or_else(|| places().find(is_present)).unwrap_or(0)]
 }
 
 /// The first place whose running sum exceeds `target`, or the last place that adds anything.

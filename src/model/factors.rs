@@ -16,6 +16,55 @@ use super::Priors;
 use super::parameters::{Entry, Parameters};
 use crate::math::special::{digamma, exp, exp_digamma};
 
+/// Topics in one chunk.
+pub const CHUNK: usize = 16;
+
+/// The values of some topics side by side, in a cache line of their own; in the last chunk the
+/// topics from K on have 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct Chunk(pub [f32; CHUNK]);
+
+/// The values of chunks, topic by topic.
+#[inline]
+pub fn flat(chunks: &[Chunk]) -> &[f32] {
+    bytemuck::cast_slice(chunks)
+}
+
+/// The values of chunks, topic by topic.
+#[inline]
+pub fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
+    bytemuck::cast_slice_mut(chunks)
+}
+
+/// `values` in chunks that have a place for the topic K too.
+fn chunked(values: &[f32]) -> Vec<Chunk> {
+    let mut chunks = vec![Chunk::default(); (values.len() + 1).div_ceil(CHUNK)];
+    flat_mut(&mut chunks)[..values.len()].copy_from_slice(values);
+    chunks
+}
+
+/// What of [`Smoothing`] draws over all topics read.
+#[derive(Clone, Debug)]
+pub struct SmoothingChunks {
+    /// h_k.
+    pub factors: Vec<Chunk>,
+    /// α_k.
+    pub alpha: Vec<Chunk>,
+    /// f_k.
+    pub unit: Vec<Chunk>,
+}
+
+impl SmoothingChunks {
+    fn new(factors: &[f32], alpha: &[f32], unit: &[f32]) -> Self {
+        Self {
+            factors: chunked(factors),
+            alpha: chunked(alpha),
+            unit: chunked(unit),
+        }
+    }
+}
+
 /// What does not depend on the term: h_k, the running sums of α_k h_k, and f_k.
 #[derive(Clone, Debug)]
 pub struct Smoothing {
@@ -29,6 +78,8 @@ pub struct Smoothing {
     pub alpha: Vec<f32>,
     /// f_k for each topic: what one token adds to g_kw where λ̃ are counts.
     pub unit: Vec<f32>,
+    /// h_k, α_k and f_k once more, in chunks.
+    pub chunks: SmoothingChunks,
     scales: Vec<f64>,
     eta: f64,
     exp_psi: bool,
@@ -55,12 +106,14 @@ impl Smoothing {
         let alpha: Vec<f32> = priors.alpha.iter().map(|&a| a as f32).collect();
         let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
         let mass = prefix.last().copied().unwrap_or(0.0);
+        let unit: Vec<f32> = scales.iter().map(|&f| f as f32).collect();
         Self {
+            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
             factors,
             prefix,
             mass,
             alpha,
-            unit: scales.iter().map(|&f| f as f32).collect(),
+            unit,
             scales,
             eta: priors.eta,
             exp_psi: priors.exp_psi,
@@ -72,9 +125,11 @@ impl Smoothing {
         let factors: Vec<f32> = factors.iter().map(|&h| h as f32).collect();
         let alpha: Vec<f32> = alpha.iter().map(|&a| a as f32).collect();
         let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        let unit = vec![0.0; alpha.len()];
         Self {
+            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
             mass: prefix.last().copied().unwrap_or(0.0),
-            unit: vec![0.0; alpha.len()],
+            unit,
             scales: vec![0.0; alpha.len()],
             eta: 0.0,
             exp_psi: false,
@@ -135,7 +190,7 @@ pub struct Factors {
     topics: Vec<u16>,
     weights: Vec<f32>,
     prefix: Vec<f32>,
-    dense: Vec<f32>,
+    dense: Vec<Chunk>,
     /// What does not depend on the term.
     pub smoothing: Smoothing,
 }
@@ -261,12 +316,11 @@ impl Factors {
         let mut dense = NOT_DENSE;
         if entries.len() >= self.dense_from {
             let start = self.dense.len();
-            dense = (start / (self.topic_count + 1)) as u32;
-            self.dense.extend_from_slice(&self.smoothing.factors);
-            self.dense.push(0.0);
-            for (topic, weight) in self.topics[offset..].iter().zip(&self.weights[offset..]) {
-                self.dense[start + usize::from(*topic)] += weight;
-            }
+            let smoothing = &self.smoothing.chunks.factors;
+            dense = (start / smoothing.len()) as u32;
+            self.dense.extend_from_slice(smoothing);
+            let (topics, weights) = (&self.topics[offset..], &self.weights[offset..]);
+            add(topics, weights, &mut self.dense[start..]);
         }
         let filled = offset + entries.len().next_multiple_of(BLOCK);
         self.topics.resize(filled, self.topic_count as u16);
@@ -308,12 +362,40 @@ impl Factors {
     /// the topic K.
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&[f32]> {
+        let chunks = self.dense_chunks(row)?;
+        Some(&flat(chunks)[..=self.topic_count])
+    }
+
+    #[inline]
+    fn dense_chunks(&self, row: Row) -> Option<&[Chunk]> {
         if row.dense == NOT_DENSE {
             return None;
         }
-        let stride = self.topic_count + 1;
+        let stride = self.smoothing.chunks.factors.len();
         let from = row.dense as usize * stride;
         Some(&self.dense[from..from + stride])
+    }
+
+    /// Appends g_kw + h_k of all topics of a row of this part.
+    #[inline]
+    fn write(&self, row: Row, to: &mut Vec<Chunk>) {
+        if let Some(chunks) = self.dense_chunks(row) {
+            to.extend_from_slice(chunks);
+            return;
+        }
+        let start = to.len();
+        to.extend_from_slice(&self.smoothing.chunks.factors);
+        let sparse = self.sparse(row);
+        add(sparse.topics, sparse.weights, &mut to[start..]);
+    }
+}
+
+/// Adds the g_kw of some topics to h_k.
+#[inline]
+fn add(topics: &[u16], weights: &[f32], to: &mut [Chunk]) {
+    let to = flat_mut(to);
+    for (topic, weight) in topics.iter().zip(weights) {
+        to[usize::from(*topic)] += weight;
     }
 }
 
@@ -375,6 +457,12 @@ impl<'a> FactorTable<'a> {
     #[inline]
     pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
         self.parts[row.part as usize].dense(row)
+    }
+
+    /// Appends e_kw = g_kw + h_k of all topics of a row.
+    #[inline]
+    pub fn write(&self, row: Row, to: &mut Vec<Chunk>) {
+        self.parts[row.part as usize].write(row, to);
     }
 
     /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.

@@ -1,9 +1,9 @@
 //! The draw of one token's topic: adding up masses, and finding the place of a random number in
 //! them.
 
-use super::Sampler;
+use super::{EVERY, Sampler};
 use crate::infer::ImpossibleDraw;
-use crate::infer::search::{check, close, find, pick, search};
+use crate::infer::search::{check, close, pick, pick_weighed, place_of, search};
 use crate::math::random::Stream;
 use crate::model::factors::{BLOCK, FactorTable, Row, SparseRow};
 
@@ -14,6 +14,30 @@ pub(super) struct Token<'a> {
     pub(super) row: &'a Row,
     /// The topic it had; its own count there is left out of the model's.
     pub(super) old: u16,
+}
+
+/// What is taken out of a document's counts for a draw.
+#[derive(Clone, Copy, Default)]
+struct Apart {
+    count: f32,
+    mass: f32,
+}
+
+/// Counts of every topic that there can be: no index is out of their bounds, nor has to be
+/// compared with them.
+#[inline(always)]
+fn every(counts: &[f32]) -> &[f32; EVERY] {
+    counts.first_chunk().expect("`clear` makes room for them")
+}
+
+/// g_kw of the token's old topic.
+#[inline(always)]
+fn weight_of(token: Token<'_>, table: FactorTable<'_>) -> f32 {
+    let sparse = table.sparse(*token.row);
+    match sparse.topics.binary_search(&token.old) {
+        Ok(place) => sparse.weights[place],
+        Err(_) => 0.0,
+    }
 }
 
 impl Sampler {
@@ -40,7 +64,11 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        let counts = &self.counts[..weights.len()];
+        let own = match OWN {
+            true => self.set_apart(token.old, weights[usize::from(token.old)], table),
+            false => Apart::default(),
+        };
+        let counts = every(&self.counts);
         let mass = |topic: u16| counts[usize::from(topic)] * weights[usize::from(topic)];
         let (blocks, _) = self.active.as_chunks::<BLOCK>();
         let mut sum = 0.0;
@@ -51,31 +79,26 @@ impl Sampler {
         }
         close(&mut self.running, blocks.len());
         let prior = token.row.alpha_mass + table.smoothing().mass;
-        let total = check(token.term, sum, 0.0, prior)?;
-        loop {
+        let total = check(token.term, sum + own.mass, 0.0, prior)?;
+        let drawn = loop {
             let target = stream.uniform_f32() * total;
-            if target >= sum {
-                match self.draw_prior::<OWN>(token, target - sum, table) {
-                    Some(topic) => return Ok(topic),
-                    None => continue,
-                }
+            if target < sum {
+                let (place, rest) = place_of(&self.running, blocks.len(), target);
+                break pick(&blocks[place], counts, mass, rest);
             }
-            let place = find(&self.running, blocks.len(), target);
-            let before = if place > 0 {
-                self.running[place - 1]
-            } else {
-                0.0
-            };
-            let (topic, rest) = pick(&blocks[place], counts, mass, target - before);
-            let own = counts[usize::from(topic)] * table.smoothing().unit[usize::from(topic)];
-            if !(OWN && topic == token.old && rest < own) {
-                return Ok(topic);
+            let target = target - sum;
+            if OWN && target < own.mass {
+                break token.old;
             }
-        }
+            if let Some(topic) = self.draw_prior::<OWN>(token, target - own.mass, table) {
+                break topic;
+            }
+        };
+        self.put_back::<OWN>(token.old, own);
+        Ok(drawn)
     }
 
-    /// Adds up Σ_{k∈w} n_dk g_kw over the term's topics, and draws. The token's own count is
-    /// left out of g_kw, rather than its draw refused: a term that occurs once has no other.
+    /// Adds up Σ_{k∈w} n_dk g_kw over the term's topics, and draws.
     #[inline(always)]
     fn draw_sparse<const OWN: bool>(
         &mut self,
@@ -84,51 +107,66 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
-        let counts = &self.counts[..];
-        let own = match OWN {
-            true => table.smoothing().unit[usize::from(token.old)],
-            false => 0.0,
+        let own = match OWN && every(&self.counts)[usize::from(token.old)] > 0.0 {
+            true => self.set_apart(token.old, weight_of(token, table), table),
+            false => Apart::default(),
         };
-        let mass = |topic: u16, weight: f32| {
-            let others = if OWN && topic == token.old {
-                weight - own
-            } else {
-                weight
-            };
-            counts[usize::from(topic)] * others
-        };
+        let counts = every(&self.counts);
         let (topics, _) = row.topics.as_chunks::<BLOCK>();
         let (weights, _) = row.weights.as_chunks::<BLOCK>();
-        let (sums, _) = self.running.as_chunks_mut::<BLOCK>();
+        let mass = |topic: u16, weight: f32| counts[usize::from(topic)] * weight;
         let mut sum = 0.0f32;
-        for ((k, g), running) in topics.iter().zip(weights).zip(sums) {
-            let (a, b) = (mass(k[0], g[0]), mass(k[1], g[1]));
-            let (c, d) = (mass(k[2], g[2]), mass(k[3], g[3]));
-            let half = a + b;
-            *running = [
-                sum + a,
-                sum + half,
-                sum + (half + c),
-                sum + (half + (c + d)),
-            ];
-            sum = running[3];
+        for ((k, g), running) in topics.iter().zip(weights).zip(&mut self.running) {
+            sum += (mass(k[0], g[0]) + mass(k[1], g[1])) + (mass(k[2], g[2]) + mass(k[3], g[3]));
+            *running = sum;
         }
-        close(&mut self.running, row.topics.len());
+        close(&mut self.running, topics.len());
         let smoothing = self.smoothing_mass as f32;
         let prior = token.row.alpha_mass + table.smoothing().mass;
-        let total = check(token.term, sum, smoothing, prior)?;
-        loop {
-            let target = stream.uniform_f32() * total;
+        let total = check(token.term, sum + own.mass, smoothing, prior)?;
+        let mut is_smoothing = false;
+        let mut target;
+        let drawn = loop {
+            target = stream.uniform_f32() * total;
             if target < sum {
-                return Ok(row.topics[find(&self.running, row.topics.len(), target)]);
+                let (place, rest) = place_of(&self.running, topics.len(), target);
+                break pick_weighed(&topics[place], &weights[place], counts, rest);
             }
-            let target = target - sum;
+            target -= sum;
+            if OWN && target < own.mass {
+                break token.old;
+            }
+            target -= own.mass;
             if target < smoothing {
-                return Ok(self.search_smoothing(&table.smoothing().factors, target));
+                is_smoothing = true;
+                break token.old;
             }
             if let Some(topic) = self.draw_prior::<OWN>(token, target - smoothing, table) {
-                return Ok(topic);
+                break topic;
             }
+        };
+        self.put_back::<OWN>(token.old, own);
+        Ok(match is_smoothing {
+            true => self.search_smoothing(&table.smoothing().factors, target),
+            false => drawn,
+        })
+    }
+
+    /// Takes a token's old topic out of the document's, for a draw in which its own count is left
+    /// out of the model's: what is left has the mass that is returned.
+    #[inline(always)]
+    fn set_apart(&mut self, topic: u16, weight: f32, table: FactorTable<'_>) -> Apart {
+        let k = usize::from(topic);
+        let count = std::mem::take(&mut self.counts[k]);
+        // At least 0: rounding may have made g_kw less than the token's own part of it.
+        let mass = count * (weight - table.smoothing().unit[k]).max(0.0);
+        Apart { count, mass }
+    }
+
+    #[inline(always)]
+    fn put_back<const OWN: bool>(&mut self, topic: u16, own: Apart) {
+        if OWN && own.count > 0.0 {
+            self.counts[usize::from(topic)] = own.count;
         }
     }
 
