@@ -170,7 +170,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
-        seed: 3,
+        seed: job.model.seed,
         vocabulary_size: TERMS,
     };
     let mut figures = Vec::new();
@@ -231,7 +231,7 @@ fn counts_do_not_drift() {
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
-        seed: 3,
+        seed: job.model.seed,
         vocabulary_size: TERMS,
     };
     let trained = train_on_one_thread(&training, &held_out, &setup, |_, _| {}).unwrap();
@@ -317,10 +317,25 @@ fn checkpoints_are_written_by_the_clock_too() {
     assert!(saved.header.rounds > 1);
 }
 
+/// A run may end in a local optimum, where two topics share two planted ones: most do not.
 #[test]
 fn planted_topics_are_found_again() {
+    let seeds = [
+        "model.seed=1",
+        "model.seed=2",
+        "model.seed=3",
+        "model.seed=4",
+        "model.seed=5",
+    ];
+    let found = seeds.map(planted_topics_found);
+    let whole = found.iter().filter(|&&found| found == TOPICS);
+    assert!(whole.count() >= 3, "{found:?}");
+    assert!(found.iter().all(|&found| found >= TOPICS - 2), "{found:?}");
+}
+
+fn planted_topics_found(seed: &str) -> usize {
     let folder = tempfile::tempdir().unwrap();
-    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=33"]);
+    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=33", seed]);
     let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
         .map(|k| {
             let value = |w: u32| {
@@ -351,6 +366,5 @@ fn planted_topics_are_found_again() {
     };
     let planted: Vec<_> = planted.iter().map(|t| wrap(t)).collect();
     let found: Vec<_> = found.iter().map(|t| wrap(t)).collect();
-    let matching = match_topics(&planted, &found);
-    assert_eq!(matching.found(0.25), TOPICS, "{matching:?}");
+    match_topics(&planted, &found).found(0.25)
 }

@@ -13,7 +13,7 @@
 //! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
 //! Values of ρ_t in between were measured to gain nothing (docs/TRAINING.md).
 //!
-//! Documents are dealt to M minibatches once, by a hash of (seed, document): minibatches are random
+//! Documents are dealt to minibatches once, by a hash of (seed, document): minibatches are random
 //! over the whole sample, any worker can tell which of its documents belong to a round, and a
 //! document comes back after exactly one pass, when its own counts are in the model.
 //!
@@ -100,7 +100,7 @@ pub enum Action {
 pub struct Schedule {
     /// D: documents trained on.
     pub document_count: u64,
-    /// M: minibatches of a pass.
+    /// Minibatches of a pass.
     pub minibatch_count: u64,
     /// Passes, at most.
     pub passes: u64,

@@ -1,0 +1,148 @@
+//! What of the factors does not depend on the term: h_k, f_k and α_k, and their running sums.
+
+use crate::math::special::{digamma, exp, exp_digamma};
+use crate::model::Priors;
+
+/// Topics in one chunk.
+pub const CHUNK: usize = 16;
+
+/// The values of some topics side by side, in a cache line of their own; in the last chunk the
+/// topics from K on have 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub struct Chunk(pub [f32; CHUNK]);
+
+/// The values of chunks, topic by topic.
+#[inline]
+pub fn flat(chunks: &[Chunk]) -> &[f32] {
+    bytemuck::cast_slice(chunks)
+}
+
+/// The values of chunks, topic by topic.
+#[inline]
+pub fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
+    bytemuck::cast_slice_mut(chunks)
+}
+
+/// `values` in chunks that have a place for the topic K too.
+fn chunked(values: &[f32]) -> Vec<Chunk> {
+    let mut chunks = vec![Chunk::default(); (values.len() + 1).div_ceil(CHUNK)];
+    flat_mut(&mut chunks)[..values.len()].copy_from_slice(values);
+    chunks
+}
+
+/// What of [`Smoothing`] draws over all topics read.
+#[derive(Clone, Debug)]
+pub struct SmoothingChunks {
+    /// h_k.
+    pub factors: Vec<Chunk>,
+    /// α_k.
+    pub alpha: Vec<Chunk>,
+    /// f_k.
+    pub unit: Vec<Chunk>,
+}
+
+impl SmoothingChunks {
+    fn new(factors: &[f32], alpha: &[f32], unit: &[f32]) -> Self {
+        Self {
+            factors: chunked(factors),
+            alpha: chunked(alpha),
+            unit: chunked(unit),
+        }
+    }
+}
+
+/// What does not depend on the term: h_k, the running sums of α_k h_k, and f_k.
+#[derive(Clone, Debug)]
+pub struct Smoothing {
+    /// h_k for each topic.
+    pub factors: Vec<f32>,
+    /// Σ_{j ≤ k} α_j h_j for each topic.
+    pub prefix: Vec<f32>,
+    /// H = Σ_k α_k h_k.
+    pub mass: f32,
+    /// α_k for each topic.
+    pub alpha: Vec<f32>,
+    /// f_k for each topic: what one token adds to g_kw where λ̃ are counts.
+    pub unit: Vec<f32>,
+    /// h_k, α_k and f_k once more, in chunks.
+    pub chunks: SmoothingChunks,
+    scales: Vec<f64>,
+    eta: f64,
+    exp_psi: bool,
+}
+
+impl Smoothing {
+    /// From the priors, the row sums λ̃_k, and V.
+    pub fn new(priors: &Priors, totals: &[f64], vocabulary_size: usize) -> Self {
+        let smoothing = vocabulary_size as f64 * priors.eta;
+        let scale = |total: f64| {
+            if priors.exp_psi {
+                exp(-digamma(smoothing + total))
+            } else {
+                1.0 / (smoothing + total)
+            }
+        };
+        let scales: Vec<f64> = totals.iter().map(|&total| scale(total)).collect();
+        let unseen = if priors.exp_psi {
+            exp_digamma(priors.eta)
+        } else {
+            priors.eta
+        };
+        let factors: Vec<f32> = scales.iter().map(|f| (f * unseen) as f32).collect();
+        let alpha: Vec<f32> = priors.alpha.iter().map(|&a| a as f32).collect();
+        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        let mass = prefix.last().copied().unwrap_or(0.0);
+        let unit: Vec<f32> = scales.iter().map(|&f| f as f32).collect();
+        Self {
+            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
+            factors,
+            prefix,
+            mass,
+            alpha,
+            unit,
+            scales,
+            eta: priors.eta,
+            exp_psi: priors.exp_psi,
+        }
+    }
+
+    /// Of topics that are given, h_k being `factors`: a token more changes nothing.
+    pub(super) fn fixed(alpha: &[f64], factors: &[f64]) -> Self {
+        let factors: Vec<f32> = factors.iter().map(|&h| h as f32).collect();
+        let alpha: Vec<f32> = alpha.iter().map(|&a| a as f32).collect();
+        let prefix = running_sums(alpha.iter().zip(&factors).map(|(a, h)| a * h));
+        let unit = vec![0.0; alpha.len()];
+        Self {
+            chunks: SmoothingChunks::new(&factors, &alpha, &unit),
+            mass: prefix.last().copied().unwrap_or(0.0),
+            unit,
+            scales: vec![0.0; alpha.len()],
+            eta: 0.0,
+            exp_psi: false,
+            factors,
+            prefix,
+            alpha,
+        }
+    }
+
+    /// g_kw for a λ̃_kw > 0.
+    pub(super) fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
+        let raised = if self.exp_psi {
+            exp_digamma(self.eta + unsmoothed) - exp_digamma(self.eta)
+        } else {
+            unsmoothed
+        };
+        (self.scales[topic] * raised) as f32
+    }
+}
+
+fn running_sums(values: impl Iterator<Item = f32>) -> Vec<f32> {
+    let mut sum = 0.0;
+    values
+        .map(|value| {
+            sum += value;
+            sum
+        })
+        .collect()
+}
