@@ -181,7 +181,7 @@ impl LocalStep {
         self.sampler.resume(bag, table, remembered);
     }
 
-    /// The sweep of [`resample`](Self::resample), over the document that was resumed.
+    /// The sweep of a Gibbs visit, over the document that was resumed.
     pub fn redraw(
         &mut self,
         key: StreamKey,
