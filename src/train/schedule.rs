@@ -38,7 +38,7 @@ const ROUNDS_A_PASS: u64 = 16;
 /// sample has too few of them.
 const MINIBATCHES: [u64; 2] = [64, 2048];
 
-/// Passes where the job does not set them: enough to draw so many tokens, within bounds.
+/// Passes where the job does not set them: as many as draw this many tokens, within bounds.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
 /// Passes without memory, where the job does not set them.
@@ -270,8 +270,8 @@ impl Schedule {
         self.minibatch(position) == Some(self.minibatch_count - 1)
     }
 
-    /// True after the rounds whose model is scored on the held-out documents: so many rounds
-    /// apart online, so many passes apart in Gibbs sampling, and where a phase ends.
+    /// True after the rounds whose model is scored on the held-out documents: every N
+    /// rounds online, every N passes in Gibbs sampling, and where a phase ends.
     pub fn evaluates_after(&self, position: Position) -> bool {
         let every = self.settings.evaluate_every.map(u64::from);
         let next = self.next(position, false);

@@ -5,7 +5,7 @@
 //! 1. the workers of a process prepare the factors of their minibatch's terms, each those of its
 //!    part of the model (`process_model`, `model::factors`);
 //! 2. they sample the minibatch's documents, whoever is free the next ones (`train::round`);
-//! 3. statistics are sent to be merged over all workers (`rounds`); sampling goes on with the next
+//! 3. statistics are sent to be merged over all workers (`rounds`); sampling continues with the next
 //!    round meanwhile (`schedule::LAG`);
 //! 4. each worker changes its part of the model (`model::parameters`) by the rounds that have come
 //!    back: by a step online, by the changed counts in Gibbs sampling.

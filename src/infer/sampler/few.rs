@@ -1,6 +1,6 @@
 //! Sweeps where there are few topics: every draw goes through all of them, side by side.
 //!
-//! The plain loop (`tests::plain`): with a_k = α_k + n_dk, the token in hand not counted,
+//! The plain loop (`tests::plain`): with a_k = α_k + n_dk, the current token not counted,
 //!
 //! ```text
 //! total = Σ_k a_k e_kw; target = uniform · total
