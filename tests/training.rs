@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use topicmill::checkpoint;
 use topicmill::cluster::{ClusterSettings, Placement, execute};
+use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{Minibatches, TrainPlan, recall_assignments, save, train};
+use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
 use topicmill::evaluate::TermDistribution;
 use topicmill::evaluate::matching::match_topics;
 use topicmill::job::Job;
@@ -75,12 +76,30 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
     (training, held_out)
 }
 
+/// The algorithm of the paper alone; and with documents on disk.
+const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
+const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
+
+/// The documents as a process keeps them.
+fn minibatches(bags: &Bags, count: u64, process: &Process) -> Minibatches {
+    let (seed, limit) = (process.job.model.seed, process.job.train.sample_bytes);
+    let mut builder = MinibatchBuilder::new(seed, limit, process.scratch_path("documents"));
+    for index in 0..bags.len() {
+        let (terms, counts) = bags.bag(index);
+        builder.push(bags.document(index), terms, counts).unwrap();
+    }
+    builder.finish(count).unwrap()
+}
+
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
+    let of_gibbs = match extra.starts_with(WITHOUT_MEMORY) {
+        true => "",
+        false => "online_passes = 3\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n",
+    };
     let text = format!(
         "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
-         [train]\nminibatch = 100\npasses = 12\nonline_passes = 3\nevaluate_every = 3\n\
-         checkpoint_every = 7\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n\
-         [output]\npath = \"{}\"\n",
+         [train]\nminibatch = 100\npasses = 12\nevaluate_every = 3\ncheckpoint_every = 7\n\
+         {of_gibbs}[output]\npath = \"{}\"\n",
         folder.display()
     );
     let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
@@ -101,14 +120,18 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         .then(|| checkpoint::read(&checkpoint).unwrap());
     let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
     let process = Process::new(job, output, placement.clone());
-    let most_bytes = process.job.train.assignment_bytes;
+    let most_bytes = process.job.train.sample_bytes;
     let (settings, seed) = (&process.job.train, process.job.model.seed);
     let documents = training.len() as u64;
     let schedule = Schedule::new(settings, seed, documents, training.token_count());
-    let minibatches = Minibatches::new(&schedule, &training);
-    let assignments = schedule
-        .remembers()
-        .then(|| Assignments::new(&training, most_bytes, &process.assignments_path()).unwrap());
+    let tokens = training.token_count();
+    let training = minibatches(&training, schedule.minibatch_count, &process);
+    let held_out = minibatches(&held_out, 3, &process);
+    assert_eq!(training.is_on_disk(), most_bytes == 0);
+    let assignments = schedule.remembers().then(|| {
+        let lengths = training.lengths().unwrap().into_iter();
+        Assignments::new(lengths, most_bytes, &process.scratch_path("assignments")).unwrap()
+    });
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
     }
@@ -121,19 +144,19 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         saved,
         assignments,
         schedule,
-        minibatches,
+        tokens,
     ));
     let trained = execute(&placement, &ClusterSettings::default(), {
         let shared = Arc::clone(&shared);
         move |worker| {
             let (process, model, training, held_out, priors, saved, ..) = &*shared;
-            let (.., assignments, schedule, minibatches) = &*shared;
+            let (.., assignments, schedule, tokens) = &*shared;
             let sample = Sample {
                 training,
                 held_out,
-                training_documents: training.len() as u64,
-                training_tokens: training.token_count(),
-                held_out_documents: held_out.len() as u64,
+                training_documents: training.document_count() as u64,
+                training_tokens: *tokens,
+                held_out_documents: held_out.document_count() as u64,
             };
             let (settings_hash, vocabulary_hash) = ("settings", "vocabulary");
             let plan = TrainPlan {
@@ -141,7 +164,6 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 model,
                 sample,
                 schedule,
-                minibatches,
                 assignments: assignments.as_ref(),
                 priors,
                 settings_hash,
@@ -180,13 +202,15 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     (trained.unwrap().parameters, figures)
 }
 
-/// Both phases, each alone, one minibatch a pass, assignments on disk.
-const VARIANTS: [&[&str]; 5] = [
+/// Both phases, each alone, one minibatch a pass, documents and assignments on disk, without memory.
+const VARIANTS: [&[&str]; 7] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],
-    &["train.assignments_mib=0"],
+    &["train.sample_mib=0"],
+    WITHOUT_MEMORY,
+    &STREAMED,
 ];
 
 #[test]
@@ -209,11 +233,10 @@ fn any_number_of_workers_gives_the_bytes_of_one_thread() {
 }
 
 #[test]
-fn assignments_on_disk_change_nothing() {
-    let (memory, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (in_memory, _) = by_dataflow(memory.path(), 2, &[]);
-    let (on_disk, _) = by_dataflow(disk.path(), 2, &["train.assignments_mib=0"]);
-    assert!(in_memory == on_disk);
+fn documents_and_assignments_on_disk_change_nothing() {
+    let trained = |extra| by_dataflow(tempfile::tempdir().unwrap().path(), 2, extra);
+    assert!(trained(&[]) == trained(&["train.sample_mib=0"]));
+    assert!(trained(WITHOUT_MEMORY) == trained(&STREAMED));
 }
 
 /// Five hundred passes of adding and taking away: what is kept up to date is what a recount gives.

@@ -157,7 +157,7 @@ fn settings(passes: u32) -> TrainSettings {
         alpha_after: None,
         alpha_every: Some(0),
         average_every: Some(0),
-        assignment_bytes: 4 << 30,
+        sample_bytes: 4 << 30,
         burn_in_sweeps: 1,
         kept_sweeps: 1,
         step_offset: 10.0,

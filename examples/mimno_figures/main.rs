@@ -98,7 +98,7 @@ fn settings(sweeps: u32, step_offset: f64) -> TrainSettings {
         alpha_after: None,
         alpha_every: None,
         average_every: None,
-        assignment_bytes: 0,
+        sample_bytes: 0,
         burn_in_sweeps: others / 2,
         kept_sweeps: others - others / 2,
         step_offset,

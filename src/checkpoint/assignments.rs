@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::sealed::{self, invalid};
 use super::{CheckpointError, read_bytes};
-use crate::corpus::sample::Bags;
+use crate::corpus::minibatches::Minibatches;
 use crate::train::assignments::Assignments;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
@@ -26,40 +26,39 @@ pub fn round_of(file_name: &str) -> Option<u64> {
     rest.split('-').next()?.parse().ok()
 }
 
-/// Writes the assignments of the documents of `bags` to `path`, which is overwritten, and syncs it.
+/// Writes the assignments of `documents` to `path`, which is overwritten, and syncs it.
 ///
 /// # Errors
 /// The file system refuses.
 pub fn write(
     path: &Path,
     round: u64,
-    bags: &Bags,
+    documents: &Minibatches,
     assignments: &Assignments,
 ) -> Result<(), CheckpointError> {
-    sealed::write(path, |out| write_body(out, round, bags, assignments)).map(|_| ())
+    sealed::write(path, |out| write_body(out, round, documents, assignments)).map(|_| ())
 }
 
 fn write_body(
     out: &mut impl Write,
     round: u64,
-    bags: &Bags,
+    documents: &Minibatches,
     assignments: &Assignments,
 ) -> std::io::Result<()> {
     out.write_all(MAGIC)?;
     out.write_all(&round.to_le_bytes())?;
-    out.write_all(&(bags.len() as u64).to_le_bytes())?;
+    out.write_all(&(documents.document_count() as u64).to_le_bytes())?;
     let (mut topics, mut bytes) = (Vec::new(), Vec::new());
-    for index in 0..bags.len() {
-        assignments.read(index, &mut topics)?;
-        out.write_all(&bags.document(index).to_le_bytes())?;
+    documents.for_each(|position, document, _| {
+        assignments.read(position, &mut topics)?;
+        out.write_all(&document.to_le_bytes())?;
         out.write_all(&(topics.len() as u32).to_le_bytes())?;
         bytes.clear();
         topics
             .iter()
             .for_each(|topic| bytes.extend(topic.to_le_bytes()));
-        out.write_all(&bytes)?;
-    }
-    Ok(())
+        out.write_all(&bytes)
+    })
 }
 
 /// Reads a file, and hands each document's number and assignments to `visit`; all of it is checked
@@ -125,16 +124,28 @@ fn read_body(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::minibatches::MinibatchBuilder;
 
-    fn assigned() -> (Bags, Assignments) {
-        let mut bags = Bags::default();
-        bags.push(3, &[1, 5], &[2, 1]);
-        bags.push(8, &[], &[]);
-        bags.push(9, &[2], &[2]);
-        let assignments = Assignments::new(&bags, 1 << 20, Path::new("unused")).unwrap();
-        assignments.write(0, &[4, 0, 2]).unwrap();
-        assignments.write(2, &[3, 3]).unwrap();
-        (bags, assignments)
+    const ASSIGNED: [(u64, &[u16]); 3] = [(3, &[4, 0, 2]), (8, &[]), (9, &[3, 3])];
+
+    fn assigned() -> (Minibatches, Assignments) {
+        let mut builder = MinibatchBuilder::new(0, u64::MAX, "unused".into());
+        for (document, topics) in ASSIGNED {
+            let terms: Vec<u32> = (0..topics.len() as u32).collect();
+            builder
+                .push(document, &terms, &vec![1; terms.len()])
+                .unwrap();
+        }
+        let documents = builder.finish(2).unwrap();
+        let lengths = documents.lengths().unwrap().into_iter();
+        let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
+        documents
+            .for_each(|position, document, _| {
+                let (_, topics) = ASSIGNED.iter().find(|(d, _)| *d == document).unwrap();
+                assignments.write(position, topics)
+            })
+            .unwrap();
+        (documents, assignments)
     }
 
     #[test]
@@ -145,15 +156,19 @@ mod tests {
             round_of(path.file_name().unwrap().to_str().unwrap()),
             Some(70)
         );
-        let (bags, assignments) = assigned();
-        write(&path, 70, &bags, &assignments).unwrap();
+        let (documents, assignments) = assigned();
+        write(&path, 70, &documents, &assignments).unwrap();
         let mut seen = Vec::new();
         read(&path, 70, 5, |document, topics| {
             seen.push((document, topics.to_vec()));
             Ok(())
         })
         .unwrap();
-        assert_eq!(seen, [(3, vec![4, 0, 2]), (8, vec![]), (9, vec![3, 3])]);
+        seen.sort_unstable();
+        assert_eq!(
+            seen,
+            ASSIGNED.map(|(document, topics)| (document, topics.to_vec()))
+        );
         let attempt = |round, topics| read(&path, round, topics, |_, _| Ok(()));
         assert!(attempt(71, 5).is_err() && attempt(70, 4).is_err());
         let bytes = std::fs::read(&path).unwrap();

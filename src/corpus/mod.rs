@@ -10,6 +10,7 @@ pub mod compression;
 mod document;
 pub mod draft;
 pub mod input;
+pub mod minibatches;
 pub mod reader;
 pub mod sample;
 pub mod settings;

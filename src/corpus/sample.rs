@@ -155,6 +155,17 @@ impl SmallestKeys {
     }
 }
 
+/// Where a document stands in the order of minibatches, of 2⁶⁴ places.
+pub fn place(seed: u64, document: u64) -> u64 {
+    hash(seed, Stage::Minibatch, 0, document)
+}
+
+/// The minibatch, of `count`, that a place belongs to: each is a range of places, all are of the
+/// same size.
+pub fn minibatch_at(place: u64, count: u64) -> u64 {
+    ((u128::from(place) * u128::from(count)) >> u64::BITS) as u64
+}
+
 /// Bags of words in memory: term ids and counts of many documents, end to end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bags {
@@ -209,6 +220,11 @@ impl Bags {
     pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
         let range = self.ends[index]..self.ends[index + 1];
         (&self.terms[range.clone()], &self.counts[range])
+    }
+
+    /// Tokens of each document.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        (0..self.len()).map(|index| self.bag(index).1.iter().map(|&n| n as usize).sum())
     }
 
     /// Tokens of all documents.

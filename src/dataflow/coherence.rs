@@ -2,16 +2,14 @@
 
 use timely::worker::Worker;
 
-use super::process::{Process, Tickets};
+use super::error::RunError;
+use super::process::{Process, TRAINING_FILE, Tickets};
 use super::record::TopTerm;
 use super::sum::sum;
-use crate::corpus::sample::Bags;
+use crate::corpus::minibatches::Minibatches;
 use crate::evaluate::TermDistribution;
 use crate::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
 use crate::model::published::PublishedTopic;
-
-/// Documents that a worker takes at a time.
-const DOCUMENTS_A_TICKET: usize = 256;
 
 /// What the training documents say of the topics.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,31 +20,38 @@ pub struct Coherence {
     pub terms: Vec<Vec<TopTerm>>,
 }
 
-/// Counts the topics' heaviest terms on the training documents of all processes.
+/// Counts the topics' heaviest terms on the training documents of all processes: who is free takes
+/// the next minibatch.
+///
+/// # Errors
+/// The documents cannot be read.
 pub fn coherence(
     worker: &mut Worker,
     process: &Process,
-    tickets: &Tickets,
-    training: &Bags,
+    (training, tickets): (&Minibatches, &Tickets),
     topics: &[PublishedTopic],
     vocabulary_size: usize,
-) -> Coherence {
+) -> Result<Coherence, RunError> {
+    let documents = training.document_count() as u64;
     process
         .progress
-        .begin("coherence", "documents", Some(training.len() as u64));
+        .begin("coherence", "documents", Some(documents));
     let top: Vec<Vec<u32>> = topics
         .iter()
         .map(|t| distribution(t, vocabulary_size).top_terms(UMASS_TERMS))
         .collect();
     let mut counter = CoherenceCounter::new(&top, vocabulary_size);
     loop {
-        let from = tickets.take() * DOCUMENTS_A_TICKET;
-        if from >= training.len() {
+        let number = tickets.take() as u64;
+        if number >= training.count() {
             break;
         }
-        let to = (from + DOCUMENTS_A_TICKET).min(training.len());
-        (from..to).for_each(|index| counter.add_document(training.bag(index).0));
-        process.progress.add((to - from) as u64);
+        let minibatch = training.read(number);
+        let minibatch = minibatch.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+        minibatch
+            .terms()
+            .for_each(|terms| counter.add_document(terms));
+        process.progress.add(minibatch.len() as u64);
     }
     let mine: Vec<i64> = counter.counts().iter().map(|&n| n as i64).collect();
     let all: Vec<u64> = sum(worker, &mine).into_iter().map(|n| n as u64).collect();
@@ -67,10 +72,10 @@ pub fn coherence(
         };
         ranked.map(term).collect()
     };
-    Coherence {
+    Ok(Coherence {
         topics: (0..topics.len()).map(scores).collect(),
         terms: (0..topics.len()).map(terms).collect(),
-    }
+    })
 }
 
 /// A published topic as the evaluation sees it.

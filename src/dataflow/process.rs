@@ -3,12 +3,14 @@
 //! Threads of a process share memory: one model, one sample, one queue of work from which whoever
 //! is free takes the next piece. None of that shows in a result: pieces are numbered by the input.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
+use super::error::RunError;
 use super::profile::Profile;
 use super::progress::Progress;
 use crate::cluster::Placement;
@@ -16,6 +18,13 @@ use crate::corpus::collection::Collection;
 use crate::job::{Job, Stages};
 use crate::liveness;
 use crate::tables::output::Output;
+
+/// The scratch file of a process for documents to train on, where memory is not to hold them.
+pub const TRAINING_FILE: &str = "sample";
+/// That for documents to measure quality on.
+pub const HELD_OUT_FILE: &str = "held-out";
+/// That for the assignments that training remembers.
+pub const ASSIGNMENTS_FILE: &str = "assignments";
 
 /// The ground that all stages of a run stand on, in one process.
 pub struct Process {
@@ -80,10 +89,16 @@ impl Process {
             .sum()
     }
 
-    /// Where the process keeps the assignments that memory has no room for.
-    pub fn assignments_path(&self) -> std::path::PathBuf {
-        let name = format!("assignments-{}", self.placement.process);
+    /// Where the process keeps what memory has no room for.
+    pub fn scratch_path(&self, name: &str) -> std::path::PathBuf {
+        let name = format!("{name}-{}", self.placement.process);
         self.output.temporary_path(&name)
+    }
+
+    /// What is said when such a file cannot be read or written.
+    pub fn scratch_error(&self, name: &str, source: io::Error) -> RunError {
+        let path = self.scratch_path(name);
+        RunError::Io { path, source }
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends

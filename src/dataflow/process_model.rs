@@ -11,7 +11,6 @@ use super::block::Block;
 use super::process::{Process, Tickets};
 use super::rounds::Merged;
 use crate::checkpoint::Saved;
-use crate::corpus::sample::Bags;
 use crate::liveness;
 use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
@@ -111,20 +110,20 @@ impl ProcessModel {
         process.meet();
     }
 
-    /// Prepares the factors of all terms of `documents`: worker `part` marks its share of them,
-    /// then prepares its part. All workers of the process must call it, with another `purpose`
-    /// than ever before.
-    pub fn prepare_for(
+    /// Prepares the factors of all terms of `documents`, given by their terms: worker `part` marks
+    /// its share of them, then prepares its part. All workers of the process must call it, with
+    /// another `purpose` than ever before.
+    pub fn prepare_for<'b>(
         &self,
         process: &Process,
         part: usize,
-        (bags, documents): (&Bags, &[u32]),
+        documents: impl Iterator<Item = &'b [u32]>,
         priors: &Priors,
         purpose: Purpose,
     ) {
         let number = purpose.number();
-        for &index in documents.iter().skip(part).step_by(self.parts.len()) {
-            for &term in bags.bag(index as usize).0 {
+        for terms in documents.skip(part).step_by(self.parts.len()) {
+            for &term in terms {
                 self.marks[term as usize].store(number, Ordering::Relaxed);
             }
         }
@@ -179,23 +178,22 @@ impl ProcessModel {
         read(FactorTable::new(&parts))
     }
 
-    /// Hands those of the documents to `visit` that this worker gets hold of: who is free takes
+    /// Hands those of `count` documents to `visit` that this worker gets hold of: who is free takes
     /// the next. The factors must be prepared for them.
     pub fn for_my_documents<E>(
         &self,
-        documents: &[u32],
+        count: usize,
         mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.with_table(|table| {
             loop {
                 let from = self.tickets.take() * DOCUMENTS_A_TICKET;
-                if from >= documents.len() {
+                if from >= count {
                     return Ok(());
                 }
-                let to = (from + DOCUMENTS_A_TICKET).min(documents.len());
-                for &index in &documents[from..to] {
+                for index in from..(from + DOCUMENTS_A_TICKET).min(count) {
                     liveness::tick();
-                    visit(index as usize, table)?;
+                    visit(index, table)?;
                 }
             }
         })

@@ -24,7 +24,7 @@ use super::process_model::ProcessModel;
 use super::profile::Recorder;
 use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
-use super::train::{Candidates, Minibatches};
+use super::train::Candidates;
 use crate::checkpoint::Saved;
 use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
@@ -48,7 +48,6 @@ pub struct RunShared {
     saved: Once<Saved>,
     checkpoints: Candidates,
     model: Once<ProcessModel>,
-    minibatches: Once<Minibatches>,
     assignments: Once<Assignments>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,

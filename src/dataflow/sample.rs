@@ -4,9 +4,8 @@
 //! Which process that is depends on the document's number alone, so that the sample is spread
 //! evenly, however few shards there are. Within a process the sample is shared by its threads.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::{Input, Operator, Probe};
@@ -16,24 +15,29 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
 use super::exchange::{BlockBuilder, BlockInput, route};
 use super::gather::{PARK, all_gather};
-use super::process::{Once, Process, Tickets};
+use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::{Bags, SampleRule, SmallestKeys, Split, sample_bound};
+use crate::corpus::minibatches::{MinibatchBuilder, Minibatches};
+use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
+use crate::train::schedule::Schedule;
 
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;
 
+/// Documents that quality is measured on at a time: where they are in a file, only so many are read.
+const HELD_OUT_AT_ONCE: u64 = 2048;
+
 /// The part of the sample that this process trains on, and what is known of all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// This process's documents to train on, ascending.
-    pub training: &'a Bags,
-    /// This process's documents to measure quality on, ascending.
-    pub held_out: &'a Bags,
+    /// This process's documents to train on.
+    pub training: &'a Minibatches,
+    /// This process's documents to measure quality on, some at a time.
+    pub held_out: &'a Minibatches,
     /// Documents to train on, over all processes (D).
     pub training_documents: u64,
     /// Tokens to train on, over all processes (N).
@@ -47,8 +51,16 @@ pub struct Sample<'a> {
 pub struct SampleShared {
     keys: Tickets,
     shards: Tickets,
-    received: Mutex<(Bags, Bags)>,
-    loaded: Once<(Bags, Bags)>,
+    received: Once<Arc<Received>>,
+    loaded: Once<[Minibatches; 2]>,
+}
+
+/// Documents to train on, and to measure quality on.
+#[derive(Debug)]
+struct Received {
+    builders: [Mutex<MinibatchBuilder>; 2],
+    /// The first file that could not be written.
+    failure: Mutex<Option<io::Error>>,
 }
 
 /// Decides the sample: for a number of documents, that takes a pass over the shards.
@@ -118,18 +130,21 @@ pub(super) fn for_each_document(
     }
 }
 
-/// Loads the sample into memory, spread over the processes; the workers of a process share theirs.
+/// Loads the sample, spread over the processes; the workers of a process share theirs. Decides the
+/// rounds, too: only now is it known how large the sample is.
 pub fn load_sample<'a>(
     worker: &mut Worker,
     process: &Process,
     shared: &'a SampleShared,
     collection: &Collection,
     rule: &SampleRule,
-) -> Result<Sample<'a>, RunError> {
-    let mut sender = Sender::new(worker);
+) -> Result<(Sample<'a>, Schedule), RunError> {
+    let received = shared.received.get(|| Received::new(process))?;
+    let mut sender = Sender::new(worker, received);
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
+    let mut mine = [0i64; 3];
     for_each_document(
         worker,
         process,
@@ -138,43 +153,91 @@ pub fn load_sample<'a>(
         |number, document| {
             process.progress.add(1);
             let split = rule.split(number);
-            if document.status.has_terms() && split != Split::Projected {
-                sender.send(number, split == Split::HeldOut, document);
+            if !document.status.has_terms() || split == Split::Projected {
+                return Ok(());
             }
+            let is_held_out = split == Split::HeldOut;
+            match is_held_out {
+                true => mine[2] += 1,
+                false => {
+                    mine[0] += 1;
+                    mine[1] += document.counts.iter().map(|&n| i64::from(n)).sum::<i64>();
+                }
+            }
+            sender.send(number, is_held_out, document);
             Ok(())
         },
     )?;
-    let (training, held_out) = sender.finish(worker);
-    let counts = [
-        training.len() as u64,
-        training.token_count(),
-        held_out.len() as u64,
-    ];
-    {
-        let mut all = shared
-            .received
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.0.append(&training);
-        all.1.append(&held_out);
-    }
-    let totals = sum(worker, &counts.map(|n| n as i64));
+    sender.finish(worker);
+    let [documents, tokens, held_out] = sums(worker, mine);
+    let job = &process.job;
+    let schedule = Schedule::new(&job.train, job.model.seed, documents, tokens);
     process.meet();
-    let (training, held_out) = shared.loaded.get(|| {
-        let mut all = shared
-            .received
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let (training, held_out) = std::mem::take(&mut *all);
-        Ok::<_, RunError>((training.sorted(), held_out.sorted()))
+    let [training, held_out_documents] = shared.loaded.get(|| {
+        let counts = [
+            schedule.minibatch_count,
+            held_out.div_ceil(HELD_OUT_AT_ONCE),
+        ];
+        let finished = received.finish(counts);
+        finished.map_err(|e| process.scratch_error(TRAINING_FILE, e))
     })?;
-    Ok(Sample {
+    let sample = Sample {
         training,
-        held_out,
-        training_documents: totals[0] as u64,
-        training_tokens: totals[1] as u64,
-        held_out_documents: totals[2] as u64,
-    })
+        held_out: held_out_documents,
+        training_documents: documents,
+        training_tokens: tokens,
+        held_out_documents: held_out,
+    };
+    Ok((sample, schedule))
+}
+
+fn sums<const N: usize>(worker: &mut Worker, values: [i64; N]) -> [u64; N] {
+    let sums = sum(worker, &values);
+    std::array::from_fn(|i| sums[i] as u64)
+}
+
+impl Received {
+    fn new(process: &Process) -> Result<Arc<Self>, RunError> {
+        let job = &process.job;
+        let builder = |name: &str| {
+            let (limit, path) = (job.train.sample_bytes, process.scratch_path(name));
+            Mutex::new(MinibatchBuilder::new(job.model.seed, limit, path))
+        };
+        Ok(Arc::new(Self {
+            builders: [TRAINING_FILE, HELD_OUT_FILE].map(builder),
+            failure: Mutex::default(),
+        }))
+    }
+
+    /// Adds the documents of a block. What goes wrong is told by [`finish`](Self::finish).
+    fn unpack(&self, words: &[u64]) {
+        let (mut terms, mut counts) = (Vec::new(), Vec::new());
+        let mut rest = words;
+        while let [tagged, length, others @ ..] = rest {
+            let (pairs, next) = others.split_at(*length as usize);
+            terms.clear();
+            counts.clear();
+            terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
+            counts.extend(pairs.iter().map(|pair| *pair as u32));
+            let builder = &self.builders[usize::from(tagged & 1 == 1)];
+            if let Err(error) = lock(builder).push(tagged >> 1, &terms, &counts) {
+                lock(&self.failure).get_or_insert(error);
+            }
+            rest = next;
+        }
+    }
+
+    fn finish(&self, counts: [u64; 2]) -> io::Result<[Minibatches; 2]> {
+        if let Some(error) = lock(&self.failure).take() {
+            return Err(error);
+        }
+        let finish = |i: usize| lock(&self.builders[i]).finish(counts[i]);
+        Ok([finish(0)?, finish(1)?])
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends documents to the workers they belong to, and receives those of this one.
@@ -184,22 +247,20 @@ pub fn load_sample<'a>(
 struct Sender {
     input: BlockInput<u64>,
     probe: ProbeHandle<u64>,
-    received: Rc<RefCell<(Bags, Bags)>>,
     waiting: Vec<Vec<u64>>,
     index: usize,
 }
 
 impl Sender {
-    fn new(worker: &mut Worker) -> Self {
-        let received = Rc::new(RefCell::new((Bags::default(), Bags::default())));
-        let bags = Rc::clone(&received);
+    fn new(worker: &mut Worker, received: &Arc<Received>) -> Self {
+        let received = Arc::clone(received);
         let probe = ProbeHandle::new();
         let input = worker.dataflow_named::<u64, _, _>("sample", |scope| {
             let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
             stream
                 .unary::<BlockBuilder, _, _, _>(route(), "keep", |_, _| {
                     move |input, _output| {
-                        input.for_each(|_, block| unpack(block.words(), &mut bags.borrow_mut()));
+                        input.for_each(|_, block| received.unpack(block.words()));
                     }
                 })
                 .probe_with(&probe);
@@ -209,7 +270,6 @@ impl Sender {
         Self {
             input,
             probe,
-            received,
             waiting,
             index: worker.index(),
         }
@@ -236,32 +296,12 @@ impl Sender {
             .send_batch(&mut Block::to_worker(self.index, target, 0, words));
     }
 
-    fn finish(mut self, worker: &mut Worker) -> (Bags, Bags) {
+    /// Waits until every document is where it belongs.
+    fn finish(mut self, worker: &mut Worker) {
         (0..self.waiting.len()).for_each(|target| self.flush(target));
         self.input.close();
         while !self.probe.done() {
             worker.step_or_park(Some(PARK));
         }
-        self.received.take()
-    }
-}
-
-/// Adds the documents of a block to the training (0) or held-out (1) bags.
-fn unpack(words: &[u64], bags: &mut (Bags, Bags)) {
-    let (mut terms, mut counts) = (Vec::new(), Vec::new());
-    let mut rest = words;
-    while let [tagged, length, others @ ..] = rest {
-        let (pairs, next) = others.split_at(*length as usize);
-        terms.clear();
-        counts.clear();
-        terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
-        counts.extend(pairs.iter().map(|pair| *pair as u32));
-        let target = if tagged & 1 == 1 {
-            &mut bags.1
-        } else {
-            &mut bags.0
-        };
-        target.push(tagged >> 1, &terms, &counts);
-        rest = next;
     }
 }

@@ -285,6 +285,10 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
             ));
         }
     }
+    let sample_mib = match memory {
+        Memory::Off => defaults::STREAMED_SAMPLE_MIB,
+        Memory::On | Memory::Auto => defaults::SAMPLE_MIB,
+    };
     Ok(TrainSettings {
         minibatch: auto("minibatch", 1)?.map(|n| n as usize),
         passes: passes("passes", 1)?,
@@ -294,7 +298,7 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
         alpha_after: passes("alpha_after", 0)?,
         alpha_every: passes("alpha_every", 0)?,
         average_every: passes("average_every", 0)?,
-        assignment_bytes: bytes("assignments_mib", defaults::ASSIGNMENTS_MIB)? as u64,
+        sample_bytes: bytes("sample_mib", sample_mib)? as u64,
         burn_in_sweeps: sweeps("burn_in", 0, defaults::TRAIN_BURN_IN)? as u32,
         kept_sweeps: sweeps("sweeps", 1, defaults::TRAIN_SWEEPS)? as u32,
         step_offset: section.real("step_offset", POSITIVE, defaults::STEP_OFFSET)?,
@@ -321,7 +325,6 @@ pub(super) fn unused(memory: Memory, online_passes: u32) -> &'static [&'static s
             "alpha_after",
             "alpha_every",
             "average_every",
-            "assignments_mib",
         ],
         (_, 0) => &["burn_in", "sweeps", "step_offset", "step_decay", "prune"],
         _ => &[],

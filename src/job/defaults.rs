@@ -57,8 +57,11 @@ pub const STEP_DECAY: f64 = 0.6;
 /// `train.prune`: less than half a token is what decay leaves of chance assignments; dropping it keeps
 /// rows short at many topics.
 pub const PRUNE: f64 = 0.4;
-/// `train.assignments_mib`: two thousand million tokens in a process; more go to disk.
-pub const ASSIGNMENTS_MIB: f64 = 4096.0;
+/// `train.sample_mib`: the documents of some thousand million tokens in a process; more are kept on disk.
+pub const SAMPLE_MIB: f64 = 4096.0;
+/// The same without memory: what a process reads ahead is of this order, and small samples need no
+/// file.
+pub const STREAMED_SAMPLE_MIB: f64 = 32.0;
 /// `train.patience`: evaluations scatter by some 0.005 nats a token; five in a row without a gain are
 /// not chance.
 pub const PATIENCE: u64 = 5;

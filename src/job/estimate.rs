@@ -23,6 +23,8 @@ const TERM_BYTES: u64 = 96;
 const KEPT_TERM_BYTES: u64 = 160;
 /// Bytes of a (document, term) pair, or of a stored weight of the model: two 32-bit numbers.
 const PAIR_BYTES: u64 = 8;
+/// Bytes of a document besides its pairs: its number, and where it ends.
+const DOCUMENT_BYTES: u64 = 16;
 /// Bytes of a prepared weight: a topic, the weight, a running sum.
 const FACTOR_BYTES: u64 = 10;
 /// Bytes of a Parquet part while it is written: a row group, its batches.
@@ -137,7 +139,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
             blocks: threads * (in_flight + PART_BYTES),
-            sample: 2 * (tokens_in(sampled) * PAIR_BYTES + sampled * 16).div_ceil(processes),
+            sample: sample(job, &schedule, sampled, tokens_in(sampled), processes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
@@ -152,13 +154,20 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     }
 }
 
+/// Bags, twice while they are sorted; beyond what memory is to hold, three minibatches of them.
+fn sample(job: &Job, schedule: &Schedule, documents: u64, tokens: u64, processes: u64) -> u64 {
+    let bytes = (tokens * PAIR_BYTES + documents * DOCUMENT_BYTES).div_ceil(processes);
+    match bytes > job.train.sample_bytes {
+        false => 2 * bytes,
+        true => 2 * job.train.sample_bytes + 3 * bytes / schedule.minibatch_count,
+    }
+}
+
 /// Two bytes a token, while memory is to hold them.
 fn assignments(job: &Job, schedule: &Schedule, tokens: u64, processes: u64) -> u64 {
     match schedule.remembers() {
         false => 0,
-        true => (2 * tokens)
-            .div_ceil(processes)
-            .min(job.train.assignment_bytes),
+        true => (2 * tokens).div_ceil(processes).min(job.train.sample_bytes),
     }
 }
 
@@ -172,9 +181,7 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
         Some(_) => survey.documents.saturating_sub(trained),
     };
     let tokens = per_document(survey.tokens, survey.documents, documents);
-    let assignments = (2 * tokens)
-        .div_ceil(processes)
-        .min(job.train.assignment_bytes);
+    let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
 

@@ -83,7 +83,7 @@ pub const SECTIONS: &[SectionKeys] = &[
             "alpha_after",
             "alpha_every",
             "average_every",
-            "assignments_mib",
+            "sample_mib",
             "evaluate_every",
             "patience",
             "tolerance",

@@ -74,7 +74,7 @@ impl Job {
 
     /// Names the trained model: a sha256, in hex, of [`corpus_hash`](Self::corpus_hash) and what
     /// `[sample]`, `[model]` and `[train]` say, but for what changes no result: the `checkpoint_`
-    /// keys and `assignments_mib`.
+    /// keys and `sample_mib`.
     pub fn train_hash(&self) -> String {
         let mut lines = Canonical::new("train");
         lines.line("corpus", &self.corpus_hash());
@@ -83,7 +83,7 @@ impl Job {
         let train = train_pairs(self).into_iter();
         lines.section(
             "train",
-            train.filter(|(key, _)| !key.starts_with("checkpoint_") && *key != "assignments_mib"),
+            train.filter(|(key, _)| !key.starts_with("checkpoint_") && *key != "sample_mib"),
         );
         lines.hash()
     }
@@ -261,7 +261,7 @@ fn train_pairs(job: &Job) -> Vec<Pair> {
         ("alpha_after", passes(train.alpha_after)),
         ("alpha_every", passes(train.alpha_every)),
         ("average_every", passes(train.average_every)),
-        ("assignments_mib", mib(train.assignment_bytes)),
+        ("sample_mib", mib(train.sample_bytes)),
         ("evaluate_every", passes(train.evaluate_every)),
         ("patience", train.patience.into()),
         ("tolerance", train.tolerance.into()),

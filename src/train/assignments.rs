@@ -7,7 +7,6 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::corpus::sample::Bags;
 use crate::storage::Scratch;
 
 /// Bytes of an assignment.
@@ -28,18 +27,21 @@ enum Store {
 }
 
 impl Assignments {
-    /// For the documents of `bags`, none assigned yet. If they take more than `most_bytes`, they
-    /// are kept in a new file at `path`, which is unlinked at once: it is gone when they are.
+    /// For documents of `lengths` tokens, none assigned yet. If they take more than `most_bytes`,
+    /// they are kept in a new file at `path`, which is unlinked at once: it is gone when they are.
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn new(bags: &Bags, most_bytes: u64, path: &Path) -> io::Result<Self> {
-        let mut starts = vec![0];
-        for index in 0..bags.len() {
-            let tokens: usize = bags.bag(index).1.iter().map(|&n| n as usize).sum();
-            starts.push(starts[index] + tokens);
+    pub fn new(
+        lengths: impl Iterator<Item = usize>,
+        most_bytes: u64,
+        path: &Path,
+    ) -> io::Result<Self> {
+        let (mut starts, mut tokens) = (vec![0], 0);
+        for length in lengths {
+            tokens += length;
+            starts.push(tokens);
         }
-        let tokens = starts[bags.len()];
         let store = if (tokens * WIDTH) as u64 <= most_bytes {
             Store::Memory((0..tokens).map(|_| AtomicU16::new(0)).collect())
         } else {
@@ -121,12 +123,8 @@ mod tests {
     fn memory_and_disk_remember_alike() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assignments");
-        let mut bags = Bags::default();
-        bags.push(3, &[1, 5], &[2, 1]);
-        bags.push(4, &[], &[]);
-        bags.push(9, &[2], &[4]);
         for most_bytes in [1 << 20, 3] {
-            let assignments = Assignments::new(&bags, most_bytes, &path).unwrap();
+            let assignments = Assignments::new([3, 0, 4].into_iter(), most_bytes, &path).unwrap();
             assert_eq!(assignments.is_on_disk(), most_bytes == 3);
             assert!(!path.exists());
             assignments.write(2, &[7, 8, 9, 65_534]).unwrap();

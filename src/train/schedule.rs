@@ -13,15 +13,18 @@
 //! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
 //! Values of ρ_t in between were measured to gain nothing (docs/TRAINING.md).
 //!
-//! Documents are dealt to minibatches once, by a hash of (seed, document): minibatches are random
+//! Documents are dealt to minibatches once, by a hash of (seed, document)
+//! ([`place`]): minibatches are random
 //! over the whole sample, any worker can tell which of its documents belong to a round, and a
 //! document comes back after exactly one pass, when its own counts are in the model.
 //!
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
 
+use std::ops::Range;
+
 use super::settings::{Memory, TrainSettings};
-use crate::math::random::{Stage, hash};
+use crate::corpus::sample::{minibatch_at, place};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
@@ -41,8 +44,8 @@ const MINIBATCHES: [u64; 2] = [64, 2048];
 /// Passes where the job does not set them: as many as draw this many tokens, within bounds.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
-/// Passes without memory, where the job does not set them.
-const ONLINE_PASSES: u64 = 20;
+/// The bounds without memory: a large sample is gone through once.
+const ONLINE_PASSES: [u64; 2] = [1, 20];
 /// Rounds between two evaluations in online passes, where the job does not set them.
 const EVALUATE_EVERY: u64 = 10;
 
@@ -120,10 +123,12 @@ impl Schedule {
         let [least, most] = MINIBATCHES;
         let chosen = (document_count / ROUNDS_A_PASS).clamp(least, most);
         let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
-        let passes = |chosen| settings.passes.map_or(chosen, u64::from);
+        let passes = |[least, most]: [u64; 2]| {
+            let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
+            settings.passes.map_or(chosen, u64::from)
+        };
         let (passes, online_passes) = if remembers(settings, token_count) {
-            let [least, most] = PASSES;
-            let passes = passes((TOKENS_DRAWN / token_count.max(1)).clamp(least, most));
+            let passes = passes(PASSES);
             (passes, passes.min(u64::from(settings.online_passes)))
         } else {
             (passes(ONLINE_PASSES), passes(ONLINE_PASSES))
@@ -227,12 +232,20 @@ impl Schedule {
         }
     }
 
+    /// The minibatches that a round takes, one after the other.
+    pub fn minibatches(&self, position: Position) -> Range<u64> {
+        match self.minibatch(position) {
+            Some(minibatch) => minibatch..minibatch + 1,
+            None => 0..self.minibatch_count,
+        }
+    }
+
     /// Deals documents, given by their numbers, to the minibatches of every pass; as indices.
     pub fn deal(&self, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
         let count = self.minibatch_count;
         let mut minibatches = vec![Vec::new(); count as usize];
         for (index, document) in documents.enumerate() {
-            let minibatch = hash(self.seed, Stage::Minibatch, 0, document) % count;
+            let minibatch = minibatch_at(place(self.seed, document), count);
             minibatches[minibatch as usize].push(index as u32);
         }
         minibatches

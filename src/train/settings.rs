@@ -33,7 +33,7 @@ pub struct TrainSettings {
     /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
     pub average_every: Option<u32>,
     /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
-    pub assignment_bytes: u64,
+    pub sample_bytes: u64,
     /// Sweeps thrown away after the sequential first one, in each online visit (B of Mimno 2012).
     pub burn_in_sweeps: u32,
     /// Sweeps that count, in each online visit (S of Mimno 2012).

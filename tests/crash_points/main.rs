@@ -142,7 +142,7 @@ fn an_undisturbed_run_keeps_to_the_protocol() {
 
 #[test]
 fn faults_of_assignments_that_are_kept_on_disk() {
-    let set = &["--set", "train.assignments_mib=0"];
+    let set = &["--set", "train.sample_mib=0"];
     let whole = Ground::with(set);
     whole.finish("trace");
     let trace = whole.trace("trace");

@@ -39,8 +39,8 @@ pub(super) fn load<'a>(
     process.meet();
     shared.documents.get(|| {
         let bags = std::mem::take(&mut *lock(&shared.received)).sorted();
-        let most_bytes = process.job.train.assignment_bytes;
-        let made = Assignments::new(&bags, most_bytes, &assignments_path(process));
+        let most_bytes = process.job.train.sample_bytes;
+        let made = Assignments::new(bags.lengths(), most_bytes, &assignments_path(process));
         Ok(Documents {
             assignments: made.map_err(|source| refuse(process, source))?,
             sums: (0..bags.len()).map(|_| Default::default()).collect(),

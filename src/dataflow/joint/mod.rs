@@ -197,9 +197,8 @@ impl<'a> Sampling<'a> {
         let (process, trained) = (self.plan.process, self.plan.trained);
         let priors = published(self.plan.priors, self.plan.published_eta);
         trained.prepare_all(process, self.part, &priors);
-        let all: Vec<u32> = (0..self.documents.bags.len() as u32).collect();
         let (documents, visitor, passes) = (self.documents, &mut self.visitor, self.passes);
-        trained.for_my_documents(&all, |index, table| {
+        trained.for_my_documents(documents.bags.len(), |index, table| {
             let key = passes.key(0, documents.bags.document(index));
             let drawn = visitor.assign(key, documents.bag(index), table)?;
             documents.remember(process, index, drawn)
@@ -218,10 +217,12 @@ impl<'a> Sampling<'a> {
             let round = self.passes.round(pass, minibatch);
             let whole = &self.models.whole;
             let purpose = Purpose::Train(round);
-            whole.prepare_for(process, self.part, (bags, &dealt), &self.priors, purpose);
+            let terms = dealt.iter().map(|&index| bags.bag(index as usize).0);
+            whole.prepare_for(process, self.part, terms, &self.priors, purpose);
             let (visitor, passes) = (&mut self.visitor, self.passes);
             let mut own = Vec::new();
-            whole.for_my_documents(&dealt, |index, table| {
+            whole.for_my_documents(dealt.len(), |place, table| {
+                let index = dealt[place] as usize;
                 documents.recall(process, index, &mut own)?;
                 let key = passes.key(round, bags.document(index));
                 let mut sums = lock(&documents.sums[index]);

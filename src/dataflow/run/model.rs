@@ -13,10 +13,11 @@ use crate::corpus::sample::SampleRule;
 use crate::dataflow::coherence::coherence;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
-use crate::dataflow::train::{Minibatches, TrainPlan, Wanted, choose, save, train};
+use crate::dataflow::train::{TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
 use crate::model::Priors;
@@ -71,30 +72,25 @@ impl<'a> Run<'a> {
             self.refuse_other_settings(collection)?;
         }
         let shared = &self.shared.sample;
-        let sample = load_sample(worker, self.process, shared, collection, rule)?;
-        self.train_on(worker, collection, sample, summary)
+        let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
+        check_sample(&sample, collection)?;
+        self.train_on(worker, collection, (sample, &schedule), summary)
     }
 
     fn train_on(
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        sample: Sample<'_>,
+        (sample, schedule): (Sample<'_>, &Schedule),
         summary: &mut Summary,
     ) -> Result<Model<'a>, RunError> {
         let settings = &self.process.job.model;
-        check_sample(&sample, collection)?;
         let vocabulary_size = collection.terms_kept as usize;
-        let (documents, tokens) = (sample.training_documents, sample.training_tokens);
-        let schedule = Schedule::new(&self.process.job.train, settings.seed, documents, tokens);
+        let tokens = sample.training_tokens;
         let assignments = match schedule.remembers() {
             true => Some(self.assignments(&sample)?),
             false => None,
         };
-        let minibatches = self
-            .shared
-            .minibatches
-            .get(|| Ok::<_, RunError>(Minibatches::new(&schedule, sample.training)))?;
         let wanted = Wanted {
             process: self.process,
             vocabulary_hash: &collection.vocabulary_fingerprint,
@@ -112,8 +108,7 @@ impl<'a> Run<'a> {
             process: self.process,
             model,
             sample,
-            schedule: &schedule,
-            minibatches,
+            schedule,
             assignments,
             priors: &priors,
             settings_hash: &settings_hash,
@@ -126,14 +121,8 @@ impl<'a> Run<'a> {
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
         let topics = self.topics(model, published_eta)?;
         let tickets = &self.shared.coherence;
-        let coherence = coherence(
-            worker,
-            self.process,
-            tickets,
-            sample.training,
-            topics,
-            vocabulary_size,
-        );
+        let training = (sample.training, tickets);
+        let coherence = coherence(worker, self.process, training, topics, vocabulary_size)?;
         let mut hash = String::new();
         if worker.index() == 0 {
             let record = TrainingRecord::new(&sample, &trained, coherence);
@@ -155,13 +144,13 @@ impl<'a> Run<'a> {
 
     /// Room for the assignments of the process's documents.
     fn assignments(&self, sample: &Sample<'_>) -> Result<&'a Assignments, RunError> {
-        let path = self.process.assignments_path();
-        let bytes = self.process.job.train.assignment_bytes;
+        let process = self.process;
+        let path = process.scratch_path(ASSIGNMENTS_FILE);
         self.shared.assignments.get(|| {
-            Assignments::new(sample.training, bytes, &path).map_err(|source| RunError::Io {
-                path: path.clone(),
-                source,
-            })
+            let lengths = sample.training.lengths();
+            let lengths = lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+            Assignments::new(lengths.into_iter(), process.job.train.sample_bytes, &path)
+                .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))
         })
     }
 

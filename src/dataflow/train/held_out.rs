@@ -4,6 +4,7 @@ use timely::worker::Worker;
 
 use super::Trainer;
 use crate::dataflow::error::RunError;
+use crate::dataflow::process::HELD_OUT_FILE;
 use crate::dataflow::process_model::Purpose;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::Bag;
@@ -50,26 +51,26 @@ impl Trainer<'_> {
 
     /// The held-out score of the model with φ published with `eta`.
     fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, RunError> {
-        let held_out = self.plan.sample.held_out;
-        let documents: Vec<u32> = (0..held_out.len() as u32).collect();
-        self.purpose += 1;
         let (process, model) = (self.plan.process, self.plan.model);
-        model.prepare_for(
-            process,
-            self.part,
-            (held_out, &documents),
-            &publish::published(&self.priors, eta),
-            Purpose::Publish(self.purpose),
-        );
         let seed = process.job.model.seed;
+        let priors = publish::published(&self.priors, eta);
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
-        model.for_my_documents(&documents, |index, table| {
-            let (terms, counts) = held_out.bag(index);
-            let document = held_out.document(index);
-            let scored = completer.score(seed, document, Bag { terms, counts }, table);
-            mine.merge(scored.map_err(|source| TrainError::ImpossibleDraw { document, source })?);
-            Ok::<_, TrainError>(())
-        })?;
+        let held_out = self.plan.sample.held_out;
+        for number in 0..held_out.count() {
+            let documents = held_out.load(number);
+            let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
+            self.purpose += 1;
+            let purpose = Purpose::Publish(self.purpose);
+            model.prepare_for(process, self.part, documents.terms(), &priors, purpose);
+            model.for_my_documents(documents.len(), |index, table| {
+                let (terms, counts) = documents.bag(index);
+                let document = documents.document(index);
+                let scored = completer.score(seed, document, Bag { terms, counts }, table);
+                let error = |source| TrainError::ImpossibleDraw { document, source };
+                mine.merge(scored.map_err(error)?);
+                Ok::<_, TrainError>(())
+            })?;
+        }
         let mine = [mine.log_likelihood, mine.tokens, mine.documents];
         let all = self.rounds.sum(worker, &mine);
         Ok(Completion {

@@ -14,7 +14,7 @@
 //! that α is learnt from, by the same dataflow.
 
 mod held_out;
-mod minibatches;
+mod local_step;
 mod recall;
 mod report;
 mod save;
@@ -26,27 +26,21 @@ use timely::worker::Worker;
 
 use super::error::RunError;
 use super::process::Process;
-use super::process_model::{ProcessModel, Purpose};
+use super::process_model::ProcessModel;
 use super::rounds::{Merged, Rounds};
 use super::sample::Sample;
 use crate::checkpoint::{Header, Saved};
 use crate::cluster::{bytes_sent, interrupt};
+use crate::corpus::minibatches::Minibatches;
 use crate::evaluate::completion::Completion;
-use crate::infer::Bag;
-use crate::math::random::Stage;
 use crate::model::Priors;
-use crate::model::factors::FactorTable;
 use crate::train::assignments::Assignments;
-use crate::train::round::{LocalStep, StreamKey, Visit};
+use crate::train::round::LocalStep;
 use crate::train::schedule::{Action, Position, Schedule, StopRule};
-use crate::train::{RoundReport, RoundSeconds, alpha, round_priors};
-pub use minibatches::Minibatches;
+use crate::train::{RoundReport, RoundSeconds, alpha};
 pub use recall::{Candidates, Wanted, choose, recall_assignments};
 use report::lap;
 pub use save::save;
-
-/// Documents that a worker samples before it merges what others have sent.
-const DOCUMENTS_A_STEP: u64 = 64;
 
 /// What training ended with.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,8 +64,6 @@ pub struct TrainPlan<'a> {
     pub sample: Sample<'a>,
     /// How its rounds follow each other.
     pub schedule: &'a Schedule,
-    /// Which of the process's documents each samples.
-    pub minibatches: &'a Minibatches,
     /// The assignments of the process's documents, if the schedule remembers them.
     pub assignments: Option<&'a Assignments>,
     /// The priors to begin with.
@@ -185,7 +177,7 @@ impl<'a> Trainer<'a> {
         });
         let mut rounds = Rounds::new(worker, terms, topics);
         let part = worker.index() % plan.process.placement.threads;
-        let lengths = plan.minibatches.lengths(worker, &mut rounds, part);
+        let lengths = lengths(worker, &mut rounds, plan.sample.training, part);
         Self {
             plan,
             priors: saved.map_or_else(|| plan.priors.clone(), |s| s.header.priors.clone()),
@@ -219,12 +211,9 @@ impl<'a> Trainer<'a> {
         let sent = bytes_sent();
         let alpha_sum = self.priors.alpha_sum();
         self.spent = RoundSeconds::default();
-        self.prepare(position);
-        let mut since = started;
-        self.spent.preparing = lap(&mut since);
         let action = self.plan.schedule.action(position);
         let entries = self.local_step(worker, position, action)?;
-        since = Instant::now();
+        let mut since = Instant::now();
         self.rounds.send(entries, interrupt::is_wanted());
         self.outstanding.push_back(position);
         let merged = self
@@ -272,51 +261,6 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// Prepares the factors of the minibatch's terms.
-    fn prepare(&mut self, position: Position) {
-        let plan = self.plan;
-        let minibatch = plan.minibatches.of(plan.schedule, position);
-        let priors = round_priors(&self.priors, plan.schedule.action(position));
-        self.purpose += 1;
-        let documents = (plan.sample.training, minibatch);
-        let purpose = Purpose::Train(self.purpose);
-        plan.model
-            .prepare_for(plan.process, self.part, documents, &priors, purpose);
-    }
-
-    /// Samples documents of the minibatch, and merges for others now and then; gives the entries
-    /// for each owner.
-    fn local_step(
-        &mut self,
-        worker: &mut Worker,
-        position: Position,
-        action: Action,
-    ) -> Result<Vec<Vec<u64>>, RunError> {
-        let mut since = Instant::now();
-        let gathers = self.plan.schedule.learns_alpha_in(position);
-        let (plan, local) = (self.plan, &mut self.local);
-        let minibatch = plan.minibatches.of(plan.schedule, position);
-        let (mut remembered, mut visited) = (Vec::new(), 0u64);
-        plan.model.for_my_documents(minibatch, |index, table| {
-            let visit = visit(plan, position, index, table);
-            sample_document(plan, action, (index, visit), local, &mut remembered)?;
-            if gathers {
-                local.add_to_histograms();
-            }
-            visited += 1;
-            if visited.is_multiple_of(DOCUMENTS_A_STEP) {
-                worker.step();
-            }
-            Ok::<_, RunError>(())
-        })?;
-        self.spent.sampling = lap(&mut since);
-        let mut entries = vec![Vec::new(); self.plan.process.placement.workers()];
-        self.local
-            .finish(|entry| entries[self.rounds.owner(entry.term)].push(entry.word()));
-        self.spent.aggregating = lap(&mut since);
-        Ok(entries)
-    }
-
     /// Changes this worker's part of the model by what a round has found.
     fn change_model(&self, position: Position, merged: &Merged) {
         let (process, model, part) = (self.plan.process, self.plan.model, self.part);
@@ -351,48 +295,17 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// A document in a round.
-fn visit<'a>(
-    plan: TrainPlan<'a>,
-    position: Position,
-    index: usize,
-    table: FactorTable<'a>,
-) -> Visit<'a> {
-    let training = plan.sample.training;
-    let (terms, counts) = training.bag(index);
-    let key = StreamKey {
-        seed: plan.process.job.model.seed,
-        stage: Stage::Train,
-        round: position.round,
-        document: training.document(index),
+/// Documents and tokens of each minibatch, over all processes; `part` 0 speaks for its process.
+fn lengths(
+    worker: &mut Worker,
+    rounds: &mut Rounds,
+    training: &Minibatches,
+    part: usize,
+) -> Vec<[i64; 2]> {
+    let share = |minibatch| match part {
+        0 => training.share(minibatch).map(|n| n as i64),
+        _ => [0; 2],
     };
-    Visit {
-        key,
-        bag: Bag { terms, counts },
-        table,
-    }
-}
-
-/// Visits one document in the manner of the round, and remembers its assignments.
-fn sample_document(
-    plan: TrainPlan<'_>,
-    action: Action,
-    (index, visit): (usize, Visit<'_>),
-    local: &mut LocalStep,
-    remembered: &mut Vec<u16>,
-) -> Result<(), RunError> {
-    let refuse = |source| RunError::Io {
-        path: plan.process.assignments_path(),
-        source,
-    };
-    if let Some(assignments) = plan.assignments
-        && matches!(action, Action::Count | Action::Gibbs)
-    {
-        assignments.read(index, remembered).map_err(refuse)?;
-    }
-    let drawn = local.visit(action, visit, remembered, &plan.process.job.train)?;
-    match plan.assignments {
-        Some(assignments) => assignments.write(index, drawn).map_err(refuse),
-        None => Ok(()),
-    }
+    let mine: Vec<[i64; 2]> = (0..training.count()).map(share).collect();
+    bytemuck::pod_collect_to_vec(&rounds.sum(worker, bytemuck::cast_slice(&mine)))
 }

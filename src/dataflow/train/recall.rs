@@ -5,6 +5,7 @@
 //! in the same bytes. Every process looks at all that it would go on from, and all compare what
 //! they found, before any of them does.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,10 +13,10 @@ use timely::worker::Worker;
 
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
-use crate::corpus::sample::Bags;
+use crate::corpus::minibatches::Minibatches;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
-use crate::dataflow::process::{Once, Process};
+use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
@@ -45,7 +46,7 @@ pub struct Wanted<'a> {
     /// Fingerprint of the vocabulary.
     pub vocabulary_hash: &'a str,
     /// The process's documents to train on.
-    pub training: &'a Bags,
+    pub training: &'a Minibatches,
     /// Room for their assignments, if they are remembered; holds those of the checkpoint afterwards.
     pub assignments: Option<&'a Assignments>,
 }
@@ -187,20 +188,21 @@ pub(super) fn assigned_round(header: &Header) -> Option<u64> {
 pub fn recall_assignments(
     process: &Process,
     header: &Header,
-    bags: &Bags,
+    documents: &Minibatches,
     assignments: &Assignments,
 ) -> Result<(), RunError> {
     let Some(round) = assigned_round(header) else {
         return Ok(());
     };
-    let mut found = vec![false; bags.len()];
+    let positions = positions(documents).map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+    let mut found = vec![false; positions.len()];
     for (relative, of) in assignment_files(process)? {
         if of != round {
             continue;
         }
         let path = process.output.local(&relative)?;
         read(&path, round, header.topic_count, |document, topics| {
-            let Ok(index) = bags.find(document) else {
+            let Some(&index) = positions.get(&document) else {
                 return Ok(());
             };
             if assignments.token_count(index) != topics.len() {
@@ -218,6 +220,16 @@ pub fn recall_assignments(
             reason: format!("assignments of round {round} are missing"),
         })),
     }
+}
+
+/// Where each document, by its number, is among those of the process.
+fn positions(documents: &Minibatches) -> std::io::Result<HashMap<u64, usize>> {
+    let mut positions = HashMap::with_capacity(documents.document_count());
+    documents.for_each(|position, document, _| {
+        positions.insert(document, position);
+        Ok(())
+    })?;
+    Ok(positions)
 }
 
 /// Files with assignments, below the output's root, and the rounds they belong to.

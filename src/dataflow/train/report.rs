@@ -16,8 +16,10 @@ impl Trainer<'_> {
         if self.part > 0 {
             return;
         }
-        let plan = self.plan;
-        let [documents, tokens] = plan.minibatches.share(plan.schedule, position);
+        let [documents, tokens] = match self.plan.schedule.minibatch(position) {
+            Some(minibatch) => self.plan.sample.training.share(minibatch),
+            None => [0; 2],
+        };
         progress.work(WorkStage::Train, documents, tokens);
         progress.train(|training| {
             training.rounds = rounds;

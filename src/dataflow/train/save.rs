@@ -10,7 +10,7 @@ use super::Trainer;
 use super::recall::forget_assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
-use crate::corpus::sample::Bags;
+use crate::corpus::minibatches::Minibatches;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
@@ -94,8 +94,8 @@ impl Trainer<'_> {
         if let Some(assignments) = self.plan.assignments
             && self.part == 0
         {
-            let bags = self.plan.sample.training;
-            bytes += save_assignments(process, self.rounds_taken, bags, assignments)?;
+            let documents = self.plan.sample.training;
+            bytes += save_assignments(process, self.rounds_taken, documents, assignments)?;
         }
         self.barrier(worker);
         if self.index == 0 {
@@ -126,7 +126,6 @@ impl Trainer<'_> {
             return Ok(());
         };
         let count = Position { taken: 0, ..next };
-        self.prepare(count);
         let entries = self.local_step(worker, count, Action::Count)?;
         let merged = self.rounds.exchange(worker, entries);
         self.change_model(count, &merged);
@@ -138,12 +137,12 @@ impl Trainer<'_> {
 fn save_assignments(
     process: &Process,
     round: u64,
-    bags: &Bags,
+    documents: &Minibatches,
     assignments: &Assignments,
 ) -> Result<u64, RunError> {
     let name = file_name(round, process.placement.process);
     let temporary = process.output.temporary_path(&name);
-    write(&temporary, round, bags, assignments)?;
+    write(&temporary, round, documents, assignments)?;
     let bytes = length(&temporary);
     let relative = format!("{CHECKPOINT_FOLDER}/{name}");
     process.output.publish(&temporary, &relative)?;

@@ -1,0 +1,251 @@
+//! Sorting a process's documents into minibatches, in little memory.
+//!
+//! Documents arrive in any order, and are spread over [`PARTITIONS`] by the first bits of their
+//! place. Beyond a limit, what is in memory goes to a scratch file. Each partition is then sorted by
+//! itself.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::{
+    Bags, Extent, HEADER, Minibatches, Scratch, Store, WIDTH, join_document, minibatch_at, place,
+    split_document,
+};
+
+/// Parts that are sorted one by one: of a sample of 10 GiB, each takes 40 MiB of memory.
+const PARTITIONS: usize = 256;
+
+/// Takes in the documents of a process.
+#[derive(Debug)]
+pub struct MinibatchBuilder {
+    seed: u64,
+    limit: u64,
+    path: PathBuf,
+    partitions: Vec<Partition>,
+    buffered: u64,
+    spilled: Option<Spilled>,
+}
+
+/// Documents whose places begin alike, as words.
+#[derive(Debug, Default)]
+struct Partition {
+    buffer: Vec<u32>,
+    /// What came before it: ranges of bytes in the scratch file.
+    spilled: Vec<Range<u64>>,
+}
+
+/// A scratch file, and where it ends.
+#[derive(Debug)]
+struct Spilled {
+    file: Scratch,
+    end: u64,
+}
+
+impl Spilled {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = Scratch::create(path, 0)?;
+        Ok(Self { file, end: 0 })
+    }
+
+    /// Appends words; gives their place, in bytes.
+    fn append(&mut self, words: &[u32]) -> io::Result<Range<u64>> {
+        let start = self.end;
+        self.file.write(bytemuck::cast_slice(words), start)?;
+        self.end += words.len() as u64 * WIDTH;
+        Ok(start..self.end)
+    }
+}
+
+impl MinibatchBuilder {
+    /// For documents dealt by `seed`. Beyond `limit` bytes they are kept in files at `path`, which
+    /// are unlinked at once.
+    pub fn new(seed: u64, limit: u64, path: PathBuf) -> Self {
+        Self {
+            seed,
+            limit,
+            path,
+            partitions: no_documents(),
+            buffered: 0,
+            spilled: None,
+        }
+    }
+
+    /// Adds a document, or a further piece of one: pieces follow each other in the order of terms.
+    ///
+    /// # Errors
+    /// The scratch file cannot be written.
+    pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) -> io::Result<()> {
+        let partition = minibatch_at(place(self.seed, document), PARTITIONS as u64);
+        let buffer = &mut self.partitions[partition as usize].buffer;
+        join_document(buffer, document, terms, counts);
+        self.buffered += (HEADER + 2 * terms.len()) as u64 * WIDTH;
+        match self.buffered > self.limit {
+            true => self.spill(),
+            false => Ok(()),
+        }
+    }
+
+    /// Moves what is in memory to the scratch file.
+    fn spill(&mut self) -> io::Result<()> {
+        let spilled = match &mut self.spilled {
+            Some(spilled) => spilled,
+            none => none.insert(Spilled::create(&self.path)?),
+        };
+        for partition in &mut self.partitions {
+            if !partition.buffer.is_empty() {
+                partition.spilled.push(spilled.append(&partition.buffer)?);
+                partition.buffer.clear();
+            }
+        }
+        self.buffered = 0;
+        Ok(())
+    }
+
+    /// All documents, in `count` minibatches; none are left.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn finish(&mut self, count: u64) -> io::Result<Minibatches> {
+        if self.spilled.is_some() {
+            self.spill()?;
+        }
+        let spilled = self.spilled.take();
+        let store = match spilled {
+            Some(_) => StoreWriter::Disk(Spilled::create(&self.path)?, Vec::new()),
+            None => StoreWriter::Memory(Bags::default()),
+        };
+        let mut writer = Writer {
+            store,
+            extents: vec![Extent::default()],
+        };
+        for partition in std::mem::replace(&mut self.partitions, no_documents()) {
+            let words = partition.words(spilled.as_ref().map(|spilled| &spilled.file))?;
+            for_each_sorted(&words, self.seed, |place, document, terms, counts| {
+                writer.advance_to(minibatch_at(place, count))?;
+                writer.push(document, terms, counts);
+                Ok(())
+            })?;
+        }
+        writer.finish(count)
+    }
+}
+
+fn no_documents() -> Vec<Partition> {
+    (0..PARTITIONS).map(|_| Partition::default()).collect()
+}
+
+impl Partition {
+    /// All its words, in the order in which they came.
+    fn words(self, file: Option<&Scratch>) -> io::Result<Vec<u32>> {
+        let Some(file) = file else {
+            return Ok(self.buffer);
+        };
+        let bytes: u64 = self
+            .spilled
+            .iter()
+            .map(|range| range.end - range.start)
+            .sum();
+        let mut words = vec![0u32; (bytes / WIDTH) as usize];
+        let mut rest = words.as_mut_slice();
+        for range in self.spilled {
+            let (own, others) = rest.split_at_mut(((range.end - range.start) / WIDTH) as usize);
+            file.read(bytemuck::cast_slice_mut(own), range.start)?;
+            rest = others;
+        }
+        Ok(words)
+    }
+}
+
+/// Hands the documents in `words` to `visit`, ascending by place, pieces joined.
+fn for_each_sorted(
+    words: &[u32],
+    seed: u64,
+    mut visit: impl FnMut(u64, u64, &[u32], &[u32]) -> io::Result<()>,
+) -> io::Result<()> {
+    let (mut pieces, mut rest) = (Vec::new(), words);
+    while let Some((document, terms, counts, others)) = split_document(rest) {
+        pieces.push((place(seed, document), document, terms, counts));
+        rest = others;
+    }
+    // Stable: the pieces of a document stay in their order.
+    pieces.sort_by_key(|&(place, document, ..)| (place, document));
+    let (mut all_terms, mut all_counts) = (Vec::new(), Vec::new());
+    for pieces in pieces.chunk_by(|a, b| a.1 == b.1) {
+        match pieces {
+            [(place, document, terms, counts)] => visit(*place, *document, terms, counts)?,
+            _ => {
+                all_terms.clear();
+                all_counts.clear();
+                for (.., terms, counts) in pieces {
+                    all_terms.extend_from_slice(terms);
+                    all_counts.extend_from_slice(counts);
+                }
+                let (place, document, ..) = pieces[0];
+                visit(place, document, &all_terms, &all_counts)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes documents, ascending by place.
+struct Writer {
+    store: StoreWriter,
+    /// The minibatches so far; the last is not complete.
+    extents: Vec<Extent>,
+}
+
+enum StoreWriter {
+    Memory(Bags),
+    /// The file, and the words of the current minibatch.
+    Disk(Spilled, Vec<u32>),
+}
+
+impl Writer {
+    /// Completes the minibatches before `minibatch`.
+    fn advance_to(&mut self, minibatch: u64) -> io::Result<()> {
+        while (self.extents.len() as u64) <= minibatch {
+            let bytes = match &mut self.store {
+                StoreWriter::Memory(_) => 0,
+                StoreWriter::Disk(file, words) => {
+                    file.append(words)?;
+                    words.clear();
+                    file.end
+                }
+            };
+            let last = self.extents.len() - 1;
+            self.extents[last].bytes = bytes;
+            let next = Extent {
+                tokens: 0,
+                ..self.extents[last]
+            };
+            self.extents.push(next);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
+        match &mut self.store {
+            StoreWriter::Memory(bags) => bags.push(document, terms, counts),
+            StoreWriter::Disk(_, words) => join_document(words, document, terms, counts),
+        }
+        let last = self.extents.len() - 1;
+        self.extents[last].documents += 1;
+        self.extents[last].tokens += counts.iter().map(|&n| u64::from(n)).sum::<u64>();
+    }
+
+    fn finish(mut self, count: u64) -> io::Result<Minibatches> {
+        self.advance_to(count)?;
+        self.extents.truncate(count as usize);
+        let store = match self.store {
+            StoreWriter::Memory(bags) => Store::Memory(Arc::new(bags)),
+            StoreWriter::Disk(spilled, _) => Store::Disk(Arc::new(spilled.file), Mutex::default()),
+        };
+        Ok(Minibatches {
+            extents: self.extents,
+            store,
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! The documents of a process in minibatches: in memory or, beyond a limit, in a file that holds
+//! each minibatch in one piece, so that a round reads once.
+//!
+//! A minibatch is a range of [`places`](place): documents can be sorted before it is known how many
+//! minibatches there are ([`MinibatchBuilder`]).
+
+mod builder;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::sample::{Bags, minibatch_at, place};
+use crate::storage::Scratch;
+pub use builder::MinibatchBuilder;
+
+/// Bytes of a word in the files.
+const WIDTH: u64 = size_of::<u32>() as u64;
+
+/// Words of a document besides its terms and counts: its number, low half first, and how many terms.
+const HEADER: usize = 3;
+
+/// Where a minibatch ends, and its tokens.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    /// Documents of all minibatches up to this one.
+    documents: usize,
+    /// Bytes of them, if they are in a file.
+    bytes: u64,
+    tokens: u64,
+}
+
+/// The documents of a process.
+#[derive(Debug)]
+pub struct Minibatches {
+    extents: Vec<Extent>,
+    store: Store,
+}
+
+#[derive(Debug)]
+enum Store {
+    Memory(Arc<Bags>),
+    Disk(Arc<Scratch>, Mutex<Loaded>),
+}
+
+/// The minibatch that the threads are at, and the one that is being read for them.
+#[derive(Debug, Default)]
+struct Loaded {
+    current: Option<(u64, Arc<Bags>)>,
+    ahead: Option<(u64, JoinHandle<io::Result<Bags>>)>,
+}
+
+/// A minibatch in memory.
+#[derive(Clone, Debug)]
+pub struct Minibatch {
+    bags: Arc<Bags>,
+    range: Range<usize>,
+    /// Documents of the process before the first of `bags`.
+    before: usize,
+}
+
+impl Minibatch {
+    /// Documents.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// True without documents.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// The number of a document in the collection.
+    pub fn document(&self, index: usize) -> u64 {
+        self.bags.document(self.range.start + index)
+    }
+
+    /// Distinct terms of a document, ascending, and the tokens of each.
+    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
+        self.bags.bag(self.range.start + index)
+    }
+
+    /// The terms of each document.
+    pub fn terms(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.len()).map(|index| self.bag(index).0)
+    }
+
+    /// The index of a document among all of the process.
+    pub fn position(&self, index: usize) -> usize {
+        self.before + self.range.start + index
+    }
+}
+
+impl Minibatches {
+    /// Minibatches, over all processes.
+    pub fn count(&self) -> u64 {
+        self.extents.len() as u64
+    }
+
+    /// Documents of the process.
+    pub fn document_count(&self) -> usize {
+        self.extents.last().map_or(0, |extent| extent.documents)
+    }
+
+    /// Documents and tokens of the process in a minibatch.
+    pub fn share(&self, minibatch: u64) -> [u64; 2] {
+        let documents = self.end(minibatch).documents - self.start(minibatch).documents;
+        [documents as u64, self.end(minibatch).tokens]
+    }
+
+    /// True if they are in a file.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.store, Store::Disk(..))
+    }
+
+    fn end(&self, minibatch: u64) -> Extent {
+        self.extents[minibatch as usize]
+    }
+
+    /// Where the one before it ends.
+    fn start(&self, minibatch: u64) -> Extent {
+        match minibatch.checked_sub(1) {
+            Some(before) => self.end(before),
+            None => Extent::default(),
+        }
+    }
+
+    /// A minibatch, for all threads of the process: the first to ask reads it, or takes what was read
+    /// ahead, and has the next one read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn load(&self, minibatch: u64) -> io::Result<Minibatch> {
+        let Store::Disk(file, loaded) = &self.store else {
+            return self.read(minibatch);
+        };
+        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((number, bags)) = &loaded.current
+            && *number == minibatch
+        {
+            return Ok(self.whole(minibatch, Arc::clone(bags)));
+        }
+        // Let go of the last one before the next comes into memory.
+        loaded.current = None;
+        let bags = match loaded.ahead.take() {
+            Some((number, reader)) if number == minibatch => reader
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the reading thread ended")))?,
+            _ => read_bags(file, self.bytes(minibatch))?,
+        };
+        let bags = Arc::new(bags);
+        loaded.current = Some((minibatch, Arc::clone(&bags)));
+        let next = (minibatch + 1) % self.count();
+        if next != minibatch {
+            let (file, bytes) = (Arc::clone(file), self.bytes(next));
+            let reader = std::thread::Builder::new().name("minibatch".to_owned());
+            let reader = reader.spawn(move || read_bags(&file, bytes))?;
+            loaded.ahead = Some((next, reader));
+        }
+        Ok(self.whole(minibatch, bags))
+    }
+
+    /// A minibatch, for the caller alone.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, minibatch: u64) -> io::Result<Minibatch> {
+        match &self.store {
+            Store::Memory(bags) => Ok(Minibatch {
+                bags: Arc::clone(bags),
+                range: self.start(minibatch).documents..self.end(minibatch).documents,
+                before: 0,
+            }),
+            Store::Disk(file, _) => {
+                let bags = read_bags(file, self.bytes(minibatch))?;
+                Ok(self.whole(minibatch, Arc::new(bags)))
+            }
+        }
+    }
+
+    /// Hands every document of the process to `visit`, in order, with its index.
+    ///
+    /// # Errors
+    /// The file cannot be read; what `visit` returns.
+    pub fn for_each(
+        &self,
+        mut visit: impl FnMut(usize, u64, (&[u32], &[u32])) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for minibatch in 0..self.count() {
+            let minibatch = self.read(minibatch)?;
+            for index in 0..minibatch.len() {
+                let (document, bag) = (minibatch.document(index), minibatch.bag(index));
+                visit(minibatch.position(index), document, bag)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokens of each document, in order.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn lengths(&self) -> io::Result<Vec<usize>> {
+        let mut lengths = Vec::with_capacity(self.document_count());
+        self.for_each(|_, _, (_, counts)| {
+            lengths.push(counts.iter().map(|&n| n as usize).sum());
+            Ok(())
+        })?;
+        Ok(lengths)
+    }
+
+    fn bytes(&self, minibatch: u64) -> Range<u64> {
+        self.start(minibatch).bytes..self.end(minibatch).bytes
+    }
+
+    fn whole(&self, minibatch: u64, bags: Arc<Bags>) -> Minibatch {
+        Minibatch {
+            range: 0..bags.len(),
+            bags,
+            before: self.start(minibatch).documents,
+        }
+    }
+}
+
+/// Reads the documents in a range of bytes.
+fn read_bags(file: &Scratch, bytes: Range<u64>) -> io::Result<Bags> {
+    let mut words = vec![0u32; ((bytes.end - bytes.start) / WIDTH) as usize];
+    file.read(bytemuck::cast_slice_mut(&mut words), bytes.start)?;
+    let (mut bags, mut rest) = (Bags::default(), words.as_slice());
+    while let Some((document, terms, counts, others)) = split_document(rest) {
+        bags.push(document, terms, counts);
+        rest = others;
+    }
+    Ok(bags)
+}
+
+/// Appends a document, or a piece of one, to some words.
+fn join_document(words: &mut Vec<u32>, document: u64, terms: &[u32], counts: &[u32]) {
+    words.extend([document as u32, (document >> 32) as u32, terms.len() as u32]);
+    words.extend_from_slice(terms);
+    words.extend_from_slice(counts);
+}
+
+/// A document, or a piece of one, at the beginning of some words; and the words after it.
+fn split_document(words: &[u32]) -> Option<(u64, &[u32], &[u32], &[u32])> {
+    let [low, high, length, rest @ ..] = words else {
+        return None;
+    };
+    let (terms, rest) = rest.split_at(*length as usize);
+    let (counts, rest) = rest.split_at(*length as usize);
+    Some((
+        u64::from(*low) | u64::from(*high) << 32,
+        terms,
+        counts,
+        rest,
+    ))
+}
