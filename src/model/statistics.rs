@@ -209,27 +209,25 @@ fn move_word(term: u32, from: u16, to: u16) -> u64 {
 struct Tally {
     starts: Vec<u32>,
     sorted: Vec<u64>,
-    /// Counts of the term in hand; the last is of K, which is no topic.
+    /// Counts of the current term; the last is of K, which is no topic.
     by_topic: Vec<i64>,
-    touched: Vec<u16>,
+    touched: TopicSet,
 }
 
 impl Tally {
     fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
             starts: vec![0; vocabulary_size + 1],
+            sorted: Vec::new(),
             by_topic: vec![0; topic_count + 1],
-            ..Self::default()
+            touched: TopicSet::new(topic_count + 1),
         }
     }
 
     #[inline]
     fn count(&mut self, topic: u16, count: i64) {
-        let total = &mut self.by_topic[usize::from(topic)];
-        if *total == 0 {
-            self.touched.push(topic);
-        }
-        *total += count;
+        self.by_topic[usize::from(topic)] += count;
+        self.touched.insert(topic);
     }
 
     /// Gives the words of each term to `add`, which counts them, and hands the counts to `emit`.
@@ -254,19 +252,20 @@ impl Tally {
         self.sorted = sorted;
     }
 
-    /// Hands over the counts of the term in hand, and forgets them.
+    /// Hands over the counts of the current term, ascending by topic, and forgets them.
     fn give(&mut self, term: u32, emit: &mut impl FnMut(Assigned)) {
-        let topic_count = self.by_topic.len() - 1;
-        self.by_topic[topic_count] = 0;
-        self.touched.sort_unstable();
-        for topic in self.touched.drain(..) {
-            let mut rest = std::mem::take(&mut self.by_topic[usize::from(topic)]);
+        let by_topic = &mut self.by_topic;
+        if let Some(nowhere) = by_topic.last_mut() {
+            *nowhere = 0;
+        }
+        self.touched.drain(|topic| {
+            let mut rest = std::mem::take(&mut by_topic[usize::from(topic)]);
             while rest != 0 {
                 let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
                 emit(Assigned { term, topic, count });
                 rest -= i64::from(count);
             }
-        }
+        });
     }
 
     /// Puts the words, ordered by term, at the beginning of `sorted`; their order within a term is
@@ -290,98 +289,52 @@ impl Tally {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
+/// A set of topics that are inserted without a branch, and come out in order: a bit for each, and a
+/// bit for each word of those.
+#[derive(Debug, Default)]
+struct TopicSet {
+    bits: Vec<u64>,
+    words: Vec<u64>,
+}
 
-    fn drained(aggregator: &mut Moves) -> Vec<(u32, u16, i32)> {
-        let mut out = Vec::new();
-        aggregator.drain(|e| out.push((e.term, e.topic, e.count)));
-        out
-    }
-
-    fn merged(aggregator: &mut Aggregator) -> Vec<(u32, u16, i32)> {
-        let mut out = Vec::new();
-        aggregator.drain(|e| out.push((e.term, e.topic, e.count)));
-        out
-    }
-
-    proptest! {
-        #[test]
-        fn aggregates_like_a_map(pairs in prop::collection::vec((0u32..50, 0u16..9), 0..400)) {
-            let mut aggregator = Moves::new(50, 9);
-            let mut twin = BTreeMap::new();
-            for &(term, topic) in &pairs {
-                aggregator.assigned(term, &[topic]);
-                *twin.entry((term, topic)).or_insert(0i32) += 1;
-            }
-            let expected: Vec<_> = twin.into_iter().map(|((w, k), n)| (w, k, n)).collect();
-            prop_assert_eq!(drained(&mut aggregator), expected);
-            prop_assert_eq!(drained(&mut aggregator), vec![]);
+impl TopicSet {
+    /// For the topics below `size`.
+    fn new(size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Self {
+            bits: vec![0; words],
+            words: vec![0; words.div_ceil(64)],
         }
     }
 
-    #[test]
-    fn merging_parts_equals_the_whole_in_any_order() {
-        let words = |pairs: &[(u32, u16)]| {
-            let mut a = Moves::new(10, 4);
-            pairs.iter().for_each(|&(w, k)| a.assigned(w, &[k]));
-            let mut out = Vec::new();
-            a.drain(|e| out.push(e.word()));
-            out
-        };
-        let (left, right) = (words(&[(3, 1), (3, 1), (0, 2)]), words(&[(3, 1), (9, 0)]));
-        let merge = |parts: [&Vec<u64>; 2]| {
-            let mut a = Aggregator::new(10, 4);
-            parts.iter().for_each(|p| a.add_words(p));
-            merged(&mut a)
-        };
-        assert_eq!(
-            merge([&left, &right]),
-            vec![(0, 2, 1), (3, 1, 3), (9, 0, 1)]
-        );
-        assert_eq!(merge([&left, &right]), merge([&right, &left]));
+    #[inline]
+    fn insert(&mut self, topic: u16) {
+        let word = usize::from(topic) / 64;
+        self.bits[word] |= 1 << (topic % 64);
+        self.words[word / 64] |= 1 << (word % 64);
     }
 
-    #[test]
-    fn changes_cancel_out() {
-        let mut aggregator = Moves::new(3, 4);
-        aggregator.moved(2, &[1], &[3]);
-        aggregator.moved(2, &[3], &[0]);
-        aggregator.moved(0, &[2], &[1]);
-        aggregator.moved(0, &[1], &[2]);
-        assert_eq!(drained(&mut aggregator), vec![(2, 0, 1), (2, 1, -1)]);
-    }
-
-    #[test]
-    fn what_is_too_much_is_aggregated_early_and_comes_out_the_same() {
-        let (mut whole, mut small) = (Moves::new(5, 3), Moves::new(5, 3));
-        small.limit = 7;
-        for i in 0..100u32 {
-            for aggregator in [&mut whole, &mut small] {
-                aggregator.assigned(i * 7 % 5, &[(i % 3) as u16]);
-                aggregator.moved(i * 7 % 5, &[(i % 3) as u16], &[(i / 10 % 3) as u16]);
-            }
+    /// Hands over all topics, ascending, and forgets them.
+    #[inline]
+    fn drain(&mut self, mut visit: impl FnMut(u16)) {
+        for (block, words) in self.words.iter_mut().enumerate() {
+            for_each_bit(std::mem::take(words), |word| {
+                let word = block * 64 + word;
+                for_each_bit(std::mem::take(&mut self.bits[word]), |bit| {
+                    visit((word * 64 + bit) as u16);
+                });
+            });
         }
-        assert_eq!(drained(&mut whole), drained(&mut small));
-    }
-
-    #[test]
-    fn a_count_too_large_for_an_entry_is_split() {
-        let mut aggregator = Aggregator::new(1, 1);
-        let half = Assigned {
-            term: 0,
-            topic: 0,
-            count: MAX_COUNT as i32,
-        }
-        .word();
-        aggregator.add_words(&[half, half, half]);
-        let total: i64 = merged(&mut aggregator)
-            .iter()
-            .map(|&(_, _, n)| i64::from(n))
-            .sum();
-        assert_eq!(total, 3 * MAX_COUNT);
     }
 }
+
+#[inline]
+fn for_each_bit(mut bits: u64, mut visit: impl FnMut(usize)) {
+    while bits != 0 {
+        visit(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;
