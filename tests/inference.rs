@@ -5,19 +5,19 @@
     reason = "helpers outside of #[test] functions may fail a test too"
 )]
 
-use topicmill::estimate::Proportions;
-use topicmill::infer::inferrer::{Inferrer, Target};
-use topicmill::infer::project::{Projector, log_likelihood};
-use topicmill::infer::sampler::Sampler;
-use topicmill::infer::settings::{Estimator, InferSettings, Method};
-use topicmill::infer::term_topics::TermTopics;
-use topicmill::infer::variational::{Effort, Variational};
-use topicmill::infer::{Bag, reference};
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::Priors;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::model::parameters::{GlobalStep, Parameters};
-use topicmill::model::statistics::Assigned;
+use lda::estimate::Proportions;
+use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::project::{Projector, log_likelihood};
+use lda::infer::sampler::Sampler;
+use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::infer::term_topics::TermTopics;
+use lda::infer::variational::{Effort, Variational};
+use lda::infer::{Bag, reference};
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::statistics::Assigned;
 
 fn model(
     topics: usize,

@@ -10,15 +10,15 @@
 mod chi_square;
 
 use chi_square::chi_square_z;
-use topicmill::infer::Bag;
-use topicmill::infer::reference;
-use topicmill::infer::sampler::Sampler;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::math::special::{exp, ln_gamma};
-use topicmill::model::Priors;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::model::parameters::{GlobalStep, Parameters};
-use topicmill::model::statistics::Assigned;
+use lda::infer::Bag;
+use lda::infer::reference;
+use lda::infer::sampler::Sampler;
+use lda::math::random::{Stage, Stream};
+use lda::math::special::{exp, ln_gamma};
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::statistics::Assigned;
 
 /// Topics that no term has, with next to no prior: with so many of them a document is sampled by
 /// the topics that are present, without them by all topics side by side.

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use super::sealed::{self, invalid};
 use super::{CheckpointError, read_bytes};
-use crate::corpus::sample::Bags;
-use crate::train::assignments::Assignments;
+use crate::assignments::Assignments;
+use lda::bags::Bags;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
 

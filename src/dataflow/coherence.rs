@@ -5,10 +5,10 @@ use timely::worker::Worker;
 use super::process::{Process, Tickets};
 use super::record::TopTerm;
 use super::sum::sum;
-use crate::corpus::sample::Bags;
-use crate::evaluate::TermDistribution;
-use crate::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
-use crate::model::published::PublishedTopic;
+use lda::bags::Bags;
+use lda::evaluate::TermDistribution;
+use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
+use lda::model::published::PublishedTopic;
 
 /// Documents that a worker takes at a time.
 const DOCUMENTS_A_TICKET: usize = 256;

@@ -20,9 +20,10 @@ use super::process::{Once, Process, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::{Bags, SampleRule, SmallestKeys, Split, sample_bound};
+use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
+use lda::bags::Bags;
 
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;

@@ -4,7 +4,7 @@
 
 use crate::corpus::sample::Split;
 use crate::evaluate::settings::Metric;
-use crate::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";
@@ -134,7 +134,7 @@ pub const EVALUATE_DOCUMENTS: u64 = 0;
 /// `evaluate.particles`: what Wallach 2009 uses.
 pub const PARTICLES: u64 = 20;
 /// `evaluate.completion_sweeps`: what training measures with, so that figures can be compared.
-pub const COMPLETION_SWEEPS: u64 = crate::evaluate::completion::SWEEPS as u64;
+pub const COMPLETION_SWEEPS: u64 = lda::evaluate::completion::SWEEPS as u64;
 /// `evaluate.folds`: what Wahabzada & Kersting 2011 use.
 pub const FOLDS: u64 = 5;
 /// The sum of α for a model of others whose files do not say it: as where α is held fixed.

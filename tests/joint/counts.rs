@@ -1,13 +1,13 @@
 //! What is kept up to date against a recount, and the estimators of what was sampled.
 
 use super::{counted, normalised, passes, priors, small_corpus, together};
-use topicmill::corpus::sample::Bags;
-use topicmill::estimate::Proportions;
-use topicmill::infer::Bag;
-use topicmill::infer::sampler::Sampler;
-use topicmill::infer::settings::Estimator;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::train::joint::{Passes, Setup, Together, sample_together};
+use lda::bags::Bags;
+use lda::estimate::Proportions;
+use lda::infer::Bag;
+use lda::infer::sampler::Sampler;
+use lda::infer::settings::Estimator;
+use lda::model::factors::{FactorTable, Factors};
+use lda::train::joint::{Passes, Setup, Together, sample_together};
 
 /// Two hundred passes of adding and taking away: counts are what a recount gives, with and without
 /// counts that stay.

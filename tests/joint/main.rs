@@ -14,13 +14,13 @@ mod runs;
 
 use std::collections::BTreeMap;
 
-use topicmill::corpus::sample::Bags;
-use topicmill::infer::settings::Estimator;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::Priors;
-use topicmill::model::parameters::Parameters;
-use topicmill::model::statistics::Assigned;
-use topicmill::train::joint::{Passes, Setup, Together, sample_together};
+use lda::bags::Bags;
+use lda::infer::settings::Estimator;
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
+use lda::model::parameters::Parameters;
+use lda::model::statistics::Assigned;
+use lda::train::joint::{Passes, Setup, Together, sample_together};
 
 /// A model that is these counts, by term and then topic.
 fn counted(topics: usize, counts: &[Vec<i32>]) -> Parameters {

@@ -2,9 +2,9 @@
 
 use super::chi_square::chi_square_z;
 use super::{counted, normalised, passes, priors, together};
-use topicmill::corpus::sample::Bags;
-use topicmill::math::special::{exp, ln_gamma};
-use topicmill::model::factors::{FactorTable, Factors};
+use lda::bags::Bags;
+use lda::math::special::{exp, ln_gamma};
+use lda::model::factors::{FactorTable, Factors};
 
 /// All topics of `tokens` tokens, the last token's fastest.
 fn configurations(topics: usize, tokens: usize) -> Vec<Vec<usize>> {

@@ -5,17 +5,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lda::bags::Bags;
+use lda::infer::settings::Method;
+use lda::train::joint::{Passes, Setup, sample_together, sampled_with};
+use lda::train::publish::published;
 use topicmill::checkpoint;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
-use topicmill::corpus::sample::{Bags, SampleRule, Split};
+use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::infer::settings::Method;
 use topicmill::job::Job;
 use topicmill::job::state::MODEL_FILE;
 use topicmill::tables;
-use topicmill::train::joint::{Passes, Setup, sample_together, sampled_with};
-use topicmill::train::publish::published;
 
 const JOB: &str = "[synth]\npath = \"planted\"\ntopics = 5\ndocuments = 1500\nterms = 300\n\
     mean_length = 25\n\

@@ -2,9 +2,9 @@
 
 use timely::worker::Worker;
 
-use crate::corpus::sample::Bags;
 use crate::dataflow::rounds::Rounds;
-use crate::train::schedule::{Position, Schedule};
+use lda::bags::Bags;
+use lda::train::schedule::{Position, Schedule};
 
 /// The minibatches of a pass, as indices of a process's documents.
 #[derive(Debug)]

@@ -10,16 +10,16 @@ use std::sync::{Mutex, PoisonError};
 
 use timely::worker::Worker;
 
+use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
-use crate::corpus::sample::Bags;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::{Once, Process};
 use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
-use crate::train::assignments::Assignments;
+use lda::bags::Bags;
 
 /// What the workers of a process share when they choose.
 #[derive(Default)]

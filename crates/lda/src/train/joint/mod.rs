@@ -20,7 +20,7 @@ pub mod sums;
 use super::TrainError;
 use super::publish::published;
 use super::round::{LocalStep, StreamKey};
-use crate::corpus::sample::Bags;
+use crate::bags::Bags;
 use crate::estimate::Proportions;
 use crate::infer::Bag;
 use crate::infer::settings::{Estimator, InferSettings, Method};

@@ -24,7 +24,7 @@ impl Alpha {
     /// α_k for each of `topic_count` topics.
     ///
     /// ```
-    /// # use topicmill::model::settings::Alpha;
+    /// # use lda::model::settings::Alpha;
     /// assert_eq!(Alpha::Sum(5.0).values(10), vec![0.5; 10]);
     /// ```
     pub fn values(&self, topic_count: usize) -> Vec<f64> {

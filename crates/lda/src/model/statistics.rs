@@ -35,7 +35,7 @@ impl Assigned {
     /// The entry as a word that sorts by term, then topic.
     ///
     /// ```
-    /// # use topicmill::model::statistics::Assigned;
+    /// # use lda::model::statistics::Assigned;
     /// let entry = Assigned { term: 70_000, topic: 999, count: 12 };
     /// assert_eq!(Assigned::from_word(entry.word()), entry);
     /// ```

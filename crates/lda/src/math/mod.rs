@@ -5,6 +5,5 @@
 //! not, and a distribution of some crate changes its stream between versions, ours does not.
 
 pub mod draw;
-pub mod hex;
 pub mod random;
 pub mod special;

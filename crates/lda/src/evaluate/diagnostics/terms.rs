@@ -95,7 +95,7 @@ pub fn token_document_difference(weights: &[f32], documents: &[u64]) -> Option<V
 /// and divides by the number of words asked for, even where there are fewer); `None` for no terms.
 ///
 /// ```
-/// use topicmill::evaluate::diagnostics::terms::mean_length;
+/// use lda::evaluate::diagnostics::terms::mean_length;
 /// assert_eq!(mean_length(["für", "an"].into_iter()), Some(2.5));
 /// ```
 pub fn mean_length<'t>(terms: impl Iterator<Item = &'t str>) -> Option<f64> {

@@ -78,7 +78,7 @@ fn unit(word: u64) -> f64 {
 /// A stream of random words for one (seed, stage, round, document).
 ///
 /// ```
-/// use topicmill::math::random::{Stage, Stream};
+/// use lda::math::random::{Stage, Stream};
 /// let mut one = Stream::keyed(1, Stage::Train, 7, 42);
 /// let mut same = Stream::keyed(1, Stage::Train, 7, 42);
 /// let mut next_round = Stream::keyed(1, Stage::Train, 8, 42);

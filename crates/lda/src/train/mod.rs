@@ -6,7 +6,6 @@
 //! claim about scaling.
 
 pub mod alpha;
-pub mod assignments;
 pub mod joint;
 pub mod publish;
 pub mod round;
@@ -15,7 +14,7 @@ pub mod settings;
 
 use std::collections::VecDeque;
 
-use crate::corpus::sample::Bags;
+use crate::bags::Bags;
 use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::Stage;

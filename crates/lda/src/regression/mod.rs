@@ -6,7 +6,7 @@
 //! distributions over classes.
 //!
 //! ```
-//! use topicmill::regression::{Examples, Settings, fit};
+//! use lda::regression::{Examples, Settings, fit};
 //! let mut examples = Examples::new(2);
 //! examples.push([(7, 1.0)], &[1.0, 0.0]);
 //! examples.push([(9, 1.0)], &[0.25, 0.75]);
@@ -14,7 +14,7 @@
 //! let mut proportions = Vec::new();
 //! fitted.predict([(7, 1.0)], &mut proportions);
 //! assert!(proportions[0] > 0.6);
-//! # Ok::<_, topicmill::regression::RegressionError>(())
+//! # Ok::<_, lda::regression::RegressionError>(())
 //! ```
 
 mod examples;

@@ -31,7 +31,7 @@ const UNTRACKED: u32 = u32::MAX;
 /// Counts documents, and documents in which top terms occur and occur together.
 ///
 /// ```
-/// use topicmill::evaluate::coherence::CoherenceCounter;
+/// use lda::evaluate::coherence::CoherenceCounter;
 /// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5);
 /// counter.add_document(&[1, 4]);
 /// counter.add_document(&[3, 4]);

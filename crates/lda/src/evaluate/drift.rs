@@ -186,7 +186,7 @@ impl DriftFigures {
 /// ½ KL(P‖M) + ½ KL(Q‖M) in bits, M = (P + Q) / 2. From 0 to 1; `None` if one has no mass.
 ///
 /// ```
-/// use topicmill::evaluate::drift::jensen_shannon_distance;
+/// use lda::evaluate::drift::jensen_shannon_distance;
 /// assert_eq!(jensen_shannon_distance(&[3, 0], &[0, 7]), Some(1.0));
 /// assert_eq!(jensen_shannon_distance(&[3, 6], &[1, 2]), Some(0.0));
 /// ```

@@ -17,7 +17,7 @@ pub const LEAST_PROPORTION: f64 = 1e-9;
 /// disjoint topics, and 0 if a vector is 0.
 ///
 /// ```
-/// use topicmill::evaluate::comparison::cosine;
+/// use lda::evaluate::comparison::cosine;
 /// assert_eq!(cosine(&[0.6, 0.8], &[0.6, 0.8]), 1.0);
 /// assert_eq!(cosine(&[1.0, 0.0], &[0.0, 1.0]), 0.0);
 /// ```

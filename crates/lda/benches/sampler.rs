@@ -8,13 +8,13 @@ use std::cell::Cell;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use topicmill::infer::sampler::Sampler;
-use topicmill::infer::{Bag, reference};
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::Priors;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::model::parameters::{GlobalStep, Parameters};
-use topicmill::model::statistics::Assigned;
+use lda::infer::sampler::Sampler;
+use lda::infer::{Bag, reference};
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::statistics::Assigned;
 
 const TERMS: u32 = 20_000;
 const DOCUMENTS: usize = 200;

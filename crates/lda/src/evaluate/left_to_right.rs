@@ -24,7 +24,6 @@
 //! for every order; the estimate's small bias is averaged over orders.
 
 use crate::infer::{Bag, ImpossibleDraw};
-use crate::liveness;
 use crate::math::random::{Stage, Stream};
 use crate::math::special::ln;
 use crate::model::factors::{FactorTable, Row};
@@ -58,9 +57,19 @@ pub struct Scorer {
     tokens: Vec<(u32, Row)>,
     probabilities: Vec<f64>,
     particle: Particle,
+    on_token: Option<fn()>,
 }
 
 impl Scorer {
+    /// Calls `on_token` at each token of each particle: one long document takes minutes, and a
+    /// caller may have to show that its thread makes progress.
+    pub fn with_progress(on_token: fn()) -> Self {
+        Self {
+            on_token: Some(on_token),
+            ..Self::default()
+        }
+    }
+
     /// The score of one document, by its number in the collection. The table must hold the mean
     /// geometry, so that factors are φ.
     ///
@@ -82,7 +91,9 @@ impl Scorer {
             let mut stream = Stream::keyed(seed, Stage::LeftToRight, number, document);
             self.particle.start(table.topic_count());
             for i in 0..self.tokens.len() {
-                liveness::tick();
+                if let Some(on_token) = self.on_token {
+                    on_token();
+                }
                 let before = match settings.resample {
                     true => &self.tokens[..i],
                     false => &[],

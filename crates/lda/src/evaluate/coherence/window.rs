@@ -26,7 +26,7 @@ const EPSILON: f64 = 1e-12;
 /// Counts windows, and windows in which top terms occur and occur together.
 ///
 /// ```
-/// use topicmill::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
+/// use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 /// let mut counter = SlidingWindowCounter::new(&[vec![0, 1]], 2, 10, 2);
 /// // Windows of two tokens: (0, 1), (1, unknown), (unknown, 0).
 /// counter.add_sequence(&[0, 1, UNKNOWN, 0]);

@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use crate::corpus::sample::Bags;
 use crate::storage::Scratch;
+use lda::bags::Bags;
 
 /// Bytes of an assignment.
 const WIDTH: usize = 2;

@@ -3,7 +3,7 @@
 /// Two hexadecimal digits a byte.
 ///
 /// ```
-/// assert_eq!(topicmill::math::hex::hex(&[0, 171]), "00ab");
+/// assert_eq!(topicmill::hex::hex(&[0, 171]), "00ab");
 /// ```
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = [

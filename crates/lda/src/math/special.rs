@@ -39,7 +39,7 @@ const ASYMPTOTIC_FROM: f64 = 10.0;
 /// 10⁻¹⁵ absolute near the zero at x ≈ 1.4616.
 ///
 /// ```
-/// use topicmill::math::special::digamma;
+/// use lda::math::special::digamma;
 /// let euler_mascheroni = 0.577_215_664_901_532_9;
 /// assert!((digamma(1.0) + euler_mascheroni).abs() < 1e-15);
 /// ```
