@@ -152,3 +152,18 @@ pub const SYNTH_MEAN_LENGTH: f64 = 120.0;
 pub const SYNTH_ALPHA_SUM: f64 = 1.0;
 /// `synth.zipf`: the exponent of natural language.
 pub const SYNTH_ZIPF: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::job::Job;
+    use lda::train::settings::TrainSettings;
+
+    #[test]
+    fn a_job_that_says_nothing_trains_as_the_library_does() {
+        let text = "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = 2\n[output]\npath = \"out\"\n";
+        let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
+        assert_eq!(job.train, TrainSettings::default());
+    }
+}

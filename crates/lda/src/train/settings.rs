@@ -55,3 +55,30 @@ pub struct TrainSettings {
     /// Minutes after which a checkpoint is due in any case; 0 looks at rounds alone.
     pub checkpoint_minutes: f64,
 }
+
+impl Default for TrainSettings {
+    /// Those of a job of topicmill that says nothing; its `job::defaults` has the reasons.
+    fn default() -> Self {
+        Self {
+            minibatch: None,
+            passes: None,
+            memory: Memory::Auto,
+            memory_bytes: 4096 << 20,
+            online_passes: 3,
+            alpha_after: None,
+            alpha_every: None,
+            average_every: None,
+            assignment_bytes: 4096 << 20,
+            burn_in_sweeps: 1,
+            kept_sweeps: 3,
+            step_offset: 10.0,
+            step_decay: 0.6,
+            prune: 0.4,
+            evaluate_every: None,
+            patience: 5,
+            tolerance: 0.002,
+            checkpoint_every: 50,
+            checkpoint_minutes: 10.0,
+        }
+    }
+}
