@@ -1,0 +1,3 @@
+//! What is tested from outside the crate.
+
+mod examples;
