@@ -1,10 +1,5 @@
 //! Inference: fast and reference forms agree, on random models of every density.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers outside of #[test] functions may fail a test too"
-)]
-
 use lda::estimate::Proportions;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::project::{Projector, log_likelihood};

@@ -1,7 +1,7 @@
 //! The sampler against exact posteriors.
 
-use super::chi_square::chi_square_z;
 use super::{counted, normalised, passes, priors, together};
+use crate::chi_square::chi_square_z;
 use lda::bags::Bags;
 use lda::math::special::{exp, ln_gamma};
 use lda::model::factors::{FactorTable, Factors};

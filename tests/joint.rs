@@ -1,4 +1,10 @@
-//! Whole runs on any number of workers against the plain form.
+//! Documents sampled together: whole runs on any number of workers against the plain form, which the
+//! crate `lda` tests.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers outside of #[test] functions may fail a test too"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,16 +1,8 @@
-//! Documents sampled together: the sampler against exact posteriors, what is kept up to date
-//! against a recount, and whole runs on any number of workers against the plain form.
+//! Documents sampled together: the sampler against exact posteriors, and what is kept up to date
+//! against a recount.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers outside of #[test] functions may fail a test too"
-)]
-
-#[path = "../common/chi_square.rs"]
-mod chi_square;
 mod counts;
 mod posterior;
-mod runs;
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,7 @@
 //! The samplers against the exact posterior: every topic configuration of tiny documents is
 //! enumerated, and the configurations drawn are compared with it by χ².
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers outside of #[test] functions may fail a test too"
-)]
-
-#[path = "common/chi_square.rs"]
-mod chi_square;
-
-use chi_square::chi_square_z;
+use crate::chi_square::chi_square_z;
 use lda::infer::Bag;
 use lda::infer::reference;
 use lda::infer::sampler::Sampler;
