@@ -1,8 +1,9 @@
 //! Names the build: a hash of the sources, so that processes of different builds refuse each other.
 //!
-//! Over `Cargo.lock`, where there is one, and every file under `src`, by path below the package and
-//! in order of the paths: the same sources have the same name wherever they are built. The feature
-//! `abomonation` changes what goes over the wire, and so the name.
+//! Over `Cargo.lock`, where there is one, and every file under `src` and under the `src` of each of
+//! `crates`, by path below the package and in order of the paths: the same sources have the same name
+//! wherever they are built. A published package holds no `crates`; there `Cargo.lock` has their
+//! checksums. The feature `abomonation` changes what goes over the wire, and so the name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,12 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed=Cargo.lock");
     let mut files = Vec::new();
-    collect(Path::new("src"), &mut files)?;
+    for folder in source_folders()? {
+        println!("cargo::rerun-if-changed={}", folder.display());
+        collect(&folder, &mut files)?;
+    }
     let lock = Path::new("Cargo.lock");
     if lock.exists() {
         files.push(lock.to_owned());
@@ -40,6 +43,18 @@ fn main() -> io::Result<()> {
     };
     println!("cargo::rustc-env=TOPICMILL_BUILD={name}");
     Ok(())
+}
+
+/// The package's own sources, and those of the crates beside it.
+fn source_folders() -> io::Result<Vec<PathBuf>> {
+    let mut folders = vec![PathBuf::from("src")];
+    let crates = Path::new("crates");
+    if crates.exists() {
+        for entry in std::fs::read_dir(crates)? {
+            folders.push(entry?.path().join("src"));
+        }
+    }
+    Ok(folders)
 }
 
 /// The path with `/` between its parts on every system.

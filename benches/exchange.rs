@@ -17,12 +17,12 @@ use std::thread;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use lda::model::statistics::Assigned;
 use timely::bytes::arc::BytesMut;
 use timely::dataflow::channels::ContainerBytes;
 use topicmill::cluster::{ClusterSettings, Failure, Placement, execute};
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use topicmill::dataflow::rounds::Rounds;
-use topicmill::model::statistics::Assigned;
 
 const LENGTHS: [usize; 2] = [8 * 1024, MAX_BLOCK_WORDS];
 const TOPICS: usize = 100;

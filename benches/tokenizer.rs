@@ -85,7 +85,7 @@ fn zipfian(name: &'static str, vowels: &str, quotes: [&str; 3]) -> Text {
     let mut bytes = 0;
     while bytes < TEXT_BYTES {
         // The rank's logarithm is uniform: frequency ∝ 1 / rank.
-        let rank = topicmill::math::special::pow(TERM_COUNT as f64, uniform(&mut random)) as usize;
+        let rank = lda::math::special::pow(TERM_COUNT as f64, uniform(&mut random)) as usize;
         let document = documents.last_mut().expect("there is always one");
         let before = document.len();
         write_term(document, &terms[rank - 1], &quotes, random.next_u64() % 64);

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use self::sealed::{explain, invalid};
-use crate::model::parameters::{Entry, Parameters};
-use crate::model::{MAX_TOPICS, Priors};
-use crate::train::RoundReport;
-use crate::train::schedule::{Position, StopRule};
+use lda::model::parameters::{Entry, Parameters};
+use lda::model::{MAX_TOPICS, Priors};
+use lda::train::RoundReport;
+use lda::train::schedule::{Position, StopRule};
 
 /// What a model file begins with.
 pub const MAGIC: &[u8; 8] = b"tmmodel2";
@@ -221,8 +221,8 @@ fn read_bytes<const N: usize>(input: &mut impl Read) -> std::io::Result<[u8; N]>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::parameters::GlobalStep;
-    use crate::model::statistics::Assigned;
+    use lda::model::parameters::GlobalStep;
+    use lda::model::statistics::Assigned;
 
     fn header() -> Header {
         Header {

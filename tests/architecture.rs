@@ -1,56 +1,83 @@
 //! The house rules that a compiler does not know: which layer may use which, and who may name
 //! timely, arrow, the screen or the platform's mathematics (ARCHITECTURE.md, "Invariants").
 //!
-//! Read off the text of `src`, line by line, up to the first `//`.
+//! Read off the text of `src` and of each crate's `src`, line by line, up to the first `//`. That a
+//! crate knows nothing of what is above it, the compiler sees to.
 
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
-/// Each layer uses only those before it.
-const LAYERS: [&str; 17] = [
-    "liveness",
-    "math",
-    "regression",
-    "storage",
-    "corpus",
-    "model",
-    "estimate",
-    "infer",
-    "evaluate",
-    "train",
-    "checkpoint",
-    "tables",
-    "job",
-    "cluster",
-    "dataflow",
-    "stream",
-    "cli",
+/// A folder of sources, and its modules: each uses only those before it.
+const LAYERS: [(&str, &[&str]); 2] = [
+    (
+        "crates/lda/src",
+        &[
+            "math",
+            "regression",
+            "bags",
+            "model",
+            "estimate",
+            "infer",
+            "evaluate",
+            "train",
+        ],
+    ),
+    (
+        "src",
+        &[
+            "liveness",
+            "hex",
+            "storage",
+            "assignments",
+            "corpus",
+            "evaluate",
+            "checkpoint",
+            "tables",
+            "job",
+            "cluster",
+            "dataflow",
+            "stream",
+            "cli",
+        ],
+    ),
 ];
 
 /// What only the files and folders below it may name.
-const RESERVED: [(&str, &[&str]); 13] = [
-    ("timely::", &["dataflow/", "cluster/"]),
-    ("differential_dataflow::", &["dataflow/", "cluster/"]),
+const RESERVED: [(&str, &[&str]); 17] = [
+    ("timely::", &["src/dataflow/", "src/cluster/"]),
+    (
+        "differential_dataflow::",
+        &["src/dataflow/", "src/cluster/"],
+    ),
     ("arrow::", READ_PARQUET),
     ("parquet::", READ_PARQUET),
-    ("print!", &["cli/", "main.rs"]),
-    ("println!", &["cli/", "main.rs"]),
-    ("eprint!", &["cli/", "main.rs"]),
-    ("eprintln!", &["cli/", "main.rs"]),
-    ("stdout()", &["cli/", "main.rs"]),
-    ("stderr()", &["cli/", "main.rs"]),
-    ("process::exit", &["cli/", "main.rs", "cluster/guard.rs"]),
-    ("anyhow::", &["cli/"]),
-    ("unsafe_code", &["dataflow/abomonated.rs"]),
+    ("print!", SCREEN),
+    ("println!", SCREEN),
+    ("eprint!", SCREEN),
+    ("eprintln!", SCREEN),
+    ("stdout()", SCREEN),
+    ("stderr()", SCREEN),
+    (
+        "process::exit",
+        &["src/cli/", "src/main.rs", "src/cluster/guard.rs"],
+    ),
+    ("anyhow::", &["src/cli/"]),
+    ("unsafe_code", &["src/dataflow/abomonated.rs"]),
+    ("std::fs", &["src/"]),
+    ("std::io", &["src/"]),
+    ("std::net", &["src/"]),
+    ("std::thread", &["src/", "crates/lda/src/regression/"]),
 ];
 
+const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
+
 const READ_PARQUET: &[&str] = &[
-    "corpus/input.rs",
-    "corpus/reader/parquet.rs",
-    "corpus/reader/tests/",
-    "corpus/shard/",
-    "tables/",
+    "src/corpus/input.rs",
+    "src/corpus/reader/parquet.rs",
+    "src/corpus/reader/tests/",
+    "src/corpus/shard/",
+    "src/tables/",
 ];
 
 /// Functions whose last digit is the platform's; `math::special` has those that are needed.
@@ -59,7 +86,11 @@ const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt 
 
 /// Who changes files: what a run leaves goes through `storage`; logs and the state of a process are
 /// no part of that, and must not fail with it.
-const CHANGING_FILES: [&str; 3] = ["storage/", "cli/watching/", "job/process_status.rs"];
+const CHANGING_FILES: [&str; 3] = [
+    "src/storage/",
+    "src/cli/watching/",
+    "src/job/process_status.rs",
+];
 /// What changes files.
 const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
      OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";
@@ -67,27 +98,39 @@ const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remo
 /// Longest file, in lines.
 const MOST_LINES: usize = 400;
 
-/// Hands every line of code to `rule`: the file's path below `src`, the line's number, the line.
+/// Hands every line of code to `rule`: the file's path below the package, the line's number, the line.
 fn check(rule: impl Fn(&str, usize, &str) -> Option<String>) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut violations, mut files) = (Vec::new(), 0);
-    for entry in walkdir::WalkDir::new(&root).sort_by_file_name() {
-        let path = entry.expect("src can be read").into_path();
-        if path.extension().is_none_or(|extension| extension != "rs") {
-            continue;
-        }
+    for path in sources() {
         files += 1;
-        let text = fs::read_to_string(&path).expect("sources are UTF-8");
-        let inside = path.strip_prefix(&root).expect("it was found below");
-        let inside = inside.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(package().join(&path)).expect("sources are UTF-8");
         for (number, line) in (1..).zip(text.lines()) {
             let code = line.split("//").next().unwrap_or_default();
-            let found = rule(&inside, number, code);
-            violations.extend(found.map(|what| format!("src/{inside}:{number}: {what}")));
+            let found = rule(&path, number, code);
+            violations.extend(found.map(|what| format!("{path}:{number}: {what}")));
         }
     }
     assert!(files > 50, "these {files} files are not all");
     assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
+}
+
+fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every source file of the program and its crates, by its path below the package.
+fn sources() -> Vec<String> {
+    let mut sources = Vec::new();
+    let listed = LAYERS.map(|(folder, _)| folder).into_iter();
+    for entry in listed.flat_map(|folder| walkdir::WalkDir::new(package().join(folder))) {
+        let path = entry.expect("sources can be read").into_path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let inside = path.strip_prefix(package()).expect("it was found below");
+            sources.push(inside.to_string_lossy().replace('\\', "/"));
+        }
+    }
+    sources.sort_unstable();
+    sources
 }
 
 /// Whether `name` stands in `line` and is not the end of another name.
@@ -100,20 +143,34 @@ fn names(line: &str, name: &str) -> bool {
 #[test]
 fn a_layer_uses_only_those_before_it() {
     check(|path, _, line| {
-        let layer = path.split(['/', '.']).next()?;
+        let within = |(folder, _): &&(&str, _)| path.starts_with(*folder);
+        let (folder, layers) = LAYERS.iter().find(within).expect("it was found there");
+        let layer = path[folder.len() + 1..].split(['/', '.']).next()?;
         if ["lib", "main"].contains(&layer) {
             return None;
         }
-        let Some(place) = LAYERS.iter().position(|name| *name == layer) else {
+        let Some(place) = layers.iter().position(|name| *name == layer) else {
             return Some(format!("{layer} has no place among the layers"));
         };
         if line.contains("crate::{") {
             return Some("name the layer: `use crate::layer::…`, one a line".to_owned());
         }
         let used = |above: &&&str| line.contains(&format!("crate::{above}::"));
-        let above = LAYERS[place + 1..].iter().find(used)?;
+        let above = layers[place + 1..].iter().find(used)?;
         Some(format!("{layer} stands before {above}"))
     });
+}
+
+#[test]
+fn every_crate_has_its_layers_listed() {
+    for entry in fs::read_dir(package().join("crates")).expect("the crates are here") {
+        let name = entry.expect("it can be read").file_name();
+        let folder = format!("crates/{}/src", name.to_string_lossy());
+        assert!(
+            LAYERS.iter().any(|(listed, _)| *listed == folder),
+            "{folder}"
+        );
+    }
 }
 
 #[test]

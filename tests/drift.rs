@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lda::evaluate::drift::{hellinger_distance, jensen_shannon_distance};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::sample::{SampleRule, SmallestKeys, Split};
 use topicmill::corpus::settings::{SampleSettings, SampleSize};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::evaluate::drift::{hellinger_distance, jensen_shannon_distance};
 use topicmill::tables;
 use topicmill::tables::compare::compare;
 use topicmill::tables::projected::{ProjectedDocument, ProjectedReader};

@@ -10,20 +10,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use lda::infer::Bag;
+use lda::infer::hybrid::Hybrid;
+use lda::infer::project::Projector;
+use lda::infer::settings::{Estimator, InferSettings};
+use lda::math::random::{Stage, Stream};
+use lda::model::factors::{FactorTable, Factors};
+use lda::train::publish::published;
 use topicmill::checkpoint;
 use topicmill::checkpoint::classifier::{self, CLASSIFIER_FILE};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::{COLLECTION_FILE, Collection};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::infer::Bag;
-use topicmill::infer::hybrid::Hybrid;
-use topicmill::infer::project::Projector;
-use topicmill::infer::settings::{Estimator, InferSettings};
 use topicmill::job::state::MODEL_FILE;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::factors::{FactorTable, Factors};
 use topicmill::tables;
-use topicmill::train::publish::published;
 
 /// A folder with a job that makes its own corpus.
 struct Ground(tempfile::TempDir);

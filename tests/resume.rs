@@ -10,10 +10,10 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use lda::math::random::{Stage, hash};
 use topicmill::corpus::collection::COLLECTION_FILE;
 use topicmill::job::state::CHECKPOINT_FILE;
 use topicmill::job::state::MODEL_FILE;
-use topicmill::math::random::{Stage, hash};
 use topicmill::tables;
 
 /// Longest pause between a moment and the kill.

@@ -8,26 +8,26 @@
 
 use std::sync::Arc;
 
+use lda::bags::Bags;
+use lda::evaluate::TermDistribution;
+use lda::evaluate::matching::match_topics;
+use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
+use lda::model::parameters::Parameters;
+use lda::train::schedule::{Phase, Schedule};
+use lda::train::{Setup, train as train_on_one_thread};
+use topicmill::assignments::Assignments;
 use topicmill::checkpoint;
 use topicmill::cluster::{ClusterSettings, Placement, execute};
 use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
-use topicmill::corpus::sample::Bags;
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
 use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
-use topicmill::evaluate::TermDistribution;
-use topicmill::evaluate::matching::match_topics;
 use topicmill::job::Job;
 use topicmill::job::state::CHECKPOINT_FILE;
-use topicmill::math::draw::{categorical, dirichlet, poisson, prefix_sums};
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::Priors;
-use topicmill::model::parameters::Parameters;
 use topicmill::tables::output::Output;
-use topicmill::train::assignments::Assignments;
-use topicmill::train::schedule::{Phase, Schedule};
-use topicmill::train::{Setup, train as train_on_one_thread};
 
 const TOPICS: usize = 6;
 const TERMS: usize = 240;

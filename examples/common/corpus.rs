@@ -7,8 +7,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use topicmill::corpus::sample::Bags;
-use topicmill::math::random::{Stage, hash_unit};
+use lda::bags::Bags;
+use lda::math::random::{Stage, hash_unit};
 
 /// Documents held out: a tenth, but no more than so many.
 const HELD_OUT: f64 = 0.1;

@@ -1,6 +1,6 @@
 //! Documents cut in two, for document completion.
 
-use topicmill::math::random::Stream;
+use lda::math::random::Stream;
 
 /// Distinct terms, ascending, and how often each occurs.
 type Document = (Vec<u32>, Vec<u32>);

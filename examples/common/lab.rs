@@ -3,14 +3,14 @@
 
 use std::time::Instant;
 
-use topicmill::evaluate::comparison::Measures;
-use topicmill::infer::Bag;
-use topicmill::infer::inferrer::{Inferrer, Target};
-use topicmill::infer::project::log_likelihood;
-use topicmill::infer::settings::InferSettings;
-use topicmill::infer::term_topics::TermTopics;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::factors::{FactorTable, Factors};
+use lda::evaluate::comparison::Measures;
+use lda::infer::Bag;
+use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::project::log_likelihood;
+use lda::infer::settings::InferSettings;
+use lda::infer::term_topics::TermTopics;
+use lda::math::random::{Stage, Stream};
+use lda::model::factors::{FactorTable, Factors};
 
 /// Each rate is the best of so many.
 const REPEATS: usize = 3;

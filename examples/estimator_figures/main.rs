@@ -21,17 +21,17 @@ use std::error::Error;
 use std::path::Path;
 
 use corpus::Corpus;
-use topicmill::corpus::sample::Bags;
-use topicmill::estimate::Proportions;
-use topicmill::infer::Bag;
-use topicmill::infer::project::log_likelihood;
-use topicmill::infer::sampler::Sampler;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::math::special::exp;
-use topicmill::model::Priors;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::train::settings::{Memory, TrainSettings};
-use topicmill::train::{Setup, train};
+use lda::bags::Bags;
+use lda::estimate::Proportions;
+use lda::infer::Bag;
+use lda::infer::project::log_likelihood;
+use lda::infer::sampler::Sampler;
+use lda::math::random::{Stage, Stream};
+use lda::math::special::exp;
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::train::settings::{Memory, TrainSettings};
+use lda::train::{Setup, train};
 
 /// The paper's α of every topic, and its β.
 const ALPHA: f64 = 0.1;

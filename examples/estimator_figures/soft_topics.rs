@@ -1,8 +1,8 @@
 //! φ^p of Papanikolaou 2017: every training token's full conditional in place of its topic.
 
-use topicmill::corpus::sample::Bags;
-use topicmill::model::parameters::{Entry, Parameters};
-use topicmill::train::Trained;
+use lda::bags::Bags;
+use lda::model::parameters::{Entry, Parameters};
+use lda::train::Trained;
 
 /// Σ_{d,i: w_di=w} p_dik for each term and topic, where p_dik ∝ (n_dk + α_k) (n_kw + η) / (n_k + Vη)
 /// with the token itself left out of all three counts.

@@ -24,10 +24,10 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, Proportions, alike};
-use topicmill::infer::settings::{Budget, Estimator, InferSettings, Method};
-use topicmill::infer::term_topics::TermTopics;
+use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::term_topics::TermTopics;
+use lda::model::factors::FactorTable;
 use topicmill::job::defaults;
-use topicmill::model::factors::FactorTable;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use lda::model::factors::Factors;
 use npyz::{NpyFile, Order};
-use topicmill::model::factors::Factors;
 
 /// A smaller φ_kw counts as this: models of others may rule terms out, and no test token may be
 /// impossible.

@@ -20,14 +20,14 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, bag};
+use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::math::random::{Stage, Stream};
+use lda::model::factors::FactorTable;
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
-use topicmill::infer::settings::{Budget, Estimator, InferSettings, Method};
 use topicmill::job::defaults;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::model::factors::FactorTable;
 use topicmill::stream::{Source, StreamModel};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -4,18 +4,18 @@
 
 use std::time::Instant;
 
-use topicmill::corpus::sample::Bags;
-use topicmill::infer::Bag;
-use topicmill::infer::variational::{Effort, Variational};
-use topicmill::math::draw;
-use topicmill::math::random::{Stage, Stream};
-use topicmill::math::special::{digamma, exp, exp_digamma};
-use topicmill::model::Priors;
-use topicmill::model::factors::{FactorTable, Factors};
-use topicmill::model::parameters::{Entry, GlobalStep, Parameters};
-use topicmill::train::round::{LocalStep, StreamKey};
-use topicmill::train::settings::TrainSettings;
-use topicmill::train::{TrainError, global_step};
+use lda::bags::Bags;
+use lda::infer::Bag;
+use lda::infer::variational::{Effort, Variational};
+use lda::math::draw;
+use lda::math::random::{Stage, Stream};
+use lda::math::special::{digamma, exp, exp_digamma};
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{Entry, GlobalStep, Parameters};
+use lda::train::round::{LocalStep, StreamKey};
+use lda::train::settings::TrainSettings;
+use lda::train::{TrainError, global_step};
 
 /// Seconds of a round.
 #[derive(Clone, Copy, Default)]

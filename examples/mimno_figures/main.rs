@@ -17,14 +17,14 @@ use std::error::Error;
 use std::path::Path;
 
 use corpus::Corpus;
+use lda::bags::Bags;
+use lda::math::random::{Stage, hash_unit};
+use lda::model::Priors;
+use lda::train::TrainError;
+use lda::train::schedule::{Position, Schedule};
+use lda::train::settings::{Memory, TrainSettings};
 use learner::{Learner, OnlineVb, Round, Sampled, Spent};
 use score::Score;
-use topicmill::corpus::sample::Bags;
-use topicmill::math::random::{Stage, hash_unit};
-use topicmill::model::Priors;
-use topicmill::train::TrainError;
-use topicmill::train::schedule::{Position, Schedule};
-use topicmill::train::settings::{Memory, TrainSettings};
 
 /// Documents in a minibatch; as in the paper.
 const MINIBATCH: usize = 100;

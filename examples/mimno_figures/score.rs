@@ -1,14 +1,14 @@
 //! How good a model is: held-out likelihood, coherence, and the entropy of its topics.
 
-use topicmill::corpus::sample::Bags;
-use topicmill::evaluate::TermDistribution;
-use topicmill::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
-use topicmill::evaluate::diagnostics::{entropy, is_dead};
-use topicmill::model::Priors;
-use topicmill::model::parameters::Parameters;
-use topicmill::model::published::publish;
-use topicmill::train::publish::{candidates, choose, provisional_eta};
-use topicmill::train::{TrainError, heldout};
+use lda::bags::Bags;
+use lda::evaluate::TermDistribution;
+use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
+use lda::evaluate::diagnostics::{entropy, is_dead};
+use lda::model::Priors;
+use lda::model::parameters::Parameters;
+use lda::model::published::publish;
+use lda::train::publish::{candidates, choose, provisional_eta};
+use lda::train::{TrainError, heldout};
 
 use crate::corpus::Corpus;
 

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use super::sealed::{self, invalid};
 use super::{CheckpointError, read_bytes};
+use crate::assignments::Assignments;
 use crate::corpus::minibatches::Minibatches;
-use crate::train::assignments::Assignments;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
 

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::sealed::{self, explain, invalid};
 use super::{CheckpointError, read_bytes};
-use crate::infer::maxent::Classifier;
-use crate::model::MAX_TOPICS;
+use lda::infer::maxent::Classifier;
+use lda::model::MAX_TOPICS;
 
 /// Where the classifier stands in the output folder.
 pub const CLASSIFIER_FILE: &str = "model/maxent";

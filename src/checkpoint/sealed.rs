@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
-use crate::math::hex::hex;
+use crate::hex::hex;
 use crate::storage::Writer;
 
 /// Hashes what passes through.

@@ -9,8 +9,8 @@ use super::placement::Placement;
 use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::Job;
-use crate::model::settings::{Alpha, Geometry, ModelSettings};
-use crate::train::settings::Memory;
+use lda::model::settings::{Alpha, Geometry, ModelSettings};
+use lda::train::settings::Memory;
 
 /// Prints the plan, or with `--resolved` the job in full.
 ///

@@ -14,7 +14,7 @@ use super::{Exit, Failure, figures, machine, plan};
 use crate::job::state::RunState;
 use crate::storage::object::is_remote;
 use crate::tables::output::check_ours;
-use crate::train::RoundReport;
+use lda::train::RoundReport;
 
 /// Held-out figures that are shown, the latest ones.
 const TREND: usize = 6;
@@ -230,9 +230,9 @@ mod tests {
     use super::*;
     use crate::checkpoint::Header;
     use crate::job::process_status::{Evaluation, ProcessStatus, unix_millis};
-    use crate::model::Priors;
-    use crate::train::RoundSeconds;
-    use crate::train::schedule::{Phase, StopRule};
+    use lda::model::Priors;
+    use lda::train::RoundSeconds;
+    use lda::train::schedule::{Phase, StopRule};
 
     fn state() -> RunState {
         let report = |round: u64| RoundReport {

@@ -9,7 +9,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{ClusterSettings, Placement};
-use crate::math::hex::hex;
+use crate::hex::hex;
 
 /// Bytes of a greeting's frame: magic, length of what follows, protocol.
 pub const FRAME_BYTES: usize = 16;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
-use crate::math::hex::hex;
+use crate::hex::hex;
 
 /// Environment variable with the secret.
 pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";

@@ -15,7 +15,7 @@ pub use error::InputError;
 
 use super::compression::{Compression, read_start};
 use super::settings::{CorpusSettings, Format};
-use crate::math::hex::hex;
+use crate::hex::hex;
 use crate::storage::object::is_remote;
 use crate::storage::source::Source;
 use sha2::{Digest, Sha256};

@@ -4,7 +4,7 @@
 //! and the sample is the same wherever the document is read.
 
 use super::settings::{SampleSettings, SampleSize};
-use crate::math::random::{Stage, hash, hash_unit};
+use lda::math::random::{Stage, hash, hash_unit};
 
 /// Which part of the work a document takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,111 +155,6 @@ impl SmallestKeys {
     }
 }
 
-/// Where a document stands in the order of minibatches, of 2⁶⁴ places.
-pub fn place(seed: u64, document: u64) -> u64 {
-    hash(seed, Stage::Minibatch, 0, document)
-}
-
-/// The minibatch, of `count`, that a place belongs to: each is a range of places, all are of the
-/// same size.
-pub fn minibatch_at(place: u64, count: u64) -> u64 {
-    ((u128::from(place) * u128::from(count)) >> u64::BITS) as u64
-}
-
-/// Bags of words in memory: term ids and counts of many documents, end to end.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Bags {
-    documents: Vec<u64>,
-    ends: Vec<usize>,
-    terms: Vec<u32>,
-    counts: Vec<u32>,
-}
-
-impl Default for Bags {
-    fn default() -> Self {
-        Self {
-            documents: Vec::new(),
-            ends: vec![0],
-            terms: Vec::new(),
-            counts: Vec::new(),
-        }
-    }
-}
-
-impl Bags {
-    /// Adds a document.
-    pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
-        debug_assert_eq!(terms.len(), counts.len());
-        self.documents.push(document);
-        self.terms.extend_from_slice(terms);
-        self.counts.extend_from_slice(counts);
-        self.ends.push(self.terms.len());
-    }
-
-    /// Number of documents.
-    pub fn len(&self) -> usize {
-        self.documents.len()
-    }
-
-    /// True without documents.
-    pub fn is_empty(&self) -> bool {
-        self.documents.is_empty()
-    }
-
-    /// The document's number in the collection.
-    pub fn document(&self, index: usize) -> u64 {
-        self.documents[index]
-    }
-
-    /// The index of a document, where documents ascend by number; else where it would stand.
-    pub fn find(&self, document: u64) -> Result<usize, usize> {
-        self.documents.binary_search(&document)
-    }
-
-    /// Distinct terms, ascending, and the tokens of each.
-    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
-        let range = self.ends[index]..self.ends[index + 1];
-        (&self.terms[range.clone()], &self.counts[range])
-    }
-
-    /// Tokens of each document.
-    pub fn lengths(&self) -> impl Iterator<Item = usize> {
-        (0..self.len()).map(|index| self.bag(index).1.iter().map(|&n| n as usize).sum())
-    }
-
-    /// Tokens of all documents.
-    pub fn token_count(&self) -> u64 {
-        self.counts.iter().map(|&n| u64::from(n)).sum()
-    }
-
-    /// Adds all documents of `other`.
-    pub fn append(&mut self, other: &Self) {
-        for index in 0..other.len() {
-            let (terms, counts) = other.bag(index);
-            self.push(other.document(index), terms, counts);
-        }
-    }
-
-    /// The same documents, ascending by number: the order in which results are reproducible.
-    /// A document that was added in pieces, one after the other, becomes one again.
-    pub fn sorted(&self) -> Self {
-        let mut order: Vec<usize> = (0..self.len()).collect();
-        order.sort_by_key(|&i| self.documents[i]);
-        let mut sorted = Self::default();
-        sorted.terms.reserve(self.terms.len());
-        sorted.counts.reserve(self.counts.len());
-        for index in order {
-            let (terms, counts) = self.bag(index);
-            if sorted.documents.last() == Some(&self.documents[index]) {
-                sorted.documents.pop();
-                sorted.ends.pop();
-            }
-            sorted.push(self.documents[index], terms, counts);
-        }
-        sorted
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,23 +206,5 @@ mod tests {
         let candidates = few.candidates(&counts);
         assert_eq!(sample_bound(&counts, candidates, 100), u64::MAX);
         assert_eq!(few.bound(), u64::MAX);
-    }
-
-    #[test]
-    fn sorting_restores_the_order_of_the_collection() {
-        let mut bags = Bags::default();
-        bags.push(9, &[1, 4], &[1, 2]);
-        bags.push(2, &[], &[]);
-        bags.push(5, &[0], &[3]);
-        let sorted = bags.sorted();
-        assert_eq!(
-            (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
-            [2, 5, 9]
-        );
-        assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
-        assert_eq!(sorted.token_count(), 6);
-        bags.push(2, &[3], &[1]);
-        bags.push(2, &[8], &[2]);
-        assert_eq!(bags.sorted().bag(0), (&[3, 8][..], &[1, 2][..]));
     }
 }

@@ -5,7 +5,7 @@
 //! it. Terms that are not kept stay listed with the reason, because the tables account for every
 //! token.
 
-use crate::math::hex::hex;
+use crate::hex::hex;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 

@@ -7,9 +7,9 @@ use super::process::{Process, TRAINING_FILE, Tickets};
 use super::record::TopTerm;
 use super::sum::sum;
 use crate::corpus::minibatches::Minibatches;
-use crate::evaluate::TermDistribution;
-use crate::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
-use crate::model::published::PublishedTopic;
+use lda::evaluate::TermDistribution;
+use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
+use lda::model::published::PublishedTopic;
 
 /// What the training documents say of the topics.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -24,11 +24,11 @@ use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
-use crate::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use crate::job::DriftSummary;
-use crate::model::published::PublishedTopic;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use groups::Groups;
+use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
+use lda::model::published::PublishedTopic;
 
 /// Bytes that the sums of all groups may take.
 pub const MOST_GROUP_BYTES: usize = 1 << 30;

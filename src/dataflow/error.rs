@@ -10,9 +10,9 @@ use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
-use crate::infer::ImpossibleDraw;
 use crate::tables::TableError;
-use crate::train::TrainError;
+use lda::infer::ImpossibleDraw;
+use lda::train::TrainError;
 
 /// Usage (EX_USAGE of sysexits.h).
 pub const EXIT_USAGE: u8 = 64;

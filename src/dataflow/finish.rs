@@ -15,16 +15,16 @@ use super::record::TrainingRecord;
 use crate::corpus::collection::Collection;
 use crate::corpus::synth::read_answer;
 use crate::corpus::vocabulary::Vocabulary;
-use crate::evaluate::TermDistribution;
-use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use crate::job::{Job, Summary, TopicFaults};
-use crate::model::Priors;
-use crate::model::published::PublishedTopic;
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
 use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
+use lda::evaluate::TermDistribution;
+use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
+use lda::model::Priors;
+use lda::model::published::PublishedTopic;
 
 /// The hashes of a job's settings, by the stage that they shape.
 pub fn settings(job: &Job) -> BTreeMap<String, String> {

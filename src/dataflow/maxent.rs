@@ -17,14 +17,14 @@ use super::sample::for_each_document;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
-use crate::infer::Bag;
-use crate::infer::maxent::Classifier;
-use crate::infer::project::Projector;
-use crate::infer::settings::{Estimator, InferSettings, Method};
+use crate::hex::hex;
 use crate::job::Job;
-use crate::math::hex::hex;
-use crate::math::random::{Stage, Stream};
-use crate::regression::{Examples, Settings, fit};
+use lda::infer::Bag;
+use lda::infer::maxent::Classifier;
+use lda::infer::project::Projector;
+use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::math::random::{Stage, Stream};
+use lda::regression::{Examples, Settings, fit};
 
 /// Sweeps that are thrown away, and kept, for the proportions that the classifier learns.
 const SWEEPS: (u32, u32) = (20, 30);

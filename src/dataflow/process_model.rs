@@ -12,12 +12,12 @@ use super::process::{Process, Tickets};
 use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::liveness;
-use crate::model::Priors;
-use crate::model::factors::{FactorTable, Factors};
-use crate::model::parameters::{GlobalStep, Parameters};
-use crate::model::statistics::Assigned;
-use crate::train::AVERAGE_PRUNE;
-use crate::train::schedule::Phase;
+use lda::model::Priors;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::statistics::Assigned;
+use lda::train::AVERAGE_PRUNE;
+use lda::train::schedule::Phase;
 
 /// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
 const DOCUMENTS_A_TICKET: usize = 8;

@@ -9,10 +9,10 @@ use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
 use crate::corpus::collection::Collection;
-use crate::evaluate::completion::Completion;
 use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 use crate::tables::{FileMetadata, part_name};
-use crate::train::RoundReport;
+use lda::evaluate::completion::Completion;
+use lda::train::RoundReport;
 
 /// Where the record of training stands, below the output's root.
 pub const RECORD: &str = "model/training.json";
@@ -47,7 +47,7 @@ pub struct TopTerm {
     /// Documents that hold it.
     pub documents: u64,
     /// How badly it goes with the terms before it:
-    /// [`term_umass`](crate::evaluate::coherence::CoherenceCounter::term_umass).
+    /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
     pub coherence: f64,
 }
 

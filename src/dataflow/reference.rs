@@ -13,8 +13,8 @@ use crate::corpus::input::{Input, InputError, discover};
 use crate::corpus::reader::read_block;
 use crate::corpus::settings::{CorpusSettings, Format, TokenSettings};
 use crate::corpus::tokenizer::Tokenizer;
-use crate::evaluate::coherence::CoherenceCounter;
-use crate::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
+use lda::evaluate::coherence::CoherenceCounter;
+use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 
 /// Texts to score topics on.
 pub struct Reference {

@@ -23,7 +23,7 @@ use timely::worker::Worker;
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use super::gather::PARK;
-use crate::model::statistics::{Aggregator, Assigned};
+use lda::model::statistics::{Aggregator, Assigned};
 
 /// What a block holds, in the low bits of its tag; above them the piece of a vector it is.
 const KINDS: u64 = 4;

@@ -25,19 +25,19 @@ use super::profile::Recorder;
 use super::project::{ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
 use super::train::Candidates;
+use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
 use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::corpus::synth::synthesize;
-use crate::infer::settings::{Estimator, Method};
-use crate::infer::term_topics::TermTopics;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
-use crate::model::published::PublishedTopic;
 use crate::tables::output::MANIFEST;
 use crate::tables::{FileMetadata, Manifest};
-use crate::train::assignments::Assignments;
-use crate::train::publish::published;
+use lda::infer::settings::{Estimator, Method};
+use lda::infer::term_topics::TermTopics;
+use lda::model::published::PublishedTopic;
+use lda::train::publish::published;
 use model::Model;
 
 /// What the workers of a process share during a run.

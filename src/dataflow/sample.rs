@@ -23,7 +23,7 @@ use crate::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
-use crate::train::schedule::Schedule;
+use lda::train::schedule::Schedule;
 
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;

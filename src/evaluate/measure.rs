@@ -9,9 +9,9 @@ mod coherence;
 mod likelihood;
 
 use super::settings::{EvaluateSettings, Metric};
-use crate::infer::{Bag, ImpossibleDraw};
-use crate::model::factors::FactorTable;
 pub use coherence::{Counted, TopicScores};
+use lda::infer::{Bag, ImpossibleDraw};
+use lda::model::factors::FactorTable;
 pub use likelihood::{FIXED_POINT, Likelihood};
 
 /// A document as measures see it.

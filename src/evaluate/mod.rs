@@ -1,62 +1,6 @@
-//! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them, and
-//! matching with known topics.
-//!
-//! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
-//! answer are judged by the same code. Held-out likelihood is `completion` and `left_to_right`, which
-//! need inference. `foreign` reads others' models; `measure` is what `topicmill evaluate` computes.
+//! What `topicmill evaluate` computes, by the measures of [`lda::evaluate`]: its settings, figures
+//! added up over workers (`measure`), and models of other programs (`foreign`).
 
-pub mod assignment;
-pub mod classification;
-pub mod coherence;
-pub mod comparison;
-pub mod completion;
-pub mod diagnostics;
-pub mod drift;
-pub mod duplicates;
 pub mod foreign;
-pub mod junk;
-pub mod left_to_right;
-pub mod matching;
 pub mod measure;
 pub mod settings;
-
-/// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
-/// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TermDistribution<'a> {
-    /// (term, weight), terms ascending and distinct, all below `vocabulary_size`.
-    pub entries: &'a [(u32, f32)],
-    /// The probability of each term that is not listed.
-    pub absent_weight: f64,
-    /// Terms in the vocabulary, V.
-    pub vocabulary_size: usize,
-}
-
-impl TermDistribution<'_> {
-    /// How many terms are not listed.
-    pub fn absent_terms(&self) -> usize {
-        self.vocabulary_size - self.entries.len()
-    }
-
-    /// The `count` heaviest listed terms, heaviest first; of equal weights the smaller term first.
-    ///
-    /// ```
-    /// use topicmill::evaluate::TermDistribution;
-    /// let topic = TermDistribution {
-    ///     entries: &[(0, 0.2), (3, 0.5), (7, 0.2)],
-    ///     absent_weight: 0.1 / 97.0,
-    ///     vocabulary_size: 100,
-    /// };
-    /// assert_eq!(topic.top_terms(2), [3, 0]);
-    /// ```
-    pub fn top_terms(&self, count: usize) -> Vec<u32> {
-        let heavier = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-        let mut entries = self.entries.to_vec();
-        if count < entries.len() {
-            entries.select_nth_unstable_by(count, heavier);
-            entries.truncate(count);
-        }
-        entries.sort_unstable_by(heavier);
-        entries.into_iter().map(|(term, _)| term).collect()
-    }
-}

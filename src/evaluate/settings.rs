@@ -2,23 +2,23 @@
 
 use std::path::PathBuf;
 
-use super::coherence::window::C_V_TERMS;
-use super::coherence::{NPMI_TERMS, UMASS_TERMS};
 use crate::corpus::sample::Split;
-use crate::model::settings::Alpha;
+use lda::evaluate::coherence::window::C_V_TERMS;
+use lda::evaluate::coherence::{NPMI_TERMS, UMASS_TERMS};
+use lda::model::settings::Alpha;
 
 /// A figure of quality, or a family of them, that `topicmill evaluate` computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// Held-out likelihood by document completion: `evaluate::completion`.
+    /// Held-out likelihood by document completion: `lda::evaluate::completion`.
     Completion,
-    /// Held-out likelihood from left to right: `evaluate::left_to_right`.
+    /// Held-out likelihood from left to right: `lda::evaluate::left_to_right`.
     LeftToRight,
-    /// UMass coherence of the topics: `evaluate::coherence`.
+    /// UMass coherence of the topics: `lda::evaluate::coherence`.
     Umass,
-    /// NPMI coherence of the topics: `evaluate::coherence`.
+    /// NPMI coherence of the topics: `lda::evaluate::coherence`.
     Npmi,
-    /// C_V coherence of the topics: `evaluate::coherence::window`.
+    /// C_V coherence of the topics: `lda::evaluate::coherence::window`.
     CV,
 }
 

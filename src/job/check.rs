@@ -19,10 +19,10 @@ use crate::corpus::settings::{
     TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
-use crate::model::settings::{Alpha, Geometry, ModelSettings};
-use crate::model::statistics::MAX_TERMS;
 use crate::storage::object::is_remote;
-use crate::train::settings::{Memory, TrainSettings};
+use lda::model::settings::{Alpha, Geometry, ModelSettings};
+use lda::model::statistics::MAX_TERMS;
+use lda::train::settings::{Memory, TrainSettings};
 
 pub(super) use evaluate::{METRICS, SPLITS, evaluate};
 pub(super) use project::{BUDGETS, ESTIMATORS, METHODS, keys_of_budget, project};

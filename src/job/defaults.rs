@@ -4,7 +4,7 @@
 
 use crate::corpus::sample::Split;
 use crate::evaluate::settings::Metric;
-use crate::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";
@@ -137,7 +137,7 @@ pub const EVALUATE_DOCUMENTS: u64 = 0;
 /// `evaluate.particles`: what Wallach 2009 uses.
 pub const PARTICLES: u64 = 20;
 /// `evaluate.completion_sweeps`: what training measures with, so that figures can be compared.
-pub const COMPLETION_SWEEPS: u64 = crate::evaluate::completion::SWEEPS as u64;
+pub const COMPLETION_SWEEPS: u64 = lda::evaluate::completion::SWEEPS as u64;
 /// `evaluate.folds`: what Wahabzada & Kersting 2011 use.
 pub const FOLDS: u64 = 5;
 /// The sum of α for a model of others whose files do not say it: as where α is held fixed.
@@ -155,3 +155,18 @@ pub const SYNTH_MEAN_LENGTH: f64 = 120.0;
 pub const SYNTH_ALPHA_SUM: f64 = 1.0;
 /// `synth.zipf`: the exponent of natural language.
 pub const SYNTH_ZIPF: f64 = 1.0;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::job::Job;
+    use lda::train::settings::TrainSettings;
+
+    #[test]
+    fn a_job_that_says_nothing_trains_as_the_library_does() {
+        let text = "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = 2\n[output]\npath = \"out\"\n";
+        let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
+        assert_eq!(job.train, TrainSettings::default());
+    }
+}

@@ -13,9 +13,9 @@
 use super::Job;
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
-use crate::infer::settings::Method;
-use crate::regression;
-use crate::train::schedule::Schedule;
+use lda::infer::settings::Method;
+use lda::math::special::ln;
+use lda::train::schedule::Schedule;
 
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
@@ -191,7 +191,7 @@ fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
         return 0;
     }
     let examples = sampled.min(job.project.maxent.documents as u64);
-    regression::memory(examples as usize, job.model.topics, kept as usize)
+    lda::regression::memory(examples as usize, job.model.topics, kept as usize)
 }
 
 /// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
@@ -246,11 +246,11 @@ fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
     // Term of rank r is in reach / r topics, at most K.
     let reach = match job.train.prune {
         0.0 => f64::INFINITY,
-        prune => 2.0 * sample_tokens as f64 / (prune * libm::log(terms.max(3.0))),
+        prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
     };
     let full = (reach / topics).min(terms).max(1.0);
     let tail = match full < terms {
-        true => reach * libm::log(terms / full),
+        true => reach * ln(terms / full),
         false => 0.0,
     };
     let stored = (topics * full + tail).min(topics * terms);

@@ -29,10 +29,10 @@ use crate::corpus::settings::{
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::EvaluateSettings;
-use crate::infer::settings::ProjectSettings;
-use crate::math::hex::hex;
-use crate::model::settings::ModelSettings;
-use crate::train::settings::TrainSettings;
+use crate::hex::hex;
+use lda::infer::settings::ProjectSettings;
+use lda::model::settings::ModelSettings;
+use lda::train::settings::TrainSettings;
 
 pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::train::RoundSeconds;
+use lda::train::RoundSeconds;
 
 /// A running job at one moment, as one process sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use super::check::{
 };
 use super::{Job, SynthStage};
 use crate::corpus::settings::{SampleSize, StopWords};
-use crate::math::hex::hex;
-use crate::model::settings::Alpha;
+use crate::hex::hex;
+use lda::model::settings::Alpha;
 
 /// A key with its value, in the order of the keys list.
 type Pair = (&'static str, Value);

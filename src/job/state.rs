@@ -226,10 +226,10 @@ fn unfinished(folder: &Path) -> Result<Vec<(String, u64)>, TableError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Priors;
-    use crate::model::parameters::Parameters;
     use crate::tables::Output;
-    use crate::train::schedule::StopRule;
+    use lda::model::Priors;
+    use lda::model::parameters::Parameters;
+    use lda::train::schedule::StopRule;
 
     fn job(root: &Path) -> Job {
         let text = format!(

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::object::{Bucket, Condition, ObjectMeta, StoreError};
-use crate::math::hex::hex;
+use crate::hex::hex;
 
 /// Attempts to take a lock that changes while it is looked at.
 const ATTEMPTS: usize = 5;

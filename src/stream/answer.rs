@@ -9,12 +9,12 @@ use super::{Numbered, StreamError, StreamModel};
 use crate::corpus::reader::line::LineReader;
 use crate::corpus::settings::OnDamage;
 use crate::corpus::{Body, DocumentStatus, RawDocument};
-use crate::infer::Bag;
-use crate::infer::inferrer::{Inferrer, Target};
-use crate::infer::project::log_likelihood;
-use crate::infer::summary::{dropped_mass, entropy, heaviest, list};
-use crate::math::random::{Stage, Stream};
-use crate::model::factors::FactorTable;
+use lda::infer::Bag;
+use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::project::log_likelihood;
+use lda::infer::summary::{dropped_mass, entropy, heaviest, list};
+use lda::math::random::{Stage, Stream};
+use lda::model::factors::FactorTable;
 
 /// What the stream is called where a document has no id of its own.
 const NAME: &str = "stdin";
@@ -221,7 +221,7 @@ fn infer(
     listed: &mut Vec<(f32, u16)>,
     words: Bag<'_>,
     doc_id: u64,
-) -> Result<Inferred, crate::infer::ImpossibleDraw> {
+) -> Result<Inferred, lda::infer::ImpossibleDraw> {
     let parts = [&model.factors];
     let table = FactorTable::new(&parts);
     let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::checkpoint::CheckpointError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
-use crate::infer::ImpossibleDraw;
 use crate::job::JobError;
 use crate::tables::TableError;
+use lda::infer::ImpossibleDraw;
 
 /// Why a stream could not be begun, or ended before its time.
 #[derive(Debug, thiserror::Error)]

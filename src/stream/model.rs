@@ -9,15 +9,15 @@ use crate::corpus::settings::{CorpusSettings, TokenSettings};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::maxent::settings_hash;
-use crate::infer::maxent::Classifier;
-use crate::infer::settings::{InferSettings, Method, ProjectSettings};
-use crate::infer::term_topics::TermTopics;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
-use crate::model::factors::{FactorTable, Factors};
 use crate::storage::object::is_remote;
 use crate::tables::output::{View, Wanted, exists};
-use crate::train::publish::published;
+use lda::infer::maxent::Classifier;
+use lda::infer::settings::{InferSettings, Method, ProjectSettings};
+use lda::infer::term_topics::TermTopics;
+use lda::model::factors::{FactorTable, Factors};
+use lda::train::publish::published;
 
 /// Where a finished result keeps its job.
 const JOB_FILE: &str = "job.toml";

@@ -21,7 +21,7 @@ use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
 use crate::corpus::sample::Split;
 
-use crate::evaluate::comparison::{Figure, Measures};
+use lda::evaluate::comparison::{Figure, Measures};
 
 /// Documents that are held at a time where results are joined by the input's ids.
 const HELD_DOCUMENTS: u64 = 1 << 20;

@@ -31,7 +31,7 @@ pub mod views;
 pub mod vocabulary;
 mod writer;
 
-use crate::math::hex::hex;
+use crate::hex::hex;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;

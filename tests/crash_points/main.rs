@@ -12,7 +12,7 @@ mod ground;
 mod protocol;
 
 use ground::{EXIT_IO, Ground, calm, for_each, said};
-use topicmill::math::random::{Stage, hash};
+use lda::math::random::{Stage, hash};
 
 /// How many runs are killed twice.
 const PAIRS: usize = 60;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use topicmill::math::special::ln;
+use lda::math::special::ln;
 use topicmill::tables::read;
 
 use super::{Place, RUN, figures};

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lda::infer::settings::Method;
+use lda::model::settings::Alpha;
 use topicmill::corpus::settings::{Format, SampleSize, StopWords};
-use topicmill::infer::settings::Method;
 use topicmill::job::{Job, defaults, keys};
-use topicmill::model::settings::Alpha;
 
 use small::{SMALL, parse, told, with};
 

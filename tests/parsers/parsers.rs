@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use lda::infer::Bag;
 use sha2::{Digest, Sha256};
 use topicmill::checkpoint;
 use topicmill::cluster::environment::{self, Wanted};
@@ -16,7 +17,6 @@ use topicmill::cluster::proof::{self, ANSWER_BYTES};
 use topicmill::cluster::{ClusterSettings, Placement, hosts};
 use topicmill::corpus::collection::Collection;
 use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
-use topicmill::infer::Bag;
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
 use topicmill::tables::manifest::Manifest;

@@ -10,7 +10,7 @@ use crate::cli::summary::{page_width, topic_table};
 use crate::cli::{Failure, figures, plan};
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::job::TopicSummary;
-use crate::model::parameters::Parameters;
+use lda::model::parameters::Parameters;
 
 /// Shows the model at `path`.
 ///
@@ -152,7 +152,7 @@ fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicSummary]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::parameters::Entry;
+    use lda::model::parameters::Entry;
 
     #[test]
     fn topics_are_named_by_their_heaviest_terms() {

@@ -16,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::cluster::PeerTraffic;
 use crate::job::process_status::{ProcessStatus, since};
 use crate::job::{Work, WorkStage};
-use crate::train::RoundSeconds;
+use lda::train::RoundSeconds;
 
 /// Names and values that tell a metric's series apart.
 type Labels = Vec<(&'static str, String)>;

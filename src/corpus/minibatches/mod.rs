@@ -13,9 +13,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::sample::{Bags, minibatch_at, place};
 use crate::storage::Scratch;
 pub use builder::MinibatchBuilder;
+use lda::bags::Bags;
+use lda::train::schedule::{minibatch_at, place};
 
 /// Bytes of a word in the files.
 const WIDTH: u64 = size_of::<u32>() as u64;

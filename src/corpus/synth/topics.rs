@@ -12,9 +12,9 @@
 //! Every topic and every document has a random stream of its own.
 
 use crate::corpus::synth_settings::SynthSettings;
-use crate::math::draw::{categorical, dirichlet, poisson, prefix_sums};
-use crate::math::random::{Stage, Stream};
-use crate::math::special::pow;
+use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
+use lda::math::random::{Stage, Stream};
+use lda::math::special::pow;
 
 /// Rounds of [`Stage::Synth`]: what a stream is for.
 const TOPIC_ROUND: u64 = 0;

@@ -1,6 +1,6 @@
 //! The words of made-up corpora: pronounceable ones of any number, or a user's list.
 
-use crate::math::hex::hex;
+use crate::hex::hex;
 use std::collections::HashSet;
 use std::path::Path;
 

@@ -17,8 +17,8 @@ use crate::dataflow::block::Block;
 use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
 use crate::dataflow::gather::PARK;
 use crate::dataflow::sum::sum;
-use crate::evaluate::drift::DriftSums;
-use crate::math::random::{Stage, hash};
+use lda::evaluate::drift::DriftSums;
+use lda::math::random::{Stage, hash};
 
 /// Groups that a worker adds up before it sends them off.
 const GROUPS_A_BATCH: usize = 256;

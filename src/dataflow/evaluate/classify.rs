@@ -17,14 +17,14 @@ use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather_blocks;
 use crate::dataflow::sum::sum;
-use crate::evaluate::classification::{Classification, ClassificationSettings, classification};
 use crate::evaluate::measure::Figure;
-use crate::infer::Bag;
-use crate::infer::mean_field::MeanField;
-use crate::infer::settings::{Budget, Method};
-use crate::infer::term_topics::TermTopics;
 use crate::job::defaults::inference;
-use crate::model::factors::FactorTable;
+use lda::evaluate::classification::{Classification, ClassificationSettings, classification};
+use lda::infer::Bag;
+use lda::infer::mean_field::MeanField;
+use lda::infer::settings::{Budget, Method};
+use lda::infer::term_topics::TermTopics;
+use lda::model::factors::FactorTable;
 
 /// A label stands for itself by its SHA-256: of one length, and the same for the same text alone.
 type Label = [u64; 4];

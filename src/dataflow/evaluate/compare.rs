@@ -66,7 +66,7 @@ fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
         documents: found.documents,
         tokens: 0,
     };
-    let mean = |metric, unit, figure: crate::evaluate::comparison::Figure| {
+    let mean = |metric, unit, figure: lda::evaluate::comparison::Figure| {
         row(metric, unit, figure.mean, figure.standard_error)
     };
     let mut rows = vec![

@@ -34,10 +34,10 @@ use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
-use crate::infer::term_topics::TermTopics;
 use crate::job::Stages;
 use crate::tables::FileMetadata;
 use coherence::{Coherence, TextsShared, wants_sample};
+use lda::infer::term_topics::TermTopics;
 use model::Loaded;
 use score::{Chosen, Shards};
 

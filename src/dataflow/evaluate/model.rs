@@ -10,19 +10,19 @@ use crate::dataflow::coherence::distribution;
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
-use crate::evaluate::TermDistribution;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignError, ForeignModel};
+use crate::hex::hex;
 use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
-use crate::math::hex::hex;
-use crate::model::factors::Factors;
-use crate::model::published::publish;
-use crate::model::settings::Alpha;
 use crate::tables::TableError;
 use crate::tables::matrix::{self, MatrixError};
 use crate::tables::output::{View, Wanted};
-use crate::train::publish::published;
+use lda::evaluate::TermDistribution;
+use lda::model::factors::Factors;
+use lda::model::published::publish;
+use lda::model::settings::Alpha;
+use lda::train::publish::published;
 
 /// A model, ready to score documents with.
 pub(super) struct Loaded {

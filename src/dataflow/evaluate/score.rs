@@ -13,11 +13,11 @@ use crate::dataflow::process::Tickets;
 use crate::dataflow::sample::smallest_bound;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
-use crate::infer::Bag;
-use crate::math::random::{Stage, hash};
-use crate::model::factors::FactorTable;
 use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
 use crate::tables::{FileMetadata, part_name};
+use lda::infer::Bag;
+use lda::math::random::{Stage, hash};
+use lda::model::factors::FactorTable;
 
 /// Which documents are evaluated on: that depends on the seed and their numbers alone.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@ use super::{Finisher, Written};
 use crate::corpus::sample::Split;
 use crate::dataflow::drift::DriftLine;
 use crate::dataflow::error::RunError;
-use crate::evaluate::completion;
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use lda::evaluate::completion;
 
 impl Finisher<'_> {
     /// Writes every figure with its method. `planted`: topics found again, and planted.
@@ -46,7 +46,7 @@ impl Finisher<'_> {
     /// What training has recorded.
     fn training_figures(&self) -> Vec<Figure> {
         let heldout = self.record.heldout.per_token();
-        let perplexity = heldout.map(|value| crate::math::special::exp(-value));
+        let perplexity = heldout.map(|value| lda::math::special::exp(-value));
         let (umass, npmi): (Vec<_>, Vec<_>) = self.record.coherence.iter().copied().unzip();
         let of_heldout = |metric, unit, value| Figure {
             metric,

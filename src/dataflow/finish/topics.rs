@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::record::TopTerm;
-use crate::evaluate::diagnostics::terms::{
-    TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
-};
-use crate::evaluate::diagnostics::{TOP_TERMS, TopicDiagnostics, column_sums, diagnose};
-use crate::evaluate::junk::CorpusDistribution;
 use crate::job::TopicSummary;
-use crate::model::Priors;
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
 use crate::tables::topics::{TopicRow, TopicsWriter};
+use lda::evaluate::diagnostics::terms::{
+    TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
+};
+use lda::evaluate::diagnostics::{TOP_TERMS, TopicDiagnostics, column_sums, diagnose};
+use lda::evaluate::junk::CorpusDistribution;
+use lda::model::Priors;
 
 /// What is known of a topic before its row is made.
 struct Diagnosed<'t> {

@@ -3,11 +3,12 @@
 use timely::worker::Worker;
 
 use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
-use crate::corpus::sample::{Bags, Split};
+use crate::assignments::Assignments;
+use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::for_each_document;
-use crate::infer::settings::Method;
-use crate::train::assignments::Assignments;
+use lda::bags::Bags;
+use lda::infer::settings::Method;
 
 /// Loads this process's documents; its workers share them.
 pub(super) fn load<'a>(

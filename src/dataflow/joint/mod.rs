@@ -20,16 +20,17 @@ use super::process_model::{ProcessModel, Purpose};
 use super::project::written_parts;
 use super::rounds::Rounds;
 use super::sum::sum;
+use crate::assignments::Assignments;
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::{Bags, SampleRule};
-use crate::infer::Bag;
-use crate::infer::settings::{InferSettings, Method};
-use crate::model::Priors;
+use crate::corpus::sample::SampleRule;
 use crate::tables::FileMetadata;
-use crate::train::assignments::Assignments;
-use crate::train::joint::sums::TopicSums;
-use crate::train::joint::{Passes, Visitor, sampled_with};
-use crate::train::publish::published;
+use lda::bags::Bags;
+use lda::infer::Bag;
+use lda::infer::settings::{InferSettings, Method};
+use lda::model::Priors;
+use lda::train::joint::sums::TopicSums;
+use lda::train::joint::{Passes, Visitor, sampled_with};
+use lda::train::publish::published;
 use load::load;
 
 /// What is sampled, and against what.

@@ -21,11 +21,11 @@ use super::sum::sum;
 use crate::cluster::interrupt::{self, Deferral};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
-use crate::infer::maxent::Classifier;
-use crate::infer::settings::InferSettings;
-use crate::infer::term_topics::TermTopics;
 use crate::liveness;
 use crate::tables::FileMetadata;
+use lda::infer::maxent::Classifier;
+use lda::infer::settings::InferSettings;
+use lda::infer::term_topics::TermTopics;
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
 

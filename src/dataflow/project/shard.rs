@@ -7,16 +7,16 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
 use crate::dataflow::error::RunError;
-use crate::infer::Bag;
-use crate::infer::inferrer::{Inferrer, Target};
-use crate::infer::project::log_likelihood;
-use crate::infer::summary::{dropped_mass, entropy, heaviest, list};
 use crate::job::WorkStage;
-use crate::math::random::{Stage, Stream};
-use crate::math::special::ln;
-use crate::model::factors::FactorTable;
 use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use crate::tables::documents::{DocumentRow, DocumentsWriter};
+use lda::infer::Bag;
+use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::project::log_likelihood;
+use lda::infer::summary::{dropped_mass, entropy, heaviest, list};
+use lda::math::random::{Stage, Stream};
+use lda::math::special::ln;
+use lda::model::factors::FactorTable;
 
 /// Projects shards, one after the other, with the same buffers.
 pub struct ShardProjector<'a> {

@@ -9,9 +9,9 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
-use crate::evaluate::diagnostics::allocation::{self, Allocation};
-use crate::math::special::ln;
 use crate::tables::{FileMetadata, PartInfo, part_name};
+use lda::evaluate::diagnostics::allocation::{self, Allocation};
+use lda::math::special::ln;
 
 /// Masses are added up in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
 pub const FIXED_POINT: f64 = (1u64 << 20) as f64;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use timely::worker::Worker;
 
 use super::Run;
+use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
 use crate::cluster::interrupt::Deferral;
 use crate::corpus::collection::Collection;
@@ -20,11 +21,10 @@ use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
-use crate::model::Priors;
-use crate::model::published::{PublishedTopic, publish};
-use crate::model::settings::ModelSettings;
-use crate::train::assignments::Assignments;
-use crate::train::schedule::Schedule;
+use lda::model::Priors;
+use lda::model::published::{PublishedTopic, publish};
+use lda::model::settings::ModelSettings;
+use lda::train::schedule::Schedule;
 
 /// What training leaves to the stages after it.
 pub(super) struct Model<'a> {
@@ -232,7 +232,7 @@ fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunE
 
 fn train_summary(
     record: &TrainingRecord,
-    log: &[crate::train::RoundReport],
+    log: &[lda::train::RoundReport],
     settings: &ModelSettings,
 ) -> TrainSummary {
     let seconds = log.last().map_or(0.0, |last| last.seconds);

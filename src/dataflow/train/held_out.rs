@@ -6,10 +6,10 @@ use super::Trainer;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::HELD_OUT_FILE;
 use crate::dataflow::process_model::Purpose;
-use crate::evaluate::completion::{Completer, Completion};
-use crate::infer::Bag;
-use crate::train::schedule::Position;
-use crate::train::{TrainError, publish};
+use lda::evaluate::completion::{Completer, Completion};
+use lda::infer::Bag;
+use lda::train::schedule::Position;
+use lda::train::{TrainError, publish};
 
 impl Trainer<'_> {
     pub(super) fn evaluate_if_due(

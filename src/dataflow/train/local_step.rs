@@ -10,12 +10,12 @@ use crate::corpus::minibatches::Minibatch;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
-use crate::infer::Bag;
-use crate::math::random::Stage;
-use crate::model::factors::FactorTable;
-use crate::train::round::{LocalStep, StreamKey, Visit};
-use crate::train::round_priors;
-use crate::train::schedule::{Action, Position};
+use lda::infer::Bag;
+use lda::math::random::Stage;
+use lda::model::factors::FactorTable;
+use lda::train::round::{LocalStep, StreamKey, Visit};
+use lda::train::round_priors;
+use lda::train::schedule::{Action, Position};
 
 /// Documents that a worker samples before it merges what others have sent.
 const DOCUMENTS_A_STEP: u64 = 64;

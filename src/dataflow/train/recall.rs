@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use timely::worker::Worker;
 
+use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
 use crate::corpus::minibatches::Minibatches;
@@ -20,7 +21,6 @@ use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
-use crate::train::assignments::Assignments;
 
 /// What the workers of a process share when they choose.
 #[derive(Default)]

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Trainer;
 use crate::job::{CheckpointMark, WorkStage};
-use crate::train::RoundSeconds;
-use crate::train::schedule::Position;
+use lda::train::RoundSeconds;
+use lda::train::schedule::Position;
 
 impl Trainer<'_> {
     /// Tells of a round that is over; the process's first worker speaks for all.

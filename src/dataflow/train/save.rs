@@ -8,6 +8,7 @@ use timely::worker::Worker;
 
 use super::Trainer;
 use super::recall::forget_assignments;
+use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
 use crate::corpus::minibatches::Minibatches;
@@ -15,9 +16,8 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
 use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER, PREVIOUS_CHECKPOINT_FILE};
-use crate::model::parameters::Parameters;
-use crate::train::assignments::Assignments;
-use crate::train::schedule::{Action, Position};
+use lda::model::parameters::Parameters;
+use lda::train::schedule::{Action, Position};
 
 impl Trainer<'_> {
     /// Everything about the model but its numbers per term.

@@ -14,7 +14,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::{ForeignError, ForeignModel, Weights, for_each_line};
-use crate::model::MAX_TOPICS;
+use lda::model::MAX_TOPICS;
 
 const HEADER: &str = "#doc source pos typeindex type topic";
 
@@ -125,7 +125,7 @@ impl State {
         let index: usize = index
             .parse()
             .ok()
-            .filter(|&i: &usize| i < crate::model::statistics::MAX_TERMS)
+            .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
             .ok_or_else(|| format!("\"{index}\" is no number of a term"))?;
         self.name(index, term)?;
         let counts = &mut self.counts[index];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::npy_header::{Header, Number};
 use super::{ForeignError, ForeignModel, Weights};
-use crate::model::MAX_TOPICS;
+use lda::model::MAX_TOPICS;
 
 /// Reads a matrix of floats or integers, in C or Fortran order; row k is topic k, column w is
 /// `terms[w]`. `path` is for errors.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{ForeignError, ForeignModel, SMALLEST};
-use crate::model::MAX_TOPICS;
+use lda::model::MAX_TOPICS;
 
 /// Larger weights, and sums of them, leave the range of f32; a topic of less than its inverse has none.
 const LARGEST: f64 = 1e30;

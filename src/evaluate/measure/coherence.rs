@@ -1,9 +1,9 @@
 //! Coherence of topics by each metric, read off counts that all workers have added up.
 
 use super::Figure;
-use crate::evaluate::coherence::CoherenceCounter;
-use crate::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
 use crate::evaluate::settings::Metric;
+use lda::evaluate::coherence::CoherenceCounter;
+use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
 
 /// What was counted on some texts.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,11 @@
 //! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are added up as integers of 128 bits.
 
 use super::{DocumentScore, Figure, Measure, Seen};
-use crate::evaluate::completion::{self, Completer};
-use crate::evaluate::left_to_right::{self, LeftToRight, Scorer};
-use crate::infer::ImpossibleDraw;
-use crate::math::special::exp;
+use crate::liveness;
+use lda::evaluate::completion::{self, Completer};
+use lda::evaluate::left_to_right::{self, LeftToRight, Scorer};
+use lda::infer::ImpossibleDraw;
+use lda::math::special::exp;
 
 /// Log-likelihoods are added up in units of 2⁻²⁰.
 pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
@@ -65,7 +66,7 @@ impl Likelihood {
             resample,
         };
         Self {
-            method: Method::LeftToRight(Scorer::default(), settings),
+            method: Method::LeftToRight(Scorer::with_progress(liveness::tick), settings),
             seed,
             split: "all",
             sums: Sums::default(),
@@ -244,8 +245,8 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::Bag;
-    use crate::model::factors::{FactorTable, Factors};
+    use lda::infer::Bag;
+    use lda::model::factors::{FactorTable, Factors};
 
     #[test]
     fn the_standard_error_is_that_of_a_ratio() {

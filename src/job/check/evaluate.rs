@@ -10,9 +10,9 @@ use super::super::section::{Entry, Section, number};
 use super::{COUNT, SWEEPS};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::CorpusSettings;
-use crate::evaluate::coherence::MOST_TERMS;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
-use crate::model::settings::Alpha;
+use lda::evaluate::coherence::MOST_TERMS;
+use lda::model::settings::Alpha;
 
 /// The words for [`Metric`].
 pub(in crate::job) const METRICS: &[(&str, Metric)] = &[

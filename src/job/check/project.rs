@@ -4,7 +4,7 @@ use super::super::defaults;
 use super::super::error::JobError;
 use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
 use super::{COUNT, MIB, SWEEPS};
-use crate::infer::settings::{
+use lda::infer::settings::{
     Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings,
 };
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use arrow::array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
 
 use super::TopicMatch;
-use crate::evaluate::TermDistribution;
-use crate::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column, part_files};
+use lda::evaluate::TermDistribution;
+use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
 
 /// A topic: listed terms, ascending, and the weight of every other.
 type Topic = (Vec<(u32, f32)>, f64);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::math::hex::hex;
+use crate::hex::hex;
 use crate::storage::object::is_remote;
 
 /// An output folder as a job names it, and the local folder that a process works in: the same one,

@@ -2,8 +2,8 @@
 //! places.
 
 use super::*;
-use crate::evaluate::comparison::{Measures, kl_divergence};
 use crate::tables::compare::compare;
+use lda::evaluate::comparison::{Measures, kl_divergence};
 
 /// A document of a result: id, split, topics and their weights; none for one without terms.
 type Document<'a> = (&'a str, Split, &'a [(i32, f32)]);

@@ -8,9 +8,9 @@ use arrow::array::{RecordBatch, StringArray};
 
 use super::topics::Ranks;
 use super::{VerifyReport, parts};
-use crate::evaluate::drift::LEAST_KNOWN_SHARE;
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column};
+use lda::evaluate::drift::LEAST_KNOWN_SHARE;
 
 /// How far a sum of f32 probabilities may be off.
 const TOLERANCE: f64 = 1e-3;

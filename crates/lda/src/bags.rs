@@ -1,0 +1,118 @@
+//! Documents as training takes them: bags of words, held in memory.
+
+/// Bags of words in memory: term ids and counts of many documents, end to end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bags {
+    documents: Vec<u64>,
+    ends: Vec<usize>,
+    terms: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Default for Bags {
+    fn default() -> Self {
+        Self {
+            documents: Vec::new(),
+            ends: vec![0],
+            terms: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+}
+
+impl Bags {
+    /// Adds a document.
+    pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
+        debug_assert_eq!(terms.len(), counts.len());
+        self.documents.push(document);
+        self.terms.extend_from_slice(terms);
+        self.counts.extend_from_slice(counts);
+        self.ends.push(self.terms.len());
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// True without documents.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// The document's number in the collection.
+    pub fn document(&self, index: usize) -> u64 {
+        self.documents[index]
+    }
+
+    /// The index of a document, where documents ascend by number; else where it would stand.
+    pub fn find(&self, document: u64) -> Result<usize, usize> {
+        self.documents.binary_search(&document)
+    }
+
+    /// Distinct terms, ascending, and the tokens of each.
+    pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
+        let range = self.ends[index]..self.ends[index + 1];
+        (&self.terms[range.clone()], &self.counts[range])
+    }
+
+    /// Tokens of each document.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        (0..self.len()).map(|index| self.bag(index).1.iter().map(|&n| n as usize).sum())
+    }
+
+    /// Tokens of all documents.
+    pub fn token_count(&self) -> u64 {
+        self.counts.iter().map(|&n| u64::from(n)).sum()
+    }
+
+    /// Adds all documents of `other`.
+    pub fn append(&mut self, other: &Self) {
+        for index in 0..other.len() {
+            let (terms, counts) = other.bag(index);
+            self.push(other.document(index), terms, counts);
+        }
+    }
+
+    /// The same documents, ascending by number: the order in which results are reproducible.
+    /// A document that was added in pieces, one after the other, becomes one again.
+    pub fn sorted(&self) -> Self {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by_key(|&i| self.documents[i]);
+        let mut sorted = Self::default();
+        sorted.terms.reserve(self.terms.len());
+        sorted.counts.reserve(self.counts.len());
+        for index in order {
+            let (terms, counts) = self.bag(index);
+            if sorted.documents.last() == Some(&self.documents[index]) {
+                sorted.documents.pop();
+                sorted.ends.pop();
+            }
+            sorted.push(self.documents[index], terms, counts);
+        }
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_restores_the_order_of_the_collection() {
+        let mut bags = Bags::default();
+        bags.push(9, &[1, 4], &[1, 2]);
+        bags.push(2, &[], &[]);
+        bags.push(5, &[0], &[3]);
+        let sorted = bags.sorted();
+        assert_eq!(
+            (0..3).map(|i| sorted.document(i)).collect::<Vec<_>>(),
+            [2, 5, 9]
+        );
+        assert_eq!(sorted.bag(2), (&[1, 4][..], &[1, 2][..]));
+        assert_eq!(sorted.token_count(), 6);
+        bags.push(2, &[3], &[1]);
+        bags.push(2, &[8], &[2]);
+        assert_eq!(bags.sorted().bag(0), (&[3, 8][..], &[1, 2][..]));
+    }
+}

@@ -1,0 +1,311 @@
+//! Coherence of topics on a reference corpus: UMass (Mimno 2012 §4.1, Eq. 13) and NPMI.
+//!
+//! Two steps, so that documents may be counted anywhere: each worker counts with a
+//! [`CoherenceCounter`] of its own, in integers; the counts are added up in any order; the scores
+//! are read off the sum. A document costs about its number of distinct terms.
+//!
+//! UMass uses a topic's 20 heaviest terms with ε = 1, as in the original; NPMI the 10 heaviest.
+//! Both can be had for another number of terms. What a document is, is the caller's business: a
+//! document of the training sample, of another reference corpus, or a window of one
+//! ([`window`], which C_V is read off).
+
+pub mod window;
+
+use crate::math::special::ln;
+
+/// Terms of a topic that UMass looks at.
+pub const UMASS_TERMS: usize = 20;
+
+/// Terms of a topic that NPMI looks at.
+pub const NPMI_TERMS: usize = 10;
+
+/// Terms of a topic that a counter can look at.
+pub const MOST_TERMS: usize = 64;
+
+/// ε of Eq. 13.
+const EPSILON: f64 = 1.0;
+
+/// In `slots`: a term that no topic has among its heaviest.
+const UNTRACKED: u32 = u32::MAX;
+
+/// Counts documents, and documents in which top terms occur and occur together.
+///
+/// ```
+/// use lda::evaluate::coherence::CoherenceCounter;
+/// let mut counter = CoherenceCounter::new(&[vec![4, 1]], 5);
+/// counter.add_document(&[1, 4]);
+/// counter.add_document(&[3, 4]);
+/// // One pair: ln((D(1, 4) + 1) / D(4)) = ln(2 / 2).
+/// assert_eq!(counter.umass(0), 0.0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct CoherenceCounter {
+    /// Term → slot of a tracked term, or [`UNTRACKED`]; `vocabulary_size` long.
+    slots: Vec<u32>,
+    /// Slot → where its occurrences start in `occurrences`; one longer than there are slots.
+    starts: Vec<u32>,
+    /// (topic, rank) of each tracked term's occurrences among the top terms.
+    occurrences: Vec<(u32, u8)>,
+    /// Topic → rank → slot.
+    ranked: Vec<Vec<u32>>,
+    /// Topic → where its pairs start in `counts`.
+    pairs_start: Vec<usize>,
+    /// Documents, then documents per slot, then documents per pair of each topic.
+    counts: Vec<u64>,
+    /// Topic → the ranks seen in the current document, one bit each; all 0 between documents.
+    seen: Vec<u64>,
+    /// Topics with a bit in `seen`.
+    touched: Vec<u32>,
+}
+
+/// Where the pair of ranks (`low` < `high`) stands among a topic's pairs.
+fn pair_index(low: usize, high: usize) -> usize {
+    high * (high - 1) / 2 + low
+}
+
+impl CoherenceCounter {
+    /// A counter for topics whose top terms, heaviest first and distinct, are `top_terms` (topics ×
+    /// at most 20; more are cut off). `vocabulary_size`: one more than the largest term id.
+    ///
+    /// Counters of the same arguments can be added up.
+    ///
+    /// # Panics
+    ///
+    /// If a top term is not below `vocabulary_size`.
+    pub fn new(top_terms: &[Vec<u32>], vocabulary_size: usize) -> Self {
+        Self::with_terms(top_terms, vocabulary_size, UMASS_TERMS)
+    }
+
+    /// The same for the first `most` terms of each topic, at most [`MOST_TERMS`].
+    ///
+    /// # Panics
+    ///
+    /// If a top term is not below `vocabulary_size`, or `most` is above [`MOST_TERMS`].
+    pub fn with_terms(top_terms: &[Vec<u32>], vocabulary_size: usize, most: usize) -> Self {
+        assert!(most <= MOST_TERMS, "at most {MOST_TERMS} terms of a topic");
+        let tops = || top_terms.iter().map(|t| &t[..t.len().min(most)]);
+        let mut slots = vec![UNTRACKED; vocabulary_size];
+        let mut tracked = 0_u32;
+        for &term in tops().flatten() {
+            let slot = &mut slots[term as usize];
+            if *slot == UNTRACKED {
+                *slot = tracked;
+                tracked += 1;
+            }
+        }
+        let slots_of = |top: &[u32]| top.iter().map(|&t| slots[t as usize]).collect();
+        let ranked: Vec<Vec<u32>> = tops().map(slots_of).collect();
+        let (starts, occurrences) = index_occurrences(&ranked, tracked as usize);
+        let mut length = 1 + tracked as usize;
+        let mut pairs_start = Vec::with_capacity(ranked.len());
+        for top in &ranked {
+            pairs_start.push(length);
+            length += pair_index(0, top.len().max(1));
+        }
+        Self {
+            slots,
+            starts,
+            occurrences,
+            pairs_start,
+            counts: vec![0; length],
+            seen: vec![0; ranked.len()],
+            touched: Vec::new(),
+            ranked,
+        }
+    }
+
+    /// Counts one document of the reference corpus by its distinct terms (in any order). A document
+    /// without terms counts as a document: N of NPMI.
+    pub fn add_document(&mut self, terms: &[u32]) {
+        self.counts[0] += 1;
+        for &term in terms {
+            let slot = self.slots[term as usize];
+            if slot != UNTRACKED {
+                self.mark(slot as usize);
+            }
+        }
+        while let Some(topic) = self.touched.pop() {
+            let topic = topic as usize;
+            let ranks = std::mem::take(&mut self.seen[topic]);
+            count_pairs(&mut self.counts[self.pairs_start[topic]..], ranks);
+        }
+    }
+
+    /// Notes a tracked term of the current document in each topic that has it.
+    fn mark(&mut self, slot: usize) {
+        self.counts[1 + slot] += 1;
+        let range = self.starts[slot] as usize..self.starts[slot + 1] as usize;
+        for &(topic, rank) in &self.occurrences[range] {
+            let seen = &mut self.seen[topic as usize];
+            if *seen == 0 {
+                self.touched.push(topic);
+            }
+            *seen |= 1 << rank;
+        }
+    }
+
+    /// The counts in one flat row, for processes to add up entry by entry: documents, documents
+    /// per tracked term, documents per pair of a topic's terms.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Adds the counts of a counter made from the same arguments.
+    ///
+    /// # Panics
+    ///
+    /// If the length differs: those were other topics.
+    pub fn add_counts(&mut self, counts: &[u64]) {
+        assert_eq!(
+            self.counts.len(),
+            counts.len(),
+            "coherence counts of different topics cannot be added up"
+        );
+        for (own, other) in self.counts.iter_mut().zip(counts) {
+            *own += other;
+        }
+    }
+
+    /// Adds what another counter of the same topics has counted.
+    ///
+    /// # Panics
+    ///
+    /// If the topics differ in number or length of their top terms.
+    pub fn merge(&mut self, other: &Self) {
+        self.add_counts(&other.counts);
+    }
+
+    /// Documents counted.
+    pub fn documents(&self) -> u64 {
+        self.counts[0]
+    }
+
+    /// Terms of a topic that are counted.
+    pub fn term_count(&self, topic: usize) -> usize {
+        self.ranked[topic].len()
+    }
+
+    /// D(w) of a topic's term by rank, from 0: documents that hold it.
+    ///
+    /// # Panics
+    ///
+    /// If the topic has no such rank.
+    pub fn document_frequency(&self, topic: usize, rank: usize) -> u64 {
+        self.counts[1 + self.ranked[topic][rank] as usize]
+    }
+
+    /// D(w_i, w_j) of two of a topic's terms by rank, `low` < `high`.
+    fn joint_frequency(&self, topic: usize, low: usize, high: usize) -> u64 {
+        self.counts[self.pairs_start[topic] + pair_index(low, high)]
+    }
+
+    /// UMass coherence of a topic, C = Σ_i Σ_{j<i} ln((D(w_i, w_j) + 1) / D(w_j)) over its 20
+    /// heaviest terms by rank: the **sum** over pairs, ≤ 0 but for the ε, closer to 0 is better.
+    ///
+    /// A pair whose w_j is in no document of the reference corpus says nothing and is left out. A
+    /// topic of fewer than two terms gets 0.
+    pub fn umass(&self, topic: usize) -> f64 {
+        self.umass_of(topic, UMASS_TERMS)
+    }
+
+    /// [`umass`](Self::umass) of a topic's first `terms` terms, as far as they are counted.
+    pub fn umass_of(&self, topic: usize, terms: usize) -> f64 {
+        let mut sum = 0.0;
+        for high in 1..self.term_count(topic).min(terms) {
+            for low in 0..high {
+                sum += self.pair_umass(topic, low, high).unwrap_or(0.0);
+            }
+        }
+        sum
+    }
+
+    /// How badly a topic's term by rank goes with those before it: the least of the parts that it
+    /// has in [`umass`](Self::umass), or 0 (MALLET's `coherence` of a word).
+    ///
+    /// # Panics
+    ///
+    /// If the topic has no such rank.
+    pub fn term_umass(&self, topic: usize, rank: usize) -> f64 {
+        let pairs = (0..rank).filter_map(|low| self.pair_umass(topic, low, rank));
+        pairs.fold(0.0, f64::min)
+    }
+
+    fn pair_umass(&self, topic: usize, low: usize, high: usize) -> Option<f64> {
+        let frequency = self.document_frequency(topic, low);
+        let joint = self.joint_frequency(topic, low, high) as f64;
+        (frequency > 0).then(|| ln((joint + EPSILON) / frequency as f64))
+    }
+
+    /// NPMI coherence of a topic: the **mean** over pairs of its 10 heaviest terms of
+    /// ln(p(w_i, w_j) / (p(w_i) p(w_j))) / −ln p(w_i, w_j), with p the share of documents
+    /// (Bouma 2009; Lau, Newman & Baldwin 2014). From −1 to 1; a pair never seen together is −1, a
+    /// pair in every document 1. A topic of fewer than two terms gets 0.
+    pub fn npmi(&self, topic: usize) -> f64 {
+        self.npmi_of(topic, NPMI_TERMS)
+    }
+
+    /// [`npmi`](Self::npmi) of a topic's first `terms` terms, as far as they are counted.
+    pub fn npmi_of(&self, topic: usize, terms: usize) -> f64 {
+        let (mut sum, mut pairs) = (0.0, 0.0);
+        for high in 1..self.term_count(topic).min(terms) {
+            for low in 0..high {
+                sum += self.pair_npmi(topic, low, high);
+                pairs += 1.0;
+            }
+        }
+        if pairs > 0.0 { sum / pairs } else { 0.0 }
+    }
+
+    fn pair_npmi(&self, topic: usize, low: usize, high: usize) -> f64 {
+        let documents = self.documents() as f64;
+        let share = |count: u64| count as f64 / documents;
+        let joint = self.joint_frequency(topic, low, high);
+        if joint == 0 {
+            return -1.0;
+        }
+        if joint == self.documents() {
+            return 1.0;
+        }
+        let alone = share(self.document_frequency(topic, low))
+            * share(self.document_frequency(topic, high));
+        ln(share(joint) / alone) / -ln(share(joint))
+    }
+}
+
+/// Slot → its (topic, rank) occurrences, as row starts and one flat list.
+fn index_occurrences(ranked: &[Vec<u32>], slots: usize) -> (Vec<u32>, Vec<(u32, u8)>) {
+    let mut found: Vec<(u32, u32, u8)> = Vec::new();
+    for (topic, top) in ranked.iter().enumerate() {
+        for (rank, &slot) in top.iter().enumerate() {
+            found.push((slot, topic as u32, rank as u8));
+        }
+    }
+    found.sort_unstable();
+    let mut starts = vec![0_u32; slots + 1];
+    for &(slot, _, _) in &found {
+        starts[slot as usize + 1] += 1;
+    }
+    for slot in 0..slots {
+        starts[slot + 1] += starts[slot];
+    }
+    let occurrences = found.into_iter().map(|(_, topic, rank)| (topic, rank));
+    (starts, occurrences.collect())
+}
+
+/// Counts each pair of the ranks whose bits are set, in `pairs` as laid out by [`pair_index`].
+fn count_pairs(pairs: &mut [u64], ranks: u64) {
+    let mut highs = ranks & ranks.wrapping_sub(1);
+    while highs != 0 {
+        let high = highs.trailing_zeros() as usize;
+        highs &= highs - 1;
+        let mut lows = ranks & ((1 << high) - 1);
+        while lows != 0 {
+            let low = lows.trailing_zeros() as usize;
+            lows &= lows - 1;
+            pairs[pair_index(low, high)] += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! What a job says about the model, already checked.
+
+/// How topic–term factors e_kw are read off λ_kw within a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Geometry {
+    /// The mean of the Dirichlet: e_kw = λ_kw / Σ_w λ_kw. Measured to be the better one.
+    Mean,
+    /// The paper's exp E[log β]: e_kw = exp(Ψ(λ_kw) − Ψ(Σ_w λ_kw)) (Mimno 2012, Eq. 9).
+    ExpPsi,
+}
+
+/// The document–topic Dirichlet prior α that training begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Alpha {
+    /// Symmetric, with this sum over the topics (A = Σ_k α_k).
+    Sum(f64),
+    /// Symmetric, this value for each topic.
+    Each(f64),
+    /// One value per topic.
+    Vector(Vec<f64>),
+}
+
+impl Alpha {
+    /// α_k for each of `topic_count` topics.
+    ///
+    /// ```
+    /// # use lda::model::settings::Alpha;
+    /// assert_eq!(Alpha::Sum(5.0).values(10), vec![0.5; 10]);
+    /// ```
+    pub fn values(&self, topic_count: usize) -> Vec<f64> {
+        match self {
+            Self::Sum(sum) => vec![sum / topic_count as f64; topic_count],
+            Self::Each(each) => vec![*each; topic_count],
+            Self::Vector(values) => values.clone(),
+        }
+    }
+}
+
+/// Section `[model]` of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelSettings {
+    /// Number of topics, K: 1 to 65,535.
+    pub topics: usize,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The document–topic prior; chosen by whether it is learnt when absent.
+    pub alpha: Option<Alpha>,
+    /// The topic–term prior η used in training; chosen from the sample when absent.
+    pub eta: Option<f64>,
+    /// The η that φ is published with; chosen on the held-out documents when absent.
+    pub published_eta: Option<f64>,
+    /// How factors are read off the parameters.
+    pub geometry: Geometry,
+}

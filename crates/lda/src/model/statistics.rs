@@ -1,0 +1,340 @@
+//! The sufficient statistics of a minibatch: how often each term was assigned to each topic in the
+//! kept sweeps (S·N̂_kw of Mimno 2012, Eq. 10), or by how much that has changed since the documents
+//! were visited last.
+//!
+//! They are integers, so that sums do not depend on the order of summation: workers may add them
+//! up in any order and get the same model. An entry is one 64-bit word, plain old data that is
+//! sent as it lies: term in the high 24 bits, then the topic in 16, then the count in 24, in two's
+//! complement.
+
+/// The largest vocabulary that an entry can name.
+pub const MAX_TERMS: usize = 1 << 24;
+
+const COUNT_BITS: u32 = 24;
+const TOPIC_BITS: u32 = 16;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+/// The largest count, positive or negative, of one entry.
+const MAX_COUNT: i64 = (1 << (COUNT_BITS - 1)) - 1;
+
+/// Assignments that are collected before they are aggregated: bounds the memory of a large
+/// minibatch (8 bytes each, and as many again while they are sorted).
+const COLLECTED_AT_MOST: usize = 1 << 22;
+
+/// How often a term was assigned to a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// The term.
+    pub term: u32,
+    /// The topic.
+    pub topic: u16,
+    /// Assignments, summed over the kept sweeps, or their change: within ±(2²³ − 1).
+    pub count: i32,
+}
+
+impl Assigned {
+    /// The entry as a word that sorts by term, then topic.
+    ///
+    /// ```
+    /// # use lda::model::statistics::Assigned;
+    /// let entry = Assigned { term: 70_000, topic: 999, count: 12 };
+    /// assert_eq!(Assigned::from_word(entry.word()), entry);
+    /// ```
+    pub fn word(self) -> u64 {
+        debug_assert!((self.term as usize) < MAX_TERMS);
+        debug_assert!(i64::from(self.count).abs() <= MAX_COUNT);
+        u64::from(self.term) << (TOPIC_BITS + COUNT_BITS)
+            | u64::from(self.topic) << COUNT_BITS
+            | (i64::from(self.count) as u64 & COUNT_MASK)
+    }
+
+    /// The entry that [`word`](Self::word) made.
+    pub fn from_word(word: u64) -> Self {
+        Self {
+            term: (word >> (TOPIC_BITS + COUNT_BITS)) as u32,
+            topic: (word >> COUNT_BITS) as u16,
+            count: ((word << (64 - COUNT_BITS)) as i64 >> (64 - COUNT_BITS)) as i32,
+        }
+    }
+}
+
+/// Adds up entries in any order, and gives them back aggregated and sorted.
+///
+/// A counting sort by term, then a small table of topics within each term: linear in the number of
+/// entries, whatever their order. The buffers are kept from one round to the next.
+#[derive(Debug, Default)]
+pub struct Aggregator {
+    words: Vec<u64>,
+    tally: Tally,
+}
+
+impl Aggregator {
+    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            words: Vec::new(),
+            tally: Tally::new(vocabulary_size, topic_count),
+        }
+    }
+
+    /// Adds entries.
+    pub fn add_words(&mut self, words: &[u64]) {
+        self.words.extend_from_slice(words);
+    }
+
+    /// Hands each aggregated entry to `emit`, ascending by term, then topic, and forgets all. What
+    /// has cancelled out is not handed over.
+    ///
+    /// A count beyond ±(2²³ − 1) is handed over in several entries.
+    pub fn drain(&mut self, emit: impl FnMut(Assigned)) {
+        let entries = |words: &[u64], tally: &mut Tally| {
+            for &word in words {
+                let entry = Assigned::from_word(word);
+                tally.count(entry.topic, i64::from(entry.count));
+            }
+        };
+        self.tally.by_term(
+            &self.words,
+            |word| Assigned::from_word(word).term,
+            entries,
+            emit,
+        );
+        self.words.clear();
+    }
+}
+
+/// Collects tokens that move from topic to topic, or are assigned one, and gives back how the
+/// counts have changed, as an [`Aggregator`] does.
+///
+/// A move is one word: term in the high 32 bits, then the topic it left, then the one it came to.
+#[derive(Debug, Default)]
+pub struct Moves {
+    /// The first `filled` are moves; behind them is room.
+    words: Vec<u64>,
+    filled: usize,
+    /// What was aggregated early.
+    early: Vec<u64>,
+    tally: Tally,
+    merger: Aggregator,
+    /// Where tokens without a topic come from: K.
+    nowhere: u16,
+    limit: usize,
+}
+
+impl Moves {
+    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            tally: Tally::new(vocabulary_size, topic_count),
+            merger: Aggregator::new(vocabulary_size, topic_count),
+            nowhere: topic_count as u16,
+            limit: COLLECTED_AT_MOST,
+            ..Self::default()
+        }
+    }
+
+    /// Tokens of `term` are assigned to topics.
+    #[inline]
+    pub fn assigned(&mut self, term: u32, topics: &[u16]) {
+        self.make_room(topics.len());
+        let room = &mut self.words[self.filled..];
+        for (place, &topic) in room.iter_mut().zip(topics) {
+            *place = move_word(term, self.nowhere, topic);
+        }
+        self.filled += topics.len();
+    }
+
+    /// Tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
+    #[inline]
+    pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
+        self.make_room(old.len());
+        // Whether a topic has changed is anybody's guess, for a processor too: write first, then
+        // keep or not.
+        for (&from, &to) in old.iter().zip(new) {
+            self.words[self.filled] = move_word(term, from, to);
+            self.filled += usize::from(from != to);
+        }
+    }
+
+    /// Makes room for so many moves more, by aggregating what there is if that is much already.
+    #[inline]
+    fn make_room(&mut self, moves: usize) {
+        if self.filled + moves > self.words.len() {
+            self.grow(moves);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, moves: usize) {
+        if self.filled >= self.limit {
+            let mut early = std::mem::take(&mut self.early);
+            self.aggregate(|entry| early.push(entry.word()));
+            self.early = early;
+        }
+        let doubled = (2 * self.words.len()).min(self.limit);
+        let needed = (self.filled + moves).max(doubled);
+        self.words.resize(needed.max(self.words.len()), 0);
+    }
+
+    fn aggregate(&mut self, emit: impl FnMut(Assigned)) {
+        let moves = |words: &[u64], tally: &mut Tally| {
+            for &word in words {
+                tally.count((word >> TOPIC_BITS) as u16, -1);
+                tally.count(word as u16, 1);
+            }
+        };
+        let words = &self.words[..std::mem::take(&mut self.filled)];
+        self.tally
+            .by_term(words, |word| (word >> (2 * TOPIC_BITS)) as u32, moves, emit);
+    }
+
+    /// Hands each changed count to `emit`, ascending by term, then topic, and forgets all.
+    pub fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
+        if self.early.is_empty() {
+            return self.aggregate(emit);
+        }
+        let mut words = std::mem::take(&mut self.early);
+        self.aggregate(|entry| words.push(entry.word()));
+        self.merger.add_words(&words);
+        self.merger.drain(&mut emit);
+    }
+}
+
+#[inline]
+fn move_word(term: u32, from: u16, to: u16) -> u64 {
+    u64::from(term) << (2 * TOPIC_BITS) | u64::from(from) << TOPIC_BITS | u64::from(to)
+}
+
+/// Sorts words by term, and counts the topics of each.
+#[derive(Debug, Default)]
+struct Tally {
+    starts: Vec<u32>,
+    sorted: Vec<u64>,
+    /// Counts of the current term; the last is of K, which is no topic.
+    by_topic: Vec<i64>,
+    touched: TopicSet,
+}
+
+impl Tally {
+    fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            starts: vec![0; vocabulary_size + 1],
+            sorted: Vec::new(),
+            by_topic: vec![0; topic_count + 1],
+            touched: TopicSet::new(topic_count + 1),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, topic: u16, count: i64) {
+        self.by_topic[usize::from(topic)] += count;
+        self.touched.insert(topic);
+    }
+
+    /// Gives the words of each term to `add`, which counts them, and hands the counts to `emit`.
+    fn by_term(
+        &mut self,
+        words: &[u64],
+        term_of: impl Fn(u64) -> u32,
+        add: impl Fn(&[u64], &mut Self),
+        mut emit: impl FnMut(Assigned),
+    ) {
+        self.sort(words, &term_of);
+        let sorted = std::mem::take(&mut self.sorted);
+        let mut rest = &sorted[..words.len()];
+        while let Some(&first) = rest.first() {
+            let term = term_of(first);
+            let (own, others) =
+                rest.split_at(rest.iter().take_while(|&&w| term_of(w) == term).count());
+            add(own, self);
+            self.give(term, &mut emit);
+            rest = others;
+        }
+        self.sorted = sorted;
+    }
+
+    /// Hands over the counts of the current term, ascending by topic, and forgets them.
+    fn give(&mut self, term: u32, emit: &mut impl FnMut(Assigned)) {
+        let by_topic = &mut self.by_topic;
+        if let Some(nowhere) = by_topic.last_mut() {
+            *nowhere = 0;
+        }
+        self.touched.drain(|topic| {
+            let mut rest = std::mem::take(&mut by_topic[usize::from(topic)]);
+            while rest != 0 {
+                let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
+                emit(Assigned { term, topic, count });
+                rest -= i64::from(count);
+            }
+        });
+    }
+
+    /// Puts the words, ordered by term, at the beginning of `sorted`; their order within a term is
+    /// of no consequence.
+    fn sort(&mut self, words: &[u64], term_of: impl Fn(u64) -> u32) {
+        self.starts.fill(0);
+        for &word in words {
+            self.starts[term_of(word) as usize + 1] += 1;
+        }
+        for i in 1..self.starts.len() {
+            self.starts[i] += self.starts[i - 1];
+        }
+        if self.sorted.len() < words.len() {
+            self.sorted.resize(words.len(), 0);
+        }
+        for &word in words {
+            let place = &mut self.starts[term_of(word) as usize];
+            self.sorted[*place as usize] = word;
+            *place += 1;
+        }
+    }
+}
+
+/// A set of topics that are inserted without a branch, and come out in order: a bit for each, and a
+/// bit for each word of those.
+#[derive(Debug, Default)]
+struct TopicSet {
+    bits: Vec<u64>,
+    words: Vec<u64>,
+}
+
+impl TopicSet {
+    /// For the topics below `size`.
+    fn new(size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Self {
+            bits: vec![0; words],
+            words: vec![0; words.div_ceil(64)],
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, topic: u16) {
+        let word = usize::from(topic) / 64;
+        self.bits[word] |= 1 << (topic % 64);
+        self.words[word / 64] |= 1 << (word % 64);
+    }
+
+    /// Hands over all topics, ascending, and forgets them.
+    #[inline]
+    fn drain(&mut self, mut visit: impl FnMut(u16)) {
+        for (block, words) in self.words.iter_mut().enumerate() {
+            for_each_bit(std::mem::take(words), |word| {
+                let word = block * 64 + word;
+                for_each_bit(std::mem::take(&mut self.bits[word]), |bit| {
+                    visit((word * 64 + bit) as u16);
+                });
+            });
+        }
+    }
+}
+
+#[inline]
+fn for_each_bit(mut bits: u64, mut visit: impl FnMut(usize)) {
+    while bits != 0 {
+        visit(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

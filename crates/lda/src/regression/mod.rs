@@ -1,0 +1,146 @@
+//! Multinomial logistic regression with soft targets: Yao, Mimno & McCallum 2009, §5.1 (MaxEnt).
+//!
+//! `examples` holds what is learnt from, `objective` its penalised loss and gradient, on several
+//! threads with a result that does not depend on their number; `fit` minimises it by L-BFGS.
+//! Nothing here knows of documents or topics: features are numbers with values, targets are
+//! distributions over classes.
+//!
+//! ```
+//! use lda::regression::{Examples, Settings, fit};
+//! let mut examples = Examples::new(2);
+//! examples.push([(7, 1.0)], &[1.0, 0.0]);
+//! examples.push([(9, 1.0)], &[0.25, 0.75]);
+//! let fitted = fit(&examples, &Settings::default(), &mut |_| {})?;
+//! let mut proportions = Vec::new();
+//! fitted.predict([(7, 1.0)], &mut proportions);
+//! assert!(proportions[0] > 0.6);
+//! # Ok::<_, lda::regression::RegressionError>(())
+//! ```
+
+mod examples;
+mod fit;
+mod objective;
+
+pub use examples::Examples;
+pub use fit::{fit, memory};
+
+use crate::math::special::exp;
+
+/// Pairs of vectors that L-BFGS remembers.
+pub const HISTORY: usize = 7;
+
+/// Vectors as long as the weights that are in memory at once: two a remembered pair, and those of
+/// the line search, of its solver's state and of the evaluation in hand.
+const VECTORS: usize = 2 * HISTORY + 18;
+
+/// How a regression is fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// σ², the variance of the Gaussian prior of the weights; the bias has none. Above 0.
+    pub prior_variance: f64,
+    /// Iterations of L-BFGS, at most.
+    pub iterations: u32,
+    /// It ends when an iteration changes the mean loss by less than this, in nats an example.
+    pub tolerance: f64,
+    /// Threads, ≥ 1. Does not change the result.
+    pub threads: usize,
+    /// Bytes of memory that it may take.
+    pub most_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            prior_variance: 1.0,
+            iterations: 100,
+            tolerance: 1e-6,
+            threads: 1,
+            most_bytes: 8 << 30,
+        }
+    }
+}
+
+/// A regression that has been fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The features that occurred, ascending.
+    pub features: Vec<u32>,
+    /// The weight of each class for each of them, feature by feature.
+    pub weights: Vec<f64>,
+    /// The bias of each class; they add up to 0.
+    pub bias: Vec<f64>,
+    /// The mean loss of an example, the prior's part included, in nats.
+    pub loss: f64,
+    /// Iterations taken.
+    pub iterations: u32,
+}
+
+impl Fitted {
+    /// The probability of each class, given distinct features and their values: Eq. 13 of Yao
+    /// 2009. Features that did not occur when it was fitted are passed over.
+    pub fn predict(
+        &self,
+        features: impl IntoIterator<Item = (u32, f32)>,
+        probabilities: &mut Vec<f64>,
+    ) {
+        probabilities.clear();
+        probabilities.extend_from_slice(&self.bias);
+        for (feature, value) in features {
+            if let Ok(row) = self.features.binary_search(&feature) {
+                let row = &self.weights[row * self.bias.len()..][..self.bias.len()];
+                add_scaled(probabilities, f64::from(value), row);
+            }
+        }
+        softmax(probabilities);
+    }
+}
+
+/// Why a regression cannot be fitted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RegressionError {
+    /// There is nothing to learn from.
+    #[error("there are no examples to fit a regression to")]
+    NoExamples,
+    /// It would take too much memory.
+    #[error(
+        "a regression of {classes} classes on {features} features takes {} MiB of memory, of at \
+         most {} MiB: allow it more, or take fewer features or classes, or another method",
+        bytes >> 20,
+        most_bytes >> 20
+    )]
+    TooLarge {
+        /// Classes.
+        classes: usize,
+        /// Features.
+        features: usize,
+        /// Bytes that it would take.
+        bytes: u64,
+        /// Bytes that it may take.
+        most_bytes: u64,
+    },
+    /// The optimizer found no way down from its start.
+    #[error("the regression cannot be fitted: {0}; are the features or the prior extreme?")]
+    Stuck(String),
+}
+
+/// sums_k += factor · row_k.
+fn add_scaled(sums: &mut [f64], factor: f64, row: &[f64]) {
+    for (sum, value) in sums.iter_mut().zip(row) {
+        *sum += factor * value;
+    }
+}
+
+/// Turns scores into probabilities, exp s_k / Σ_j exp s_j; gives ln Σ_j exp s_j less the largest
+/// score, and that score.
+fn softmax(scores: &mut [f64]) -> (f64, f64) {
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for score in scores.iter_mut() {
+        *score = exp(*score - largest);
+        sum += *score;
+    }
+    for score in scores.iter_mut() {
+        *score /= sum;
+    }
+    (crate::math::special::ln(sum), largest)
+}

@@ -1,0 +1,289 @@
+//! Inference for documents together (Yao, Mimno & McCallum 2009, §3.1 and §3.2): their assignments
+//! count in the model that they are sampled against.
+//!
+//! *Gibbs2* samples the new documents; the counts of the documents trained on stay. *Gibbs1*
+//! samples all documents, and nothing stays. With the fixed counts ñ, none in Gibbs1, it is the
+//! collapsed Gibbs sampling of training (`schedule`): counts are fresh to the round, a pass has
+//! several, and a token's own count is left out when it is drawn:
+//!
+//! ```text
+//! p(z_di = k | rest) ∝ (α_k + n_dk) (η + ñ_kw + n_kw) / (Vη + ñ_k + n_k)
+//! ```
+//!
+//! The paper draws the first assignments at random. Here every document begins with one sequential
+//! sweep against the trained model, as Gibbs3 does: topics keep their numbers, and fewer passes are
+//! needed. α is held fixed. [`sample_together`] is the whole on one thread; `dataflow::joint`
+//! spreads it over workers and gives the same bytes.
+
+pub mod sums;
+
+use super::TrainError;
+use super::publish::published;
+use super::round::{LocalStep, StreamKey};
+use crate::bags::Bags;
+use crate::estimate::Proportions;
+use crate::infer::Bag;
+use crate::infer::settings::{Estimator, InferSettings, Method};
+use crate::math::random::{Stage, hash};
+use crate::model::Priors;
+use crate::model::factors::{FactorTable, Factors};
+use crate::model::parameters::Parameters;
+use crate::model::statistics::Assigned;
+use sums::TopicSums;
+
+/// Counts are fresh to a quarter of a pass; more rounds gained nothing (docs/TRAINING.md).
+const ROUNDS: u64 = 4;
+
+/// The passes over documents that are sampled together. Before the first one every document is
+/// assigned, in a round of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passes {
+    /// Passes thrown away.
+    pub burn_in: u64,
+    /// Passes that θ is averaged over, ≥ 1.
+    pub kept: u64,
+    /// Rounds of a pass, ≥ 1: counts are as old as one of them.
+    pub rounds: u64,
+    /// How θ is estimated in a pass.
+    pub estimator: Estimator,
+    /// The job's seed.
+    pub seed: u64,
+}
+
+impl Passes {
+    /// Those of section `[project]`.
+    pub fn new(settings: &InferSettings, seed: u64) -> Self {
+        Self {
+            burn_in: u64::from(settings.burn_in_sweeps),
+            kept: u64::from(settings.kept_sweeps),
+            rounds: ROUNDS,
+            estimator: settings.estimator,
+            seed,
+        }
+    }
+
+    /// All passes.
+    pub fn count(&self) -> u64 {
+        self.burn_in + self.kept
+    }
+
+    /// True for the passes, from 0, that θ is averaged over.
+    pub fn is_kept(&self, pass: u64) -> bool {
+        pass >= self.burn_in
+    }
+
+    /// The number of a round of a pass; the one that assigns every document is 0.
+    pub fn round(&self, pass: u64, minibatch: u64) -> u64 {
+        1 + pass * self.rounds + minibatch
+    }
+
+    /// Deals documents, given by their numbers, to the rounds of a pass; as indices.
+    pub fn deal(&self, pass: u64, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
+        let mut rounds = vec![Vec::new(); self.rounds as usize];
+        for (index, document) in documents.enumerate() {
+            let round = hash(self.seed, Stage::JointRound, pass, document) % self.rounds;
+            rounds[round as usize].push(index as u32);
+        }
+        rounds
+    }
+
+    /// What a document's draws in a round depend on.
+    pub fn key(&self, round: u64, document: u64) -> StreamKey {
+        StreamKey {
+            seed: self.seed,
+            stage: Stage::Joint,
+            round,
+            document,
+        }
+    }
+}
+
+/// The priors that documents are sampled with. Gibbs2 extends the published model, and has its η;
+/// Gibbs1 is training, and has training's. Both know the mean geometry only.
+pub fn sampled_with(method: Method, priors: &Priors, published_eta: f64) -> Priors {
+    match method {
+        Method::Retrain => published(priors, priors.eta),
+        _ => published(priors, published_eta),
+    }
+}
+
+/// Samples documents of a round, one after the other, and adds up how counts change.
+#[derive(Debug)]
+pub struct Visitor {
+    local: LocalStep,
+    estimate: Proportions,
+    proportions: Vec<f32>,
+    listed: Vec<(u16, f32)>,
+}
+
+impl Visitor {
+    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
+    pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            local: LocalStep::new(vocabulary_size, topic_count),
+            estimate: Proportions::default(),
+            proportions: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+
+    /// Assigns a document: one sequential sweep; gives the assignments.
+    ///
+    /// # Errors
+    /// A draw with impossible masses.
+    pub fn assign(
+        &mut self,
+        key: StreamKey,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+    ) -> Result<&[u16], TrainError> {
+        self.local.assign(key, bag, table)
+    }
+
+    /// Draws the assignments `remembered` of a document that counts in the model again; gives the
+    /// new ones. If the pass is kept, the document is added to its sums: plain counts as they are
+    /// drawn; soft counts of the assignments before, for it is those that the model counts, and a
+    /// token's own count is left out where it stands.
+    ///
+    /// # Errors
+    /// A draw with impossible masses.
+    pub fn resample(
+        &mut self,
+        key: StreamKey,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        remembered: &[u16],
+        kept: Option<(Estimator, &mut TopicSums)>,
+    ) -> Result<&[u16], TrainError> {
+        self.local.resume(bag, table, remembered);
+        match kept {
+            Some((Estimator::Soft, sums)) => {
+                self.add_soft(table, sums);
+                self.local.redraw(key, table, remembered)
+            }
+            Some((Estimator::Counts, sums)) => {
+                self.local.redraw(key, table, remembered)?;
+                self.add_counts(sums);
+                Ok(self.local.sampler().assignments())
+            }
+            None => self.local.redraw(key, table, remembered),
+        }
+    }
+
+    fn add_counts(&mut self, sums: &mut TopicSums) {
+        let sample = self.local.sampler().sample();
+        self.listed.clear();
+        let active = sample.active.iter();
+        let counted = active.map(|&k| (k, sample.counts[usize::from(k)]));
+        self.listed.extend(counted.filter(|&(_, n)| n > 0.0));
+        self.listed.sort_unstable_by_key(|&(topic, _)| topic);
+        sums.add(&self.listed);
+    }
+
+    fn add_soft(&mut self, table: FactorTable<'_>, sums: &mut TopicSums) {
+        let sampler = self.local.sampler();
+        let sample = sampler.sample();
+        let estimate = &mut self.estimate;
+        estimate.start_counted(table.topic_count());
+        estimate.begin_sample();
+        sampler.for_each_term(|index, row, own| {
+            estimate.add_term(index, row, own, sample, table);
+        });
+        estimate.end_sample(sample, table);
+        let tokens = sampler.token_count();
+        estimate.finish(tokens, table, &mut self.proportions);
+        self.listed.clear();
+        sums::excess(&self.proportions, tokens, table, &mut self.listed);
+        sums.add(&self.listed);
+    }
+
+    /// How counts have changed since the last call, aggregated and sorted.
+    pub fn finish(&mut self, emit: impl FnMut(Assigned)) {
+        self.local.finish(emit);
+    }
+}
+
+/// What documents are sampled against.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// The trained model, which documents begin with.
+    pub trained: &'a Parameters,
+    /// The priors that φ is published with.
+    pub published: &'a Priors,
+    /// The counts that stay; none in Gibbs1.
+    pub fixed: Option<&'a Parameters>,
+    /// The priors that documents are sampled with.
+    pub priors: &'a Priors,
+    /// How often.
+    pub passes: Passes,
+}
+
+/// Documents that were sampled together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// n_kw of their last assignments.
+    pub counts: Parameters,
+    /// Their last assignments, the largest term's first.
+    pub assignments: Vec<Vec<u16>>,
+    /// The sums over kept passes, for each document.
+    pub sums: Vec<TopicSums>,
+}
+
+/// Samples documents together, on one thread.
+///
+/// # Errors
+/// A draw with impossible masses.
+pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, TrainError> {
+    let (passes, trained) = (setup.passes, setup.trained);
+    let (topics, terms) = (trained.topic_count(), trained.vocabulary_size());
+    let nothing = Parameters::new(topics, terms, 0, 1);
+    let fixed = setup.fixed.unwrap_or(&nothing);
+    let mut visitor = Visitor::new(terms, topics);
+    let mut all = Together {
+        counts: nothing.clone(),
+        assignments: Vec::new(),
+        sums: vec![TopicSums::default(); documents.len()],
+    };
+    let factors = Factors::prepare(trained, setup.published, |_| true, None);
+    for index in 0..documents.len() {
+        let (key, bag) = (
+            passes.key(0, documents.document(index)),
+            bag(documents, index),
+        );
+        let drawn = visitor.assign(key, bag, FactorTable::new(&[&factors]))?;
+        all.assignments.push(drawn.to_vec());
+    }
+    let mut whole = nothing.clone();
+    replace(&mut all.counts, &mut visitor);
+    for pass in 0..passes.count() {
+        let numbers = (0..documents.len()).map(|index| documents.document(index));
+        for (minibatch, dealt) in (0..).zip(passes.deal(pass, numbers)) {
+            whole.set_sum(fixed, &all.counts, whole.terms());
+            let factors = Factors::prepare(&whole, setup.priors, |_| true, None);
+            let parts = [&factors];
+            let table = FactorTable::new(&parts);
+            for index in dealt.into_iter().map(|index| index as usize) {
+                let key = passes.key(passes.round(pass, minibatch), documents.document(index));
+                let own = &mut all.assignments[index];
+                let sums = &mut all.sums[index];
+                let kept = passes.is_kept(pass).then_some((passes.estimator, sums));
+                let drawn = visitor.resample(key, bag(documents, index), table, own, kept)?;
+                own.copy_from_slice(drawn);
+            }
+            replace(&mut all.counts, &mut visitor);
+        }
+    }
+    Ok(all)
+}
+
+fn bag(documents: &Bags, index: usize) -> Bag<'_> {
+    let (terms, counts) = documents.bag(index);
+    Bag { terms, counts }
+}
+
+/// Changes counts by what a round has found.
+fn replace(counts: &mut Parameters, visitor: &mut Visitor) {
+    let mut entries = Vec::new();
+    visitor.finish(|entry| entries.push(entry.word()));
+    super::replace(counts, &entries);
+}

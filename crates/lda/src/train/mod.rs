@@ -1,0 +1,354 @@
+//! Training: sampled-online stochastic variational inference (Mimno 2012, Algorithm 1), which turns
+//! into collapsed Gibbs sampling once it remembers the assignments of the sample (`schedule`).
+//!
+//! [`train`] is the whole algorithm on one thread: it documents the dataflow that spreads it over
+//! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
+//! claim about scaling.
+
+pub mod alpha;
+pub mod joint;
+pub mod publish;
+pub mod round;
+pub mod schedule;
+pub mod settings;
+
+use std::collections::VecDeque;
+
+use crate::bags::Bags;
+use crate::evaluate::completion::{Completer, Completion};
+use crate::infer::{Bag, ImpossibleDraw};
+use crate::math::random::Stage;
+use crate::model::Priors;
+use crate::model::factors::{FactorTable, Factors};
+use crate::model::parameters::{GlobalStep, Parameters};
+use crate::model::statistics::Assigned;
+use round::{LocalStep, StreamKey, Visit};
+use schedule::{Action, Phase, Position, Schedule, StopRule};
+use settings::TrainSettings;
+
+/// Why training stopped short.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TrainError {
+    /// A draw with impossible masses.
+    #[error("document {document}: {source}")]
+    ImpossibleDraw {
+        /// The document's number in the collection.
+        document: u64,
+        /// The masses.
+        source: ImpossibleDraw,
+    },
+}
+
+/// What training starts from.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// The priors.
+    pub priors: &'a Priors,
+    /// Section `[train]` of the job.
+    pub settings: &'a TrainSettings,
+    /// The job's seed.
+    pub seed: u64,
+    /// V.
+    pub vocabulary_size: usize,
+}
+
+/// A round as the training log tells it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RoundReport {
+    /// The round, from 0.
+    pub round: u64,
+    /// The pass, from 0.
+    pub pass: u64,
+    /// The phase.
+    pub phase: Phase,
+    /// Documents sampled so far.
+    pub documents_seen: u64,
+    /// Tokens sampled so far (each counted once a round, not once a sweep).
+    pub tokens_seen: u64,
+    /// ρ_t.
+    pub step_size: f64,
+    /// A = Σ_k α_k that the round was sampled with.
+    pub alpha_sum: f64,
+    /// Held-out log-likelihood per token by document completion, where it was evaluated.
+    pub heldout: Option<f64>,
+    /// The share of the K · V parameters with λ̃ > 0.
+    pub nonzero_share: f64,
+    /// Cumulative seconds of training; not reproducible.
+    pub seconds: f64,
+    /// Where worker 0 spent this round; not reproducible.
+    pub spent: RoundSeconds,
+    /// Bytes this round's statistics took on the wire; not reproducible.
+    pub bytes_exchanged: u64,
+}
+
+/// Seconds of one worker in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RoundSeconds {
+    /// Preparing factors, its own part of the model.
+    pub preparing: f64,
+    /// Sampling documents.
+    pub sampling: f64,
+    /// Adding up its own statistics.
+    pub aggregating: f64,
+    /// Exchanging and merging statistics, waiting for other workers included.
+    pub exchanging: f64,
+    /// Changing its part of the model.
+    pub updating: f64,
+}
+
+/// A trained model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// λ̃: after Gibbs passes, counts averaged over passes.
+    pub parameters: Parameters,
+    /// The priors; α as it was learnt.
+    pub priors: Priors,
+    /// z_di of each document of the sample, in the order of
+    /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty where none was
+    /// remembered.
+    pub assignments: Vec<Vec<u16>>,
+}
+
+/// Trains on `sample` on one thread, reporting each round. A phase ends after the passes asked
+/// for, or when quality on the `held_out` documents has stopped improving.
+pub fn train(
+    sample: &Bags,
+    held_out: &Bags,
+    setup: &Setup<'_>,
+    mut report: impl FnMut(u64, Option<f64>),
+) -> Result<Trained, TrainError> {
+    let documents = sample.len() as u64;
+    let schedule = Schedule::new(setup.settings, setup.seed, documents, sample.token_count());
+    let mut trainer = Trainer::new(sample, setup, &schedule);
+    let mut stop = StopRule::default();
+    let mut next = schedule.start();
+    while let Some(position) = next {
+        trainer.take_round(position)?;
+        let mut quality = None;
+        if schedule.evaluates_after(position) {
+            let eta = publish::provisional_eta(&trainer.priors);
+            let (parameters, priors) = (trainer.published(), &trainer.priors);
+            quality = heldout(held_out, parameters, priors, setup.seed, eta)?.per_token();
+        }
+        report(position.round, quality);
+        let counts = schedule.may_settle_after(position);
+        let has_settled =
+            quality.is_some_and(|value| counts && stop.observe(value, setup.settings));
+        next = schedule.next(position, has_settled);
+        if next.is_some_and(|next| next.phase != position.phase) {
+            stop = StopRule::default();
+        }
+    }
+    Ok(Trained {
+        parameters: trainer.published().clone(),
+        priors: trainer.priors,
+        assignments: trainer.assignments,
+    })
+}
+
+/// The state of training on one thread.
+struct Trainer<'a> {
+    sample: &'a Bags,
+    setup: &'a Setup<'a>,
+    schedule: &'a Schedule,
+    /// The documents of each minibatch, and of all.
+    dealt: Vec<Vec<u32>>,
+    all: Vec<u32>,
+    priors: Priors,
+    /// λ̃; in Gibbs sampling, the counts of the sample's assignments.
+    parameters: Parameters,
+    /// The average of such counts over passes, and of how many.
+    average: Option<Parameters>,
+    averaged: u64,
+    /// z_di of each document, once it is assigned.
+    assignments: Vec<Vec<u16>>,
+    /// The statistics of rounds that have not changed the model yet, oldest first.
+    outstanding: VecDeque<(Position, Vec<u64>)>,
+    local: LocalStep,
+}
+
+impl<'a> Trainer<'a> {
+    fn new(sample: &'a Bags, setup: &'a Setup<'a>, schedule: &'a Schedule) -> Self {
+        let (topics, terms) = (setup.priors.topic_count(), setup.vocabulary_size);
+        Self {
+            sample,
+            setup,
+            schedule,
+            dealt: schedule.deal((0..sample.len()).map(|i| sample.document(i))),
+            all: (0..sample.len() as u32).collect(),
+            priors: setup.priors.clone(),
+            parameters: Parameters::new(topics, terms, 0, 1),
+            average: None,
+            averaged: 0,
+            assignments: vec![Vec::new(); sample.len()],
+            outstanding: VecDeque::new(),
+            local: LocalStep::new(terms, topics),
+        }
+    }
+
+    /// The parameters as they would be published now.
+    fn published(&self) -> &Parameters {
+        self.average.as_ref().unwrap_or(&self.parameters)
+    }
+
+    /// The documents that a round samples.
+    fn minibatch(&self, position: Position) -> &[u32] {
+        let minibatch = self.schedule.minibatch(position);
+        minibatch.map_or(&self.all, |batch| &self.dealt[batch as usize])
+    }
+
+    /// Samples the minibatch of a round, and changes the model by what came out of the rounds that
+    /// the next one needs.
+    fn take_round(&mut self, position: Position) -> Result<(), TrainError> {
+        let entries = self.local_step(position)?;
+        self.outstanding.push_back((position, entries));
+        while self.outstanding.len() > self.schedule.lag_after(position)
+            && let Some((position, entries)) = self.outstanding.pop_front()
+        {
+            self.change_model(position, &entries);
+        }
+        self.end_pass(position);
+        Ok(())
+    }
+
+    /// Samples the documents of a minibatch; gives their statistics.
+    fn local_step(&mut self, position: Position) -> Result<Vec<u64>, TrainError> {
+        let action = self.schedule.action(position);
+        let priors = round_priors(&self.priors, action);
+        let factors = Factors::prepare(&self.parameters, &priors, |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        let minibatch = self.minibatch(position).to_vec();
+        for index in minibatch.into_iter().map(|index| index as usize) {
+            let (terms, counts) = self.sample.bag(index);
+            let bag = Bag { terms, counts };
+            let key = StreamKey {
+                seed: self.setup.seed,
+                stage: Stage::Train,
+                round: position.round,
+                document: self.sample.document(index),
+            };
+            let visit = Visit { key, bag, table };
+            let own = &self.assignments[index];
+            let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
+            if self.schedule.remembers() {
+                self.assignments[index] = drawn.to_vec();
+            }
+            if self.schedule.learns_alpha_in(position) {
+                self.local.add_to_histograms();
+            }
+        }
+        let mut entries = Vec::new();
+        self.local.finish(|entry| entries.push(entry.word()));
+        Ok(entries)
+    }
+
+    /// Changes the model by the statistics of a round.
+    fn change_model(&mut self, position: Position, entries: &[u64]) {
+        match self.schedule.action(position) {
+            Action::Online => {
+                let documents = self.minibatch(position).len() as u64;
+                let step = self.schedule.step(position, documents);
+                global_step(&mut self.parameters, step, entries);
+                if self.parameters.is_scale_small() {
+                    fold_scale(&mut self.parameters, self.setup.settings.prune);
+                }
+            }
+            Action::Scatter | Action::Count => {
+                self.parameters.clear();
+                replace(&mut self.parameters, entries);
+            }
+            Action::Gibbs => replace(&mut self.parameters, entries),
+        }
+    }
+
+    /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
+    fn end_pass(&mut self, position: Position) {
+        if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
+            let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
+            alpha::step(&mut self.priors.alpha, &evidence);
+        }
+        let Some(weight) = self.schedule.average_after(position, self.averaged) else {
+            return;
+        };
+        self.averaged += 1;
+        match &mut self.average {
+            None => self.average = Some(self.parameters.clone()),
+            Some(average) => {
+                average.blend(weight, &self.parameters);
+                if average.is_scale_small() {
+                    fold_scale(average, AVERAGE_PRUNE);
+                }
+            }
+        }
+    }
+}
+
+/// Averaged counts below this are dropped: assignments that did not last.
+pub const AVERAGE_PRUNE: f64 = 0.01;
+
+/// The priors a round is sampled with: collapsed Gibbs sampling knows the mean geometry only.
+pub fn round_priors(priors: &Priors, action: Action) -> Priors {
+    Priors {
+        exp_psi: priors.exp_psi && action != Action::Gibbs,
+        ..priors.clone()
+    }
+}
+
+/// Replaces the counts of a model that is one part, given how they have changed.
+fn replace(parameters: &mut Parameters, entries: &[u64]) {
+    let mut topic_changes = vec![0; parameters.topic_count()];
+    add_topic_counts(entries, &mut topic_changes);
+    parameters.replace(entries);
+    parameters.replace_totals(&topic_changes);
+}
+
+/// Takes the step of a round (Eq. 11) with the statistics of its minibatch; none is no step.
+pub fn global_step(parameters: &mut Parameters, step: GlobalStep, entries: &[u64]) {
+    let mut topic_counts = vec![0; parameters.topic_count()];
+    add_topic_counts(entries, &mut topic_counts);
+    if step.weight.is_finite() {
+        parameters.decay(step, &topic_counts);
+        parameters.add(step, entries);
+    }
+}
+
+/// Adds S·N̂_k of some entries to `topic_counts`.
+pub fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
+    for &word in entries {
+        let entry = Assigned::from_word(word);
+        topic_counts[usize::from(entry.topic)] += i64::from(entry.count);
+    }
+}
+
+/// Folds the scale of a model that is one part.
+fn fold_scale(parameters: &mut Parameters, prune: f64) {
+    parameters.fold_scale(prune);
+    let mut totals = vec![0; parameters.topic_count()];
+    parameters.fixed_point_totals(&mut totals);
+    parameters.set_totals(&totals);
+}
+
+/// The score of the held-out documents with φ published with `eta`.
+pub fn heldout(
+    documents: &Bags,
+    parameters: &Parameters,
+    priors: &Priors,
+    seed: u64,
+    eta: f64,
+) -> Result<Completion, TrainError> {
+    let priors = publish::published(priors, eta);
+    let factors = Factors::prepare(parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let mut completer = Completer::default();
+    let mut sum = Completion::default();
+    for index in 0..documents.len() {
+        let document = documents.document(index);
+        let (terms, counts) = documents.bag(index);
+        let error = |source| TrainError::ImpossibleDraw { document, source };
+        let bag = Bag { terms, counts };
+        sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
+    }
+    Ok(sum)
+}

@@ -1,0 +1,416 @@
+//! Which documents a round samples, what becomes of them, and when training ends.
+//!
+//! One global step serves all rounds. With M the counts of the remembered assignments, B the
+//! minibatch of round t, Δ its new counts less the remembered ones, and D documents in the sample:
+//!
+//! ```text
+//! λ ← (1 − ρ_t) λ + ρ_t (η + M + (D/|B|) Δ),   M ← M + Δ
+//! ```
+//!
+//! *Online* rounds remember nothing yet, M = 0: the step of Mimno 2012, Eq. 11, with
+//! ρ_t = (t_0 + t)^−κ. When the online passes end, every document has been assigned: a step of
+//! ρ = 1 makes λ = η + M. From there on ρ_t = |B|/D, which keeps λ = η + M: collapsed Gibbs
+//! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
+//! Values of ρ_t in between were measured to gain nothing (docs/TRAINING.md).
+//!
+//! Documents are dealt to minibatches once, by a hash of (seed, document) ([`place`]): minibatches
+//! are random over the whole sample, any worker can tell which of its documents belong to a round,
+//! and a document comes back after exactly one pass, when its own counts are in the model.
+//!
+//! A round samples against the model as it was [`LAG`] rounds before, so that merging the
+//! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
+
+use std::ops::Range;
+
+use super::settings::{Memory, TrainSettings};
+use crate::math::random::{Stage, hash};
+use crate::math::special::pow;
+use crate::model::parameters::GlobalStep;
+
+/// Rounds whose statistics may still be on their way while the next is sampled.
+pub const LAG: usize = 1;
+
+/// γ of polynomial-decay averaging (Shamir & Zhang, ICML 2013): sample s of S weighs about (s/S)^γ,
+/// so that most of the weight is on the last quarter.
+const AVERAGE_DECAY: f64 = 3.0;
+
+/// Rounds of a pass where the job does not set the minibatch.
+const ROUNDS_A_PASS: u64 = 16;
+/// The smallest and the largest minibatch chosen: below, steps are noise; above, a pass of a large
+/// sample has too few of them.
+const MINIBATCHES: [u64; 2] = [64, 2048];
+
+/// Passes where the job does not set them: as many as draw this many tokens, within bounds.
+const TOKENS_DRAWN: u64 = 400_000_000;
+const PASSES: [u64; 2] = [20, 200];
+/// The bounds without memory: a large sample is gone through once.
+const ONLINE_PASSES: [u64; 2] = [1, 20];
+/// Rounds between two evaluations in online passes, where the job does not set them.
+const EVALUATE_EVERY: u64 = 10;
+
+/// Bytes of a remembered assignment.
+const ASSIGNMENT_BYTES: u64 = 2;
+
+/// Where a document stands in the order of minibatches, of 2⁶⁴ places.
+pub fn place(seed: u64, document: u64) -> u64 {
+    hash(seed, Stage::Minibatch, 0, document)
+}
+
+/// The minibatch, of `count`, that a place belongs to: each is a range of places, all are of the
+/// same size.
+pub fn minibatch_at(place: u64, count: u64) -> u64 {
+    ((u128::from(place) * u128::from(count)) >> u64::BITS) as u64
+}
+
+/// How a round samples its documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Sampled-online variational inference.
+    Online,
+    /// Collapsed Gibbs sampling with remembered assignments.
+    Gibbs,
+}
+
+impl Phase {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Gibbs => "gibbs",
+        }
+    }
+}
+
+/// Where training is: the round to be taken next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Position {
+    /// The round, from 0, over both phases.
+    pub round: u64,
+    /// Its phase.
+    pub phase: Phase,
+    /// Rounds of this phase before it.
+    pub taken: u64,
+    /// Passes of the phase before this one.
+    pub passes_before: u64,
+}
+
+/// What a round does with its documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Samples them from scratch, and takes a step towards what came out.
+    Online,
+    /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
+    Scatter,
+    /// Takes the counts of all remembered assignments for the model.
+    Count,
+    /// Draws their assignments again, and replaces their counts.
+    Gibbs,
+}
+
+/// The rounds of a training run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// D: documents trained on.
+    pub document_count: u64,
+    /// Minibatches of a pass.
+    pub minibatch_count: u64,
+    /// Passes, at most.
+    pub passes: u64,
+    /// Passes that are online, at most.
+    pub online_passes: u64,
+    alpha_after: u64,
+    alpha_every: u64,
+    average_every: u64,
+    settings: TrainSettings,
+    seed: u64,
+}
+
+impl Schedule {
+    /// For a sample of `document_count` documents and `token_count` tokens; both decide what the
+    /// settings leave open.
+    pub fn new(settings: &TrainSettings, seed: u64, document_count: u64, token_count: u64) -> Self {
+        let [least, most] = MINIBATCHES;
+        let chosen = (document_count / ROUNDS_A_PASS).clamp(least, most);
+        let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
+        let passes = |[least, most]: [u64; 2]| {
+            let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
+            settings.passes.map_or(chosen, u64::from)
+        };
+        let (passes, online_passes) = if remembers(settings, token_count) {
+            let passes = passes(PASSES);
+            (passes, passes.min(u64::from(settings.online_passes)))
+        } else {
+            (passes(ONLINE_PASSES), passes(ONLINE_PASSES))
+        };
+        let gibbs = passes - online_passes;
+        Self {
+            document_count,
+            minibatch_count: document_count.div_ceil(minibatch).max(1),
+            passes,
+            online_passes,
+            alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from),
+            alpha_every: settings.alpha_every.map_or((gibbs / 8).max(1), u64::from),
+            average_every: (settings.average_every).map_or((gibbs / 50).clamp(1, 5), u64::from),
+            settings: settings.clone(),
+            seed,
+        }
+    }
+
+    /// Whether assignments are remembered: unless all passes are online.
+    pub fn remembers(&self) -> bool {
+        self.online_passes < self.passes
+    }
+
+    /// Rounds at most.
+    pub fn round_count(&self) -> u64 {
+        self.minibatch_count * self.passes + u64::from(self.remembers())
+    }
+
+    /// The first round; `None` if there are none.
+    pub fn start(&self) -> Option<Position> {
+        let first = Position {
+            round: 0,
+            phase: Phase::Online,
+            taken: 0,
+            passes_before: 0,
+        };
+        match self.online_passes {
+            0 => self.gibbs_from(first),
+            _ => Some(first),
+        }
+    }
+
+    /// The round after `position`; `None` at the end. `has_settled`: held-out quality has stopped
+    /// improving, which ends the phase.
+    pub fn next(&self, position: Position, has_settled: bool) -> Option<Position> {
+        let next = Position {
+            round: position.round + 1,
+            taken: position.taken + 1,
+            ..position
+        };
+        let (passes, extra) = match position.phase {
+            Phase::Online => (self.online_passes, 0),
+            Phase::Gibbs => (self.passes - self.online_passes, 1),
+        };
+        let is_over = next.taken == extra + self.minibatch_count * passes;
+        match position.phase {
+            _ if !is_over && !has_settled => Some(next),
+            Phase::Online => self.gibbs_from(next),
+            Phase::Gibbs => None,
+        }
+    }
+
+    fn gibbs_from(&self, next: Position) -> Option<Position> {
+        self.remembers().then(|| Position {
+            round: next.round,
+            phase: Phase::Gibbs,
+            taken: 0,
+            passes_before: next.taken.div_ceil(self.minibatch_count),
+        })
+    }
+
+    /// What a round does with its documents.
+    pub fn action(&self, position: Position) -> Action {
+        match (position.phase, position.taken) {
+            (Phase::Online, _) => Action::Online,
+            (Phase::Gibbs, 0) if position.passes_before == 0 => Action::Scatter,
+            (Phase::Gibbs, 0) => Action::Count,
+            (Phase::Gibbs, _) => Action::Gibbs,
+        }
+    }
+
+    /// Rounds of the phase's minibatches before this one: the first round of Gibbs sampling draws
+    /// nothing.
+    fn sampled(&self, position: Position) -> u64 {
+        match position.phase {
+            Phase::Online => position.taken,
+            Phase::Gibbs => position.taken.saturating_sub(1),
+        }
+    }
+
+    /// The pass that a round belongs to, from 0, over both phases.
+    pub fn pass(&self, position: Position) -> u64 {
+        position.passes_before + self.sampled(position) / self.minibatch_count
+    }
+
+    /// The minibatch that a round samples; `None` where it takes the whole sample.
+    pub fn minibatch(&self, position: Position) -> Option<u64> {
+        match self.action(position) {
+            Action::Online | Action::Gibbs => Some(self.sampled(position) % self.minibatch_count),
+            Action::Scatter | Action::Count => None,
+        }
+    }
+
+    /// The minibatches that a round takes, one after the other.
+    pub fn minibatches(&self, position: Position) -> Range<u64> {
+        match self.minibatch(position) {
+            Some(minibatch) => minibatch..minibatch + 1,
+            None => 0..self.minibatch_count,
+        }
+    }
+
+    /// Deals documents, given by their numbers, to the minibatches of every pass; as indices.
+    pub fn deal(&self, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
+        let count = self.minibatch_count;
+        let mut minibatches = vec![Vec::new(); count as usize];
+        for (index, document) in documents.enumerate() {
+            let minibatch = minibatch_at(place(self.seed, document), count);
+            minibatches[minibatch as usize].push(index as u32);
+        }
+        minibatches
+    }
+
+    /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
+    /// Eq. 11), with ρ_t = (t_0 + t)^−κ, t from 1.
+    pub fn step(&self, position: Position, minibatch_length: u64) -> GlobalStep {
+        let t = (position.taken + 1) as f64;
+        let step_size = pow(self.settings.step_offset + t, -self.settings.step_decay);
+        let scaled = minibatch_length as f64 * f64::from(self.settings.kept_sweeps);
+        GlobalStep {
+            step_size,
+            weight: self.document_count as f64 / scaled,
+        }
+    }
+
+    /// ρ_t of a round over `minibatch_length` documents.
+    pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
+        match self.action(position) {
+            Action::Online => self.step(position, minibatch_length).step_size,
+            Action::Scatter | Action::Count => 1.0,
+            Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
+        }
+    }
+
+    /// The Gibbs passes that are complete after a round, if it completes one.
+    fn gibbs_passes(&self, position: Position) -> Option<u64> {
+        (self.action(position) == Action::Gibbs && self.ends_pass(position))
+            .then(|| position.taken / self.minibatch_count)
+    }
+
+    /// True after the last round of a pass.
+    pub fn ends_pass(&self, position: Position) -> bool {
+        self.minibatch(position) == Some(self.minibatch_count - 1)
+    }
+
+    /// True after the rounds whose model is scored on the held-out documents: every N
+    /// rounds online, every N passes in Gibbs sampling, and where a phase ends.
+    pub fn evaluates_after(&self, position: Position) -> bool {
+        let every = self.settings.evaluate_every.map(u64::from);
+        let next = self.next(position, false);
+        let ends = next.is_none_or(|next| next.phase != position.phase);
+        let is_due = match position.phase {
+            Phase::Online => (position.taken + 1).is_multiple_of(every.unwrap_or(EVALUATE_EVERY)),
+            Phase::Gibbs => {
+                let every = every.unwrap_or((self.passes / 20).max(1));
+                let passes = self.gibbs_passes(position);
+                passes.is_some_and(|passes| passes.is_multiple_of(every))
+            }
+        };
+        is_due || ends
+    }
+
+    /// True after the rounds whose score may end the phase: before every document was visited, or
+    /// while α is still wide or has just begun to shrink, quality stands still without having
+    /// settled.
+    pub fn may_settle_after(&self, position: Position) -> bool {
+        match position.phase {
+            Phase::Online => position.taken + 1 >= self.minibatch_count,
+            Phase::Gibbs => {
+                let passes = self.gibbs_passes(position);
+                let learnt = self.alpha_after + self.alpha_every;
+                self.alpha_every == 0 || passes.is_none_or(|passes| passes > learnt)
+            }
+        }
+    }
+
+    /// Whether α is learnt at all.
+    pub fn learns_alpha(&self) -> bool {
+        self.remembers() && self.alpha_every > 0
+    }
+
+    /// True in the passes that end with a step of learning α.
+    pub fn learns_alpha_in(&self, position: Position) -> bool {
+        let pass = position.taken.div_ceil(self.minibatch_count);
+        self.action(position) == Action::Gibbs
+            && self.alpha_every > 0
+            && pass >= self.alpha_after.max(1)
+            && (pass - self.alpha_after).is_multiple_of(self.alpha_every)
+    }
+
+    /// The weight with which the counts after this round enter their average, if they do; 1 for the
+    /// first ones. The last ones always do, so that there is an average.
+    pub fn average_after(&self, position: Position, samples: u64) -> Option<f64> {
+        let every = self.average_every;
+        let passes = self.gibbs_passes(position)?;
+        let is_due = every > 0 && passes.is_multiple_of(every);
+        let is_last = samples == 0 && self.next(position, false).is_none();
+        (is_due || is_last).then(|| match samples {
+            0 => 1.0,
+            _ => (AVERAGE_DECAY + 1.0) / ((samples + 1) as f64 + AVERAGE_DECAY),
+        })
+    }
+
+    /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
+    pub fn lag_after(&self, position: Position) -> usize {
+        let is_whole = self.minibatch(position).is_none();
+        match is_whole || self.ends_pass(position) || self.evaluates_after(position) {
+            true => 0,
+            false => LAG,
+        }
+    }
+
+    /// True after the rounds that may end with a checkpoint, and that training can be left and
+    /// resumed from: nothing is outstanding, and no sum over a pass is half taken.
+    pub fn allows_checkpoint_after(&self, position: Position) -> bool {
+        let is_between = position.phase == Phase::Online || self.ends_pass(position);
+        is_between && self.lag_after(position) == 0
+    }
+
+    /// True after the rounds that end with a checkpoint, if they allow one: so many rounds apart.
+    pub fn checkpoints_after(&self, position: Position) -> bool {
+        let every = u64::from(self.settings.checkpoint_every);
+        let since = match position.phase {
+            Phase::Online => self
+                .settings
+                .evaluate_every
+                .map_or(EVALUATE_EVERY, u64::from),
+            Phase::Gibbs => self.minibatch_count,
+        };
+        let done = position.round + 1;
+        every > 0 && done / every > done.saturating_sub(since) / every
+    }
+}
+
+/// Whether the settings have the assignments of a sample of `token_count` tokens remembered.
+pub fn remembers(settings: &TrainSettings, token_count: u64) -> bool {
+    match settings.memory {
+        Memory::On => true,
+        Memory::Off => false,
+        Memory::Auto => token_count.saturating_mul(ASSIGNMENT_BYTES) <= settings.memory_bytes,
+    }
+}
+
+/// Tells when held-out quality has stopped improving: when `patience` evaluations in a row were
+/// not better than the best before them by `tolerance` nats a token. Each phase has its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct StopRule {
+    best: Option<f64>,
+    evaluations_since: u32,
+}
+
+impl StopRule {
+    /// Takes note of an evaluation; true if the phase should end.
+    pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
+        let improved = self
+            .best
+            .is_none_or(|best| value > best + settings.tolerance);
+        if improved {
+            self.best = Some(value);
+            self.evaluations_since = 0;
+        } else {
+            self.evaluations_since += 1;
+        }
+        settings.patience > 0 && self.evaluations_since >= settings.patience
+    }
+}

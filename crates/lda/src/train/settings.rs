@@ -1,0 +1,84 @@
+//! What a job says about training, already checked.
+
+/// Whether training remembers the assignments of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// If all of them, over all processes, fit [`TrainSettings::memory_bytes`].
+    Auto,
+    /// Always.
+    On,
+    /// Never: the algorithm of Mimno 2012 alone.
+    Off,
+}
+
+/// Section `[train]` of a job. What is `None` follows from the size of the sample
+/// ([`Schedule::new`](super::schedule::Schedule::new)).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainSettings {
+    /// Documents in a minibatch, on average.
+    pub minibatch: Option<usize>,
+    /// Passes over the training sample, at most.
+    pub passes: Option<u32>,
+    /// Whether assignments are remembered.
+    pub memory: Memory,
+    /// Bytes of remembered assignments, over all processes, up to which [`Memory::Auto`] keeps them.
+    pub memory_bytes: u64,
+    /// Of the passes, those that are online before remembered counts take over; 0 starts from
+    /// random topics. Without memory all passes are online.
+    pub online_passes: u32,
+    /// Gibbs passes before the document–topic prior α is learnt for the first time.
+    pub alpha_after: Option<u32>,
+    /// Gibbs passes between two steps of learning α; 0 holds it fixed.
+    pub alpha_every: Option<u32>,
+    /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
+    pub average_every: Option<u32>,
+    /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
+    pub sample_bytes: u64,
+    /// Sweeps thrown away after the sequential first one, in each online visit (B of Mimno 2012).
+    pub burn_in_sweeps: u32,
+    /// Sweeps that count, in each online visit (S of Mimno 2012).
+    pub kept_sweeps: u32,
+    /// t_0 of the step size (t_0 + t)^−κ.
+    pub step_offset: f64,
+    /// κ of the step size.
+    pub step_decay: f64,
+    /// λ̃_kw below this are dropped when the scale is folded back; 0 keeps everything.
+    pub prune: f64,
+    /// Rounds between two evaluations on the held-out documents; in Gibbs passes, passes.
+    pub evaluate_every: Option<u32>,
+    /// Stop when this many evaluations in a row have not improved; 0 never stops early.
+    pub patience: u32,
+    /// The improvement in log-likelihood per token that counts as one.
+    pub tolerance: f64,
+    /// Rounds between two checkpoints; 0 writes none within training.
+    pub checkpoint_every: u32,
+    /// Minutes after which a checkpoint is due in any case; 0 looks at rounds alone.
+    pub checkpoint_minutes: f64,
+}
+
+impl Default for TrainSettings {
+    /// Those of a job of topicmill that says nothing; its `job::defaults` has the reasons.
+    fn default() -> Self {
+        Self {
+            minibatch: None,
+            passes: None,
+            memory: Memory::Auto,
+            memory_bytes: 4096 << 20,
+            online_passes: 3,
+            alpha_after: None,
+            alpha_every: None,
+            average_every: None,
+            sample_bytes: 4096 << 20,
+            burn_in_sweeps: 1,
+            kept_sweeps: 3,
+            step_offset: 10.0,
+            step_decay: 0.6,
+            prune: 0.4,
+            evaluate_every: None,
+            patience: 5,
+            tolerance: 0.002,
+            checkpoint_every: 50,
+            checkpoint_minutes: 10.0,
+        }
+    }
+}
