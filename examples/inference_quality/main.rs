@@ -24,10 +24,11 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, Proportions, alike};
-use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 use topicmill::job::defaults;
+use topicmill::job::settings::Budget;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

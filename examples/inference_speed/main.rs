@@ -20,7 +20,7 @@ use std::error::Error;
 use std::path::Path;
 
 use lab::{Document, Lab, bag};
-use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 use topicmill::corpus::ShardDocument;
@@ -28,6 +28,7 @@ use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::job::defaults;
+use topicmill::job::settings::Budget;
 use topicmill::stream::{Source, StreamModel};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,9 +2,10 @@
 //!
 //! `corpus.input`, `model.topics` and `output.path` have none: nobody can guess them.
 
+use super::settings::Budget;
 use crate::corpus::sample::Split;
 use crate::evaluate::settings::Metric;
-use lda::infer::settings::{Budget, Estimator, InferSettings, Method};
+use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";

@@ -14,6 +14,7 @@ pub mod process_status;
 mod progress;
 mod resolved;
 mod section;
+pub mod settings;
 mod source;
 mod stages;
 pub mod state;
@@ -30,9 +31,9 @@ use crate::corpus::settings::{
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::EvaluateSettings;
 use crate::hex::hex;
-use lda::infer::settings::ProjectSettings;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
+use settings::ProjectSettings;
 
 pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};

@@ -19,10 +19,11 @@ use crate::dataflow::gather::all_gather_blocks;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::Figure;
 use crate::job::defaults::inference;
+use crate::job::settings::Budget;
 use lda::evaluate::classification::{Classification, ClassificationSettings, classification};
 use lda::infer::Bag;
 use lda::infer::mean_field::MeanField;
-use lda::infer::settings::{Budget, Method};
+use lda::infer::settings::Method;
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 

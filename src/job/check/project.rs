@@ -3,10 +3,9 @@
 use super::super::defaults;
 use super::super::error::JobError;
 use super::super::section::{NOT_NEGATIVE, PART, POSITIVE, Section};
+use super::super::settings::{Budget, MaxEntSettings, ProjectSettings};
 use super::{COUNT, MIB, SWEEPS};
-use lda::infer::settings::{
-    Budget, Estimator, InferSettings, MaxEntSettings, Method, ProjectSettings,
-};
+use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The words for [`Estimator`].
 pub(in crate::job) const ESTIMATORS: &[(&str, Estimator)] =

@@ -16,7 +16,8 @@ mod smoothing;
 
 use super::Priors;
 use super::parameters::{Entry, Parameters};
-pub use smoothing::{CHUNK, Chunk, Smoothing, SmoothingChunks, flat, flat_mut};
+pub use smoothing::Smoothing;
+pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
 
 /// Where the factors of a term lie in its part.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ const NOT_PREPARED: u32 = u32::MAX;
 const NOT_DENSE: u32 = u32::MAX;
 
 /// Rows are filled up to a multiple of this, so that draws go through them block by block.
-pub const BLOCK: usize = 4;
+pub(crate) const BLOCK: usize = 4;
 
 /// The factors of the prepared terms of one part of the model.
 ///
@@ -319,7 +320,7 @@ impl<'a> FactorTable<'a> {
 
     /// Appends e_kw = g_kw + h_k of all topics of a row.
     #[inline]
-    pub fn write(&self, row: Row, to: &mut Vec<Chunk>) {
+    pub(crate) fn write(&self, row: Row, to: &mut Vec<Chunk>) {
         self.parts[row.part as usize].write(row, to);
     }
 

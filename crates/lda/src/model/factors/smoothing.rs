@@ -4,23 +4,23 @@ use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
 
 /// Topics in one chunk.
-pub const CHUNK: usize = 16;
+pub(crate) const CHUNK: usize = 16;
 
 /// The values of some topics side by side, in a cache line of their own; in the last chunk the
 /// topics from K on have 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-pub struct Chunk(pub [f32; CHUNK]);
+pub(crate) struct Chunk(pub(crate) [f32; CHUNK]);
 
 /// The values of chunks, topic by topic.
 #[inline]
-pub fn flat(chunks: &[Chunk]) -> &[f32] {
+pub(crate) fn flat(chunks: &[Chunk]) -> &[f32] {
     bytemuck::cast_slice(chunks)
 }
 
 /// The values of chunks, topic by topic.
 #[inline]
-pub fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
+pub(crate) fn flat_mut(chunks: &mut [Chunk]) -> &mut [f32] {
     bytemuck::cast_slice_mut(chunks)
 }
 
@@ -33,13 +33,13 @@ fn chunked(values: &[f32]) -> Vec<Chunk> {
 
 /// What of [`Smoothing`] draws over all topics read.
 #[derive(Clone, Debug)]
-pub struct SmoothingChunks {
+pub(crate) struct SmoothingChunks {
     /// h_k.
-    pub factors: Vec<Chunk>,
+    pub(crate) factors: Vec<Chunk>,
     /// α_k.
-    pub alpha: Vec<Chunk>,
+    pub(crate) alpha: Vec<Chunk>,
     /// f_k.
-    pub unit: Vec<Chunk>,
+    pub(crate) unit: Vec<Chunk>,
 }
 
 impl SmoothingChunks {
@@ -66,7 +66,7 @@ pub struct Smoothing {
     /// f_k for each topic: what one token adds to g_kw where λ̃ are counts.
     pub unit: Vec<f32>,
     /// h_k, α_k and f_k once more, in chunks.
-    pub chunks: SmoothingChunks,
+    pub(crate) chunks: SmoothingChunks,
     scales: Vec<f64>,
     eta: f64,
     exp_psi: bool,

@@ -1,0 +1,54 @@
+//! What a job says about projection, already checked.
+
+use lda::infer::settings::{InferSettings, Method};
+
+/// How much time a document may take: picks what a job does not say (docs/INFERENCE.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Budget {
+    /// As fast as it goes without losing the main topics.
+    Fast,
+    /// What 100 sweeps of Gibbs sampling give, in a fraction of their time.
+    Balanced,
+    /// As near to the posterior's mean as sampling comes within reason.
+    Thorough,
+}
+
+/// How the classifier of `MaxEnt` is trained: section `[maxent]` of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaxEntSettings {
+    /// Documents of the sample that it is trained on, at most.
+    pub documents: usize,
+    /// σ², the variance of the Gaussian prior of its weights.
+    pub prior_variance: f64,
+    /// Iterations of L-BFGS at most.
+    pub iterations: u32,
+    /// Bytes of memory that training it may take. Does not change the result.
+    pub most_bytes: u64,
+}
+
+/// Section `[project]` of a job, and `[maxent]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectSettings {
+    /// What the settings that the job does not give were chosen by.
+    pub budget: Budget,
+    /// `None` stops after training (`method = "none"`).
+    pub infer: Option<InferSettings>,
+    /// How the classifier is trained, where the method needs one.
+    pub maxent: MaxEntSettings,
+    /// Proportions below this are left out of `document_topics` and add to `dropped_mass`.
+    pub threshold: f64,
+    /// At most this many topics a document in `document_topics`; 0 sets no limit.
+    pub top: usize,
+    /// Rows per topic in `topic_documents`.
+    pub documents_per_topic: usize,
+    /// Terms per topic in `topics.top_terms`.
+    pub top_terms: usize,
+}
+
+impl ProjectSettings {
+    /// Whether documents are inferred by a method that starts from the classifier.
+    pub fn needs_classifier(&self) -> bool {
+        let method = self.infer.as_ref().map(|infer| infer.method);
+        method.is_some_and(Method::needs_classifier)
+    }
+}
