@@ -29,10 +29,13 @@ const LAYERS: [&str; 17] = [
 ];
 
 /// What only the files and folders below it may name.
-const RESERVED: [(&str, &[&str]); 13] = [
+const RESERVED: [(&str, &[&str]); 16] = [
     ("timely::", &["dataflow/", "cluster/"]),
     ("differential_dataflow::", &["dataflow/", "cluster/"]),
-    ("arrow::", READ_PARQUET),
+    ("arrow_array::", READ_PARQUET),
+    ("arrow_buffer::", READ_PARQUET),
+    ("arrow_cast::", READ_PARQUET),
+    ("arrow_schema::", READ_PARQUET),
     ("parquet::", READ_PARQUET),
     ("print!", &["cli/", "main.rs"]),
     ("println!", &["cli/", "main.rs"]),

@@ -220,12 +220,13 @@ fn rows(out: &str, table: &str) -> Vec<Value> {
 }
 
 /// The values of a column, exactly.
-fn texts(column: &dyn arrow::array::Array) -> Vec<Value> {
-    use arrow::array::AsArray;
-    use arrow::datatypes::{DataType, Float32Type, Float64Type, Int32Type, Int64Type};
+fn texts(column: &dyn arrow_array::Array) -> Vec<Value> {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+    use arrow_schema::DataType;
     let column = match column.data_type() {
-        DataType::Dictionary(_, value) => &arrow::compute::cast(column, value).unwrap(),
-        _ => &arrow::array::make_array(column.to_data()),
+        DataType::Dictionary(_, value) => &arrow_cast::cast(column, value).unwrap(),
+        _ => &arrow_array::make_array(column.to_data()),
     };
     let value = |row: usize| match column.data_type() {
         _ if column.is_null(row) => Value::Null,

@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{ArrayRef, Float32Array, Int32Array, StringArray};
-use arrow::record_batch::RecordBatch;
+use arrow_array::{ArrayRef, Float32Array, Int32Array, RecordBatch, StringArray};
 use npyz::WriterBuilder;
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
