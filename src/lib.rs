@@ -6,7 +6,7 @@
 //! same bytes on any number of threads, processes and hosts.
 //!
 //! Modules stand in layers: each one uses only those above it in this list.
-//! ARCHITECTURE.md walks through them; `tests/architecture.rs` holds the order.
+//! ARCHITECTURE.md walks through them; `tests/it/architecture.rs` holds the order.
 
 pub mod liveness;
 

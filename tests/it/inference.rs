@@ -1,0 +1,381 @@
+//! Inference: fast and reference forms agree, on random models of every density.
+
+use topicmill::estimate::Proportions;
+use topicmill::infer::inferrer::{Inferrer, Target};
+use topicmill::infer::project::{Projector, log_likelihood};
+use topicmill::infer::sampler::Sampler;
+use topicmill::infer::settings::{Estimator, InferSettings, Method};
+use topicmill::infer::term_topics::TermTopics;
+use topicmill::infer::variational::{Effort, Variational};
+use topicmill::infer::{Bag, reference};
+use topicmill::math::random::{Stage, Stream};
+use topicmill::model::Priors;
+use topicmill::model::factors::{FactorTable, Factors};
+use topicmill::model::parameters::{GlobalStep, Parameters};
+use topicmill::model::statistics::Assigned;
+
+fn model(
+    topics: usize,
+    terms: usize,
+    density: f64,
+    part_count: usize,
+) -> (Vec<Parameters>, Priors) {
+    let mut stream = Stream::keyed(21, Stage::Synth, topics as u64, (density * 100.0) as u64);
+    let mut entries = vec![Vec::new(); part_count];
+    let mut by_topic = vec![0; topics];
+    for term in 0..terms as u32 {
+        for (topic, total) in by_topic.iter_mut().enumerate() {
+            if stream.uniform() < density {
+                let count = 1 + stream.below(30) as i32;
+                let word = Assigned {
+                    term,
+                    topic: topic as u16,
+                    count,
+                }
+                .word();
+                entries[term as usize % part_count].push(word);
+                *total += i64::from(count);
+            }
+        }
+    }
+    let step = GlobalStep {
+        step_size: 0.25,
+        weight: 3.0,
+    };
+    let parts = (0..part_count)
+        .map(|p| {
+            let mut part = Parameters::new(topics, terms, p, part_count);
+            part.decay(step, &by_topic);
+            part.add(step, &entries[p]);
+            part
+        })
+        .collect();
+    let priors = Priors {
+        alpha: vec![0.3; topics],
+        eta: 0.05,
+        exp_psi: false,
+    };
+    (parts, priors)
+}
+
+#[test]
+fn factors_are_term_distributions_whatever_the_parts() {
+    for density in [0.05, 0.5, 1.0] {
+        let mut sums = Vec::new();
+        for part_count in [1, 3] {
+            let (parts, priors) = model(40, 30, density, part_count);
+            let factors: Vec<_> = parts
+                .iter()
+                .map(|p| Factors::prepare(p, &priors, |_| true, None))
+                .collect();
+            let references: Vec<_> = factors.iter().collect();
+            let table = FactorTable::new(&references);
+            let all: Vec<_> = (0..30).map(|w| table.all(table.find(w).unwrap())).collect();
+            for k in 0..40 {
+                let sum: f64 = all.iter().map(|row| row[k]).sum();
+                assert!((sum - 1.0).abs() < 1e-5, "φ of topic {k} adds up to {sum}");
+            }
+            sums.push(all);
+        }
+        assert_eq!(sums[0], sums[1]);
+    }
+}
+
+/// Every mass of the soft estimator against the reference's, on the same sample.
+#[test]
+fn soft_counts_equal_the_reference() {
+    for density in [0.05, 0.3, 1.0] {
+        let (parts, priors) = model(50, 40, density, 1);
+        let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+        let references = [&factors];
+        let table = FactorTable::new(&references);
+        let (terms, counts) = ([1u32, 5, 6, 20, 39], [3u32, 1, 7, 2, 2]);
+        let mut sampler = Sampler::default();
+        let mut stream = Stream::keyed(2, Stage::Project, 0, 0);
+        sampler.start(
+            Bag {
+                terms: &terms,
+                counts: &counts,
+            },
+            table,
+        );
+        for _ in 0..5 {
+            sampler.sweep(table, &mut stream).unwrap();
+        }
+        let (mut dense, mut assignments) = (Vec::new(), Vec::new());
+        sampler.for_each_run(|w, topics| {
+            for &k in topics {
+                dense.push(table.all(table.find(w).unwrap()));
+                assignments.push(Some(usize::from(k)));
+            }
+        });
+        let soft = reference::soft_counts(&dense, &priors.alpha, &assignments);
+        let mut estimate = Proportions::default();
+        estimate.start(50);
+        estimate.begin_sample();
+        let sample = sampler.sample();
+        sampler.for_each_term(|i, row, own| estimate.add_term(i, row, own, sample, table));
+        estimate.end_sample(sample, table);
+        let mut proportions = Vec::new();
+        estimate.finish(15, table, &mut proportions);
+        for k in 0..50 {
+            let expected = (soft[k] + 0.3) / (15.0 + 15.0);
+            let got = f64::from(proportions[k]);
+            assert!(
+                (got - expected).abs() < 1e-5,
+                "density {density}, topic {k}: {got} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn proportions_add_up_to_one_for_both_estimators() {
+    let (parts, priors) = model(30, 40, 0.3, 1);
+    let factors = Factors::prepare(&parts[0], &priors, |w| w != 7, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let mut projector = Projector::default();
+    for estimator in [Estimator::Soft, Estimator::Counts] {
+        let settings = InferSettings::gibbs(2, 3, estimator);
+        for (terms, counts) in [
+            (vec![], vec![]),
+            (vec![7], vec![2]),
+            (vec![3, 7, 9], vec![500, 1, 2]),
+        ] {
+            let bag = Bag {
+                terms: &terms,
+                counts: &counts,
+            };
+            let mut stream = Stream::keyed(2, Stage::Project, 0, 1);
+            let proportions = projector.infer(bag, table, &settings, &mut stream).unwrap();
+            let sum: f32 = proportions.iter().sum();
+            assert!((sum - 1.0).abs() < 1e-5);
+            let (value, tokens) = log_likelihood(bag, proportions, table);
+            assert_eq!(
+                tokens,
+                bag.token_count()
+                    - u64::from(terms.contains(&7)) * if terms.len() == 1 { 2 } else { 1 }
+            );
+            assert!(value <= 0.0 && value.is_finite());
+        }
+    }
+}
+
+/// Both estimators, of one chain and of many, estimate the same thing.
+#[test]
+fn soft_and_plain_estimates_agree_in_the_long_run() {
+    let (parts, priors) = model(10, 40, 0.3, 1);
+    let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let bag = Bag {
+        terms: &[2, 3, 11, 30],
+        counts: &[2, 1, 4, 1],
+    };
+    let estimate = |chains, kept, estimator| {
+        let mut settings = InferSettings::gibbs(20, kept, estimator);
+        settings.chains = chains;
+        let mut stream = Stream::keyed(3, Stage::Project, 0, 1);
+        let mut projector = Projector::default();
+        let proportions = projector.infer(bag, table, &settings, &mut stream);
+        proportions.unwrap().to_vec()
+    };
+    let soft = estimate(1, 20_000, Estimator::Soft);
+    for (chains, kept, estimator) in [
+        (1, 20_000, Estimator::Counts),
+        (400, 50, Estimator::Soft),
+        (400, 50, Estimator::Counts),
+    ] {
+        let other = estimate(chains, kept, estimator);
+        for (k, (soft, other)) in soft.iter().zip(&other).enumerate() {
+            assert!((soft - other).abs() < 0.01, "topic {k}: {soft} {other}");
+        }
+    }
+}
+
+/// The methods that draw nothing and need no classifier.
+fn methods() -> [Method; 3] {
+    [Method::Variational, Method::Cvb0, Method::NaiveBayes]
+}
+
+fn inferred(
+    bag: Bag<'_>,
+    (table, terms): (FactorTable<'_>, usize),
+    method: Method,
+    iterations: u32,
+    tolerance: f64,
+) -> Vec<f32> {
+    let settings = InferSettings {
+        method,
+        iterations,
+        tolerance,
+        ..InferSettings::gibbs(1, 1, Estimator::Soft)
+    };
+    let mut stream = Stream::keyed(1, Stage::Project, 0, 0);
+    let target = Target {
+        table,
+        topics: &TermTopics::new(table, terms),
+        classifier: None,
+    };
+    Inferrer::default()
+        .infer(bag, target, &settings, &mut stream)
+        .unwrap()
+        .to_vec()
+}
+
+#[test]
+fn deterministic_methods_give_proportions_whatever_the_document() {
+    for (topics, density) in [(30, 0.3), (30, 0.9), (300, 0.02)] {
+        let (parts, mut priors) = model(topics, 40, density, 1);
+        for alpha in [0.3, 1e-4] {
+            priors.alpha = vec![alpha; topics];
+            let factors = Factors::prepare(&parts[0], &priors, |w| w != 7, None);
+            let references = [&factors];
+            let table = FactorTable::new(&references);
+            for (terms, counts) in [
+                (vec![], vec![]),
+                (vec![7], vec![2]),
+                (vec![9], vec![1]),
+                (vec![3, 7, 9], vec![10_000_000, 1, 2]),
+                ((0..40).collect(), vec![1; 40]),
+            ] {
+                let bag = Bag {
+                    terms: &terms,
+                    counts: &counts,
+                };
+                for method in methods() {
+                    let proportions = inferred(bag, (table, 40), method, 50, 0.001);
+                    let sum: f64 = proportions.iter().map(|&p| f64::from(p)).sum();
+                    assert!((sum - 1.0).abs() < 1e-4, "{method:?} {terms:?} {sum}");
+                    assert!(
+                        proportions.iter().all(|p| *p >= 0.0),
+                        "{method:?} {terms:?}"
+                    );
+                    let is_unknown = terms.iter().all(|&term| term == 7);
+                    let prior = 1.0 / topics as f32;
+                    let is_prior = |p: &f32| (p - prior).abs() < 1e-5;
+                    assert!(
+                        !is_unknown || proportions.iter().all(is_prior),
+                        "{method:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The sparse form takes the same iterations as the dense one that it stands for.
+#[test]
+fn variational_inference_is_the_dense_one() {
+    for density in [0.05, 0.3, 0.9] {
+        let (parts, priors) = model(40, 60, density, 2);
+        let factors: Vec<_> = parts
+            .iter()
+            .map(|part| Factors::prepare(part, &priors, |_| true, None))
+            .collect();
+        let references: Vec<_> = factors.iter().collect();
+        let table = FactorTable::new(&references);
+        let (terms, counts) = ([1, 4, 17, 30, 44, 59], [3, 1, 1, 8, 2, 1]);
+        let bag = Bag {
+            terms: &terms,
+            counts: &counts,
+        };
+        let rows: Vec<_> = terms
+            .iter()
+            .map(|&term| table.all(table.find(term).unwrap()))
+            .collect();
+        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+        for iterations in [1, 2, 5, 40] {
+            let effort = Effort {
+                iterations,
+                tolerance: 0.0,
+            };
+            let mut dense = Variational::default();
+            dense.infer(&counts, &rows, &priors.alpha, effort);
+            let sum: f64 = dense.document_dirichlet().iter().sum();
+            let sparse = inferred(bag, (table, 60), Method::Variational, iterations, 0.0);
+            for (sparse, dense) in sparse.iter().zip(dense.document_dirichlet()) {
+                assert!((f64::from(*sparse) - dense / sum).abs() < 1e-4);
+            }
+        }
+    }
+}
+
+/// CVB0 as it is written (Papanikolaou 2017, §3.3), densely and in f64, with the sequential start:
+/// a_k, given the factors of each distinct term and its tokens.
+fn cvb0(factors: &[Vec<f64>], counts: &[u32], alpha: &[f64], iterations: u32) -> Vec<f64> {
+    let mut a = alpha.to_vec();
+    let mut shares = vec![vec![0.0; alpha.len()]; factors.len()];
+    for _ in 0..iterations {
+        // Rare terms, which have the larger numbers, come first.
+        for (term, e) in factors.iter().enumerate().rev() {
+            let old = &shares[term];
+            let masses: Vec<f64> = (0..alpha.len())
+                .map(|k| e[k] * (a[k] - old[k]).max(0.0))
+                .collect();
+            let whole: f64 = masses.iter().sum();
+            for k in 0..alpha.len() {
+                let share = masses[k] / whole;
+                a[k] += f64::from(counts[term]) * (share - shares[term][k]);
+                shares[term][k] = share;
+            }
+        }
+    }
+    a
+}
+
+/// What the fast form neglects and forgets is small, though smoothing is heavy in this model: of the
+/// distance of 2 at most, a fortieth.
+#[test]
+fn cvb0_is_the_dense_one_but_for_small_shares() {
+    for density in [0.1, 0.3, 0.9] {
+        let (parts, priors) = model(40, 60, density, 1);
+        let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+        let references = [&factors];
+        let table = FactorTable::new(&references);
+        let terms: Vec<u32> = (0..60).step_by(2).collect();
+        let counts: Vec<u32> = terms.iter().map(|term| 1 + term % 7).collect();
+        let bag = Bag {
+            terms: &terms,
+            counts: &counts,
+        };
+        let rows: Vec<_> = terms
+            .iter()
+            .map(|&term| table.all(table.find(term).unwrap()))
+            .collect();
+        for iterations in [2, 4, 20] {
+            let dense = cvb0(&rows, &counts, &priors.alpha, iterations);
+            let sum: f64 = dense.iter().sum();
+            let sparse = inferred(bag, (table, 60), Method::Cvb0, iterations, 0.0);
+            let distance: f64 = sparse
+                .iter()
+                .zip(&dense)
+                .map(|(sparse, dense)| (f64::from(*sparse) - dense / sum).abs())
+                .sum();
+            assert!(
+                distance < 0.05,
+                "density {density}, {iterations}: {distance}"
+            );
+        }
+    }
+}
+
+#[test]
+fn naive_bayes_adds_up_probabilities() {
+    let (parts, priors) = model(20, 30, 0.3, 1);
+    let factors = Factors::prepare(&parts[0], &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    let bag = Bag {
+        terms: &[2, 9],
+        counts: &[3, 1],
+    };
+    let all = [2, 9].map(|term| table.all(table.find(term).unwrap()));
+    let scores: Vec<f64> = (0..20).map(|k| 3.0 * all[0][k] + all[1][k]).collect();
+    let sum: f64 = scores.iter().sum();
+    let proportions = inferred(bag, (table, 30), Method::NaiveBayes, 1, 0.0);
+    for (proportion, score) in proportions.iter().zip(scores) {
+        assert!((f64::from(*proportion) - score / sum).abs() < 1e-6);
+    }
+}
