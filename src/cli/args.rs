@@ -156,7 +156,9 @@ Example:
   topicmill certificates --hosts hosts.txt --out certificates
 
 Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: when a host
-comes in, make all of them anew. Connections need a secret beside the certificates.";
+comes in, make all of them anew. Connections need a secret beside the certificates.
+
+Needs a build with `--features tls`; `topicmill --version` lists the features of this one.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:

@@ -373,9 +373,14 @@ fn help_names_flags_examples_and_exit_codes() {
     let version = place.printed("--version");
     let expected = format!("topicmill {} (build ", env!("CARGO_PKG_VERSION"));
     assert!(version.starts_with(&expected), "{version}");
+    assert!(
+        version.contains("\ncommit: ") && version.contains("\nfeatures: "),
+        "{version}"
+    );
     assert_eq!(place.refused("").0, 64);
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn certificates_are_made_once_and_encrypt_a_run() {
     let place = Workdir::new();
@@ -418,6 +423,29 @@ fn certificates_are_made_once_and_encrypt_a_run() {
     let digest = |out: &str| place.printed(&format!("verify {out} --digest"));
     let last = |text: String| text.lines().last().map(str::to_owned);
     assert_eq!(last(digest("one")), last(digest("two")));
+}
+
+#[test]
+fn a_feature_that_this_build_lacks_is_named_with_the_remedy() {
+    let place = Workdir::new();
+    place.write("job.toml", JOB);
+    place.write("hosts", "127.0.0.1:7101\n127.0.0.1:7102\n");
+    let mut lines = Vec::new();
+    if cfg!(not(feature = "s3")) {
+        lines.push(("inspect s3://bucket/run", "s3"));
+        lines.push(("plan job.toml --set output.path=s3://bucket/run", "s3"));
+    }
+    if cfg!(not(feature = "tls")) {
+        let encrypted = "run job.toml -n 2 -p 0 --hosts hosts --tls-ca a --tls-cert b --tls-key c";
+        lines.push((encrypted, "tls"));
+        lines.push(("certificates --hosts hosts --out tls", "tls"));
+    }
+    for (line, feature) in lines {
+        let (code, said) = place.refused(line);
+        let remedy = format!("support: build with `--features {feature}`");
+        assert!(said.contains(&remedy), "{line}: {said}");
+        assert!(code == 64 || code == 74, "{line}: {code}");
+    }
 }
 
 #[test]

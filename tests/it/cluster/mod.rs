@@ -4,6 +4,7 @@
 //! its part (`scenarios`) in the environment.
 
 mod child;
+#[cfg(feature = "tls")]
 mod encryption;
 mod ending;
 mod joining;
