@@ -1,4 +1,5 @@
-//! Names the build: a hash of the sources, so that processes of different builds refuse each other.
+//! Names the build: a hash of the sources, so that processes of different builds refuse each other,
+//! and the commit and features, so that a result and `--version` tell what wrote it.
 //!
 //! Over `Cargo.lock`, where there is one, and every file under `src` and under the `src` of each of
 //! `crates`, by path below the package and in order of the paths: the same sources have the same name
@@ -7,11 +8,20 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=Cargo.lock");
+    println!("cargo::rustc-env=TOPICMILL_BUILD={}", build()?);
+    println!("cargo::rustc-env=TOPICMILL_COMMIT={}", commit());
+    println!("cargo::rustc-env=TOPICMILL_FEATURES={}", features());
+    Ok(())
+}
+
+/// The name of the build.
+fn build() -> io::Result<String> {
     let mut files = Vec::new();
     for folder in source_folders()? {
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -37,12 +47,71 @@ fn main() -> io::Result<()> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     // Who has blocks in another layout is another build.
-    let name = match std::env::var_os("CARGO_FEATURE_ABOMONATION") {
+    Ok(match std::env::var_os("CARGO_FEATURE_ABOMONATION") {
         Some(_) => format!("{}+a", &digits[..14]),
         None => digits,
+    })
+}
+
+/// The features that are on, as `--version` lists them.
+fn features() -> String {
+    let on = |name: &&str| {
+        std::env::var_os(format!("CARGO_FEATURE_{}", name.to_ascii_uppercase())).is_some()
     };
-    println!("cargo::rustc-env=TOPICMILL_BUILD={name}");
-    Ok(())
+    let names: Vec<&str> = ["s3", "tls", "abomonation"]
+        .into_iter()
+        .filter(on)
+        .collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// The commit that is built: what `TOPICMILL_COMMIT` says, that of the git checkout, or that of a
+/// package made by `cargo package`.
+fn commit() -> String {
+    println!("cargo::rerun-if-env-changed=TOPICMILL_COMMIT");
+    std::env::var("TOPICMILL_COMMIT")
+        .ok()
+        .or_else(checked_out)
+        .or_else(packaged)
+        .unwrap_or_else(|| "unknown: not built from a git checkout".to_owned())
+}
+
+/// The commit of the git checkout, with `-modified` where the sources differ from it; `None` where
+/// there is no git, and where the package lies in a repository that does not track it.
+fn checked_out() -> Option<String> {
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
+    // It grows with every commit, checkout and merge. A debug build looks again when the sources
+    // change only, so that tests are not compiled anew after every commit.
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists());
+    if let Some(log) = log.filter(|_| std::env::var("PROFILE").is_ok_and(|p| p == "release")) {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let sources = ["src", "crates", "build.rs", "Cargo.toml", "Cargo.lock"];
+    let changed = git(&[&["status", "--porcelain", "--"], sources.as_slice()].concat())?;
+    Some(match changed.as_str() {
+        "" => commit,
+        _ => format!("{commit}-modified"),
+    })
+}
+
+/// What git prints, if it succeeds.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// The commit that `cargo package` noted in the package.
+fn packaged() -> Option<String> {
+    let noted = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = noted.split_once("\"sha1\"")?;
+    let commit = rest.split('"').nth(1)?;
+    let is_hash = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| commit.to_owned())
 }
 
 /// The package's own sources, and those of the crates beside it.

@@ -7,7 +7,7 @@
 //!
 //! Modules stand in layers: each one uses only those above it in this list. The mathematics is a
 //! crate of its own below them all, [`lda`]. ARCHITECTURE.md walks through them;
-//! `tests/architecture.rs` holds the order.
+//! `tests/it/architecture.rs` holds the order.
 
 pub use lda;
 

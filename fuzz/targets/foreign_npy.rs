@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../tests/parsers/parsers.rs"]
+#[path = "../../tests/it/parsers/targets.rs"]
 mod parsers;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parsers::foreign_npy(bytes));

@@ -114,7 +114,7 @@ class Ground:
         self.out = os.path.join(folder, "out")
         self.expected = ""
         shown = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True)
-        self.build = shown.stdout.split()[-1].strip("()")
+        self.build = shown.stdout.partition("(build ")[2].partition(")")[0]
 
     def environment(self, **changes: str) -> dict[str, str]:
         return {**os.environ, "TOPICMILL_SECRET": self.secret, "RUST_BACKTRACE": "0", **changes}

@@ -28,12 +28,23 @@ const VERSION: &str = concat!(
     ")"
 );
 
+/// The version, and what it was built from and with.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (build ",
+    env!("TOPICMILL_BUILD"),
+    ")\ncommit: ",
+    env!("TOPICMILL_COMMIT"),
+    "\nfeatures: ",
+    env!("TOPICMILL_FEATURES")
+);
+
 /// Topic models over collections too large for the tools people have.
 ///
 /// A job file says what to read, how many topics, and where to write. The same job gives the same
 /// bytes on one thread, on all cores, and on many hosts.
 #[derive(Debug, Parser)]
-#[command(name = "topicmill", version = VERSION, after_help = EXIT_CODES)]
+#[command(name = "topicmill", version = VERSION, long_version = LONG_VERSION, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What to do.
@@ -145,7 +156,9 @@ Example:
   topicmill certificates --hosts hosts.txt --out certificates
 
 Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: when a host
-comes in, make all of them anew. Connections need a secret beside the certificates.";
+comes in, make all of them anew. Connections need a secret beside the certificates.
+
+Needs a build with `--features tls`; `topicmill --version` lists the features of this one.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:

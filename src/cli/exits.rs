@@ -61,9 +61,7 @@ exits!(HostsError {
 
 exits!(EnvironmentError { _ => Usage, });
 
-exits!(TlsError {
-    _ => Usage,
-});
+exits!(TlsError { _ => Usage, });
 
 impl From<SecretError> for Failure {
     fn from(error: SecretError) -> Self {

@@ -32,7 +32,8 @@ pub struct PeerArgs {
     /// 0 waits for ever [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(0..=86_400))]
     pub stall_timeout: Option<u64>,
-    /// Encrypt connections: the certificate of the authority that all processes trust, PEM
+    /// Encrypt connections: the certificate of the authority that all processes trust, PEM; needs a
+    /// build with `--features tls`
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
     pub tls_ca: Option<PathBuf>,
     /// This process's certificate, PEM; `{host}` stands for its host in the host file

@@ -4,16 +4,14 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use rustls::Connection;
-
-use super::tls;
+use super::tls::{BINDING_BYTES, Session};
 
 /// A connection, in the clear or encrypted.
 pub(super) struct Channel {
     /// What the bytes go through.
     pub(super) socket: TcpStream,
     /// The state of the encryption, if there is one.
-    pub(super) tls: Option<Connection>,
+    pub(super) tls: Option<Session>,
 }
 
 impl Channel {
@@ -28,34 +26,25 @@ impl Channel {
     /// value that only the two ends know.
     pub(super) fn encrypt(
         &mut self,
-        mut connection: Connection,
+        mut session: Session,
         host: &str,
         limit: Duration,
-    ) -> io::Result<[u8; tls::BINDING_BYTES]> {
+    ) -> io::Result<[u8; BINDING_BYTES]> {
         let mut until = Until::new(&self.socket, limit);
-        while connection.is_handshaking() {
-            if connection.complete_io(&mut until)? == (0, 0) {
-                return Err(closed());
-            }
-        }
-        tls::check_peer(&connection, host).map_err(io::Error::other)?;
-        let binding = tls::binding(&connection).map_err(io::Error::other)?;
-        connection.set_buffer_limit(None);
-        self.tls = Some(connection);
+        let binding = session.begin(&mut until, host)?;
+        self.tls = Some(session);
         Ok(binding)
     }
 
     /// Sends all of `bytes` within `limit`.
     pub(super) fn send(&mut self, bytes: &[u8], limit: Duration) -> io::Result<()> {
         let mut until = Until::new(&self.socket, limit);
-        let Some(connection) = &mut self.tls else {
+        let Some(session) = &mut self.tls else {
             return until.write_all(bytes);
         };
-        connection.writer().write_all(bytes)?;
-        while connection.wants_write() {
-            connection.write_tls(&mut until)?;
-        }
-        Ok(())
+        let mut sealed = Vec::new();
+        session.seal(&[bytes], &mut sealed)?;
+        until.write_all(&sealed)
     }
 
     /// Fills `buffer` within `limit`, however slowly the bytes drip.
@@ -74,22 +63,20 @@ impl Channel {
 
 /// Reads what has come, or waits for something to come; 0 at the end.
 fn read_some(
-    tls: &mut Option<Connection>,
+    tls: &mut Option<Session>,
     until: &mut Until<'_>,
     buffer: &mut [u8],
 ) -> io::Result<usize> {
-    let Some(connection) = tls else {
+    let Some(session) = tls else {
         return until.read(buffer);
     };
     loop {
-        match connection.reader().read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            result => return result,
+        if let Some(bytes) = session.open(buffer)? {
+            return Ok(bytes);
         }
-        if connection.read_tls(until)? == 0 {
+        if session.take(until)? == 0 {
             return Ok(0);
         }
-        connection.process_new_packets().map_err(io::Error::other)?;
     }
 }
 

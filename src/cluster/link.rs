@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustls::Connection;
 use socket2::{SockRef, TcpKeepalive};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
@@ -20,6 +19,7 @@ use super::farewell;
 use super::frame::{Farewell, Header, Kind};
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::tls::Session;
 use super::traffic::Traffic;
 
 /// Longest wait of a reader before it looks at the clock.
@@ -40,7 +40,7 @@ pub(super) struct Peer {
     /// The connection.
     pub(super) socket: TcpStream,
     /// The state of its encryption, if it is encrypted.
-    pub(super) tls: Option<Mutex<Connection>>,
+    pub(super) tls: Option<Mutex<Session>>,
     /// The sending half.
     pub(super) sender: Mutex<Sender>,
     /// The receiving half; timely reads from one thread.

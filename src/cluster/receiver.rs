@@ -4,11 +4,11 @@ use std::io::{self, Read};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
-use rustls::Connection;
 use zstd::bulk::Decompressor;
 
 use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_PAYLOAD};
 use super::link::Peer;
+use super::tls::Session;
 
 /// Bytes read from the socket at a time; longer pieces of payload go past it.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -141,22 +141,19 @@ impl Receiver {
     /// Decrypts what is in the buffer until something comes out; 0 when that was not enough.
     fn decrypt(
         &mut self,
-        mut tls: MutexGuard<'_, Connection>,
+        mut tls: MutexGuard<'_, Session>,
         target: &mut [u8],
     ) -> io::Result<usize> {
         loop {
-            match tls.reader().read(target) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            match tls.open(target)? {
                 // Only we end a link, by a frame; this is the end of TLS's own.
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                result => return result,
-            }
-            if self.begin == self.end {
-                return Ok(0);
+                Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(bytes) => return Ok(bytes),
+                None if self.begin == self.end => return Ok(0),
+                None => {}
             }
             let mut waiting = &self.buffer[self.begin..self.end];
-            self.begin += tls.read_tls(&mut waiting)?;
-            tls.process_new_packets().map_err(io::Error::other)?;
+            self.begin += tls.take(&mut waiting)?;
         }
     }
 

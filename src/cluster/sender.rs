@@ -106,11 +106,7 @@ impl Sender {
         self.sealed.clear();
         {
             let mut tls = tls.lock().unwrap_or_else(PoisonError::into_inner);
-            tls.writer().write_all(&header)?;
-            tls.writer().write_all(body)?;
-            while tls.wants_write() {
-                tls.write_tls(&mut self.sealed)?;
-            }
+            tls.seal(&[&header, body], &mut self.sealed)?;
         }
         write_all(peer, &self.sealed, &[])
     }

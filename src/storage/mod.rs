@@ -9,7 +9,7 @@
 //! on through a local folder by `remote`; `lease` is the lock there.
 //!
 //! Builds with debug assertions count every step, and can be told by `TOPICMILL_FAULT` to fail or
-//! to die at one of them (`fault`); `tests/crash_points` does so at each. Release builds hold
+//! to die at one of them (`fault`); `tests/it/crash_points` does so at each. Release builds hold
 //! none of that.
 
 #[cfg_attr(not(debug_assertions), path = "no_fault.rs")]

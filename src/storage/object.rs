@@ -145,7 +145,7 @@ pub enum Condition<'a> {
 /// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// The address or the settings are wrong, or this program was built without object stores.
+    /// The address or the settings are wrong, or this build has no S3 support.
     Setting,
     /// The store does not accept the credentials, or they do not allow this.
     Refused,

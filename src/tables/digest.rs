@@ -9,11 +9,11 @@
 
 use std::path::Path;
 
-use arrow::array::{
+use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
     StringArray,
 };
-use arrow::datatypes::DataType;
+use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
 use super::manifest::model_files;

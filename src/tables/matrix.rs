@@ -8,9 +8,9 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Schema};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Schema};
 
 use super::TableError;
 use super::parts::{Batches, footer, part_files};

@@ -8,11 +8,8 @@ use super::SCHEMA_VERSION;
 /// The program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit it was built from: `TOPICMILL_COMMIT` in the environment of the build.
-pub const COMMIT: &str = match option_env!("TOPICMILL_COMMIT") {
-    Some(commit) => commit,
-    None => "unknown",
-};
+/// The commit it was built from, or that this is unknown (`build.rs`).
+pub const COMMIT: &str = env!("TOPICMILL_COMMIT");
 
 /// Where a part comes from. Written under `topicmill.<field>`; what is `None` is left out.
 #[derive(Clone, Debug, Default, PartialEq)]

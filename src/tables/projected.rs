@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
 
 use super::TableError;
 use super::parts::{Batches, column, part_files};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, BooleanArray, Float64Array, Int32Array, ListArray, StringArray};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_array::{Array, BooleanArray, Float64Array, Int32Array, ListArray, StringArray};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 
 use super::parts::{Batches, column, describe, footer, part_files};
 use super::{TABLES, TableError};
@@ -196,7 +196,7 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
     Ok(lines)
 }
 
-fn parquet_error(error: arrow::error::ArrowError) -> parquet::errors::ParquetError {
+fn parquet_error(error: arrow_schema::ArrowError) -> parquet::errors::ParquetError {
     error.into()
 }
 

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, Float32Builder, Float64Builder, Int32Builder, Int64Builder,
-    ListBuilder, StringBuilder,
+use arrow_array::ArrayRef;
+use arrow_array::builder::{
+    BooleanBuilder, Float32Builder, Float64Builder, Int32Builder, Int64Builder, ListBuilder,
+    StringBuilder,
 };
-use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

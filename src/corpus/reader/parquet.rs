@@ -12,12 +12,11 @@ use crate::corpus::block::{Content, Cut};
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::CorpusSettings;
 use crate::storage::source::Source;
-use arrow::array::{
+use arrow_array::{
     Array, ArrayRef, LargeBinaryArray, LargeListArray, LargeStringArray, RecordBatch, cast::AsArray,
 };
-use arrow::compute::{can_cast_types, cast};
-use arrow::datatypes::{DataType, Field};
-use arrow::error::ArrowError;
+use arrow_cast::{can_cast_types, cast};
+use arrow_schema::{ArrowError, DataType, Field};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,

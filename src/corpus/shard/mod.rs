@@ -13,7 +13,7 @@ pub use writer::{ShardCompression, ShardInfo, ShardWriter};
 
 use std::path::{Path, PathBuf};
 
-use arrow::error::ArrowError;
+use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
 /// Documents in a record batch, at most: what the reader holds decoded.

@@ -184,7 +184,7 @@ fn an_unfinished_or_foreign_file_is_no_shard() {
     ));
 
     let file = fs::File::create(&path).unwrap();
-    let schema = arrow::datatypes::Schema::empty();
+    let schema = arrow_schema::Schema::empty();
     let writer = parquet::arrow::ArrowWriter::try_new(file, schema.into(), None).unwrap();
     writer.close().unwrap();
     let error = ShardReader::open(&path, Columns::All).err().unwrap();

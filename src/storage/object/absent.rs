@@ -20,8 +20,7 @@ impl Bucket {
         Err(StoreError {
             url: format!("{}{name}", super::SCHEME),
             kind: StoreErrorKind::Setting,
-            message: "this program was built without object stores; build it with `--features s3`"
-                .to_owned(),
+            message: "this build has no S3 support: build with `--features s3`".to_owned(),
         })
     }
 

@@ -66,6 +66,8 @@ impl Bucket {
             message: format!("{reason}; look at the variables AWS_… and {PATIENCE_VARIABLE}"),
         };
         let patience = patience().map_err(refuse)?;
+        // The client takes the process's cryptography; whoever was first has chosen the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let store = AmazonS3Builder::from_env()
             .with_bucket_name(name)
             .with_retry(RetryConfig {

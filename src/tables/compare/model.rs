@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use arrow::array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
+use arrow_array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
 
 use super::TopicMatch;
 use crate::tables::TableError;

@@ -24,8 +24,8 @@ mod verify;
 use std::fs;
 use std::path::Path;
 
-use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Float32Array, Float64Array, Int32Array, Int64Array};
-use arrow::compute::concat_batches;
+use arrow_array::{Float32Array, Float64Array, Int32Array, Int64Array};
+use arrow_select::concat::concat_batches;
 
 use super::*;
 use crate::tables::output::SUCCESS;
@@ -21,7 +21,7 @@ fn after(table: &str, change: impl Fn(RecordBatch) -> RecordBatch) -> Vec<String
     report.problems
 }
 
-fn replaced(rows: &RecordBatch, name: &str, column: arrow::array::ArrayRef) -> RecordBatch {
+fn replaced(rows: &RecordBatch, name: &str, column: arrow_array::ArrayRef) -> RecordBatch {
     let mut columns = rows.columns().to_vec();
     columns[rows.schema().index_of(name).unwrap()] = column;
     RecordBatch::try_new(rows.schema(), columns).unwrap()

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use arrow::array::{Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array};
-use arrow::array::{RecordBatch, StringArray};
+use arrow_array::{Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array};
+use arrow_array::{RecordBatch, StringArray};
 
 use super::topics::Ranks;
 use super::{VerifyReport, parts};

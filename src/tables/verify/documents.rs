@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use arrow::array::{Array, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::{VerifyReport, parts};
 use crate::corpus::DocumentStatus;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use arrow::array::{Array, Float32Array, Float64Array, Int32Array, Int64Array};
+use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array};
 
 use super::diagnostics;
 use super::documents::Totals;

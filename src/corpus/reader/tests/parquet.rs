@@ -3,11 +3,11 @@
 use super::*;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::properties::WriterProperties;
-use arrow::array::{
+use arrow_array::{
     ArrayRef, BinaryArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
     StringViewArray, StructArray, types::Int32Type,
 };
-use arrow::datatypes::{DataType, Field};
+use arrow_schema::{DataType, Field};
 
 /// The columns as a file, two rows a group.
 fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
@@ -89,7 +89,8 @@ fn every_cut_and_share_gives_the_same_rows() {
 fn bytes_dictionaries_and_lists_are_read_as_text() {
     let kinds: DictionaryArray<Int32Type> = vec![Some("x"), None, Some("x")].into_iter().collect();
     let numbers = [Some(vec![Some(1), None]), None, Some(vec![])];
-    let mut lines = arrow::array::ListBuilder::new(arrow::array::StringBuilder::new());
+    let mut lines =
+        arrow_array::builder::ListBuilder::new(arrow_array::builder::StringBuilder::new());
     lines.append_value([Some("say \"a\""), None, Some("b")]);
     lines.append_null();
     lines.append_value([Some("c")]);

@@ -1,0 +1,60 @@
+//! What stands for TLS in a program that was built without the feature `tls`: nothing of it can be
+//! made, so that nothing can be asked of it.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use super::{BINDING_BYTES, TlsError};
+
+/// Certificates that cannot be loaded.
+#[derive(Clone, Debug)]
+pub enum Tls {}
+
+impl Tls {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn load(_: &Path, _: &Path, _: &Path) -> Result<Tls, TlsError> {
+        Err(TlsError::Absent)
+    }
+
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn call(&self, _: &str) -> Result<Session, String> {
+        match *self {}
+    }
+
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn answer(&self) -> Result<Session, String> {
+        match *self {}
+    }
+}
+
+/// A connection that cannot be encrypted.
+pub(in crate::cluster) enum Session {}
+
+impl Session {
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn begin(
+        &mut self,
+        _: &mut (impl Read + Write),
+        _: &str,
+    ) -> io::Result<[u8; BINDING_BYTES]> {
+        match *self {}
+    }
+
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn seal(&mut self, _: &[&[u8]], _: &mut Vec<u8>) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn open(&mut self, _: &mut [u8]) -> io::Result<Option<usize>> {
+        match *self {}
+    }
+
+    /// As of a build with TLS.
+    pub(in crate::cluster) fn take(&mut self, _: &mut impl Read) -> io::Result<usize> {
+        match *self {}
+    }
+}

@@ -1,0 +1,186 @@
+//! Certificates and encrypted connections, over rustls.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::verify_server_name;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::version::TLS13;
+use rustls::{
+    ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
+};
+
+use super::{BINDING_BYTES, TlsError};
+
+/// Certificates of this process, ready for both ends of a connection.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+}
+
+impl Tls {
+    /// Reads PEM files: the certificate of the authority that both sides trust, this process's
+    /// certificate (with those between, if any), and its key.
+    ///
+    /// # Errors
+    /// A file cannot be read or holds something else; certificate and key do not fit; this build has
+    /// no TLS.
+    pub fn load(ca: &Path, certificate: &Path, key: &Path) -> Result<Tls, TlsError> {
+        let authorities = certificates("certificate of the authority", ca)?;
+        let chain = certificates("certificate", certificate)?;
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| TlsError::File {
+            what: "key",
+            path: key.to_owned(),
+            reason: error.to_string(),
+        })?;
+        configure(authorities, chain, private).map_err(|reason| TlsError::Unusable {
+            ca: ca.to_owned(),
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            reason,
+        })
+    }
+
+    /// The calling end of a connection with the process at `host`.
+    pub(in crate::cluster) fn call(&self, host: &str) -> Result<Session, String> {
+        let name = server_name(host)?;
+        let connection = ClientConnection::new(Arc::clone(&self.client), name);
+        connection.map(|end| Session(end.into())).map_err(in_words)
+    }
+
+    /// The answering end of a connection.
+    pub(in crate::cluster) fn answer(&self) -> Result<Session, String> {
+        let connection = ServerConnection::new(Arc::clone(&self.server));
+        connection.map(|end| Session(end.into())).map_err(in_words)
+    }
+}
+
+/// The state of an encrypted connection; the bytes go through a socket that the caller has.
+pub(in crate::cluster) struct Session(Connection);
+
+impl Session {
+    /// Does TLS's handshake over `stream`, and refuses an other end whose certificate is not one for
+    /// `host`. Returns a value of this connection that nobody between its ends knows or can choose.
+    pub(in crate::cluster) fn begin(
+        &mut self,
+        stream: &mut (impl Read + Write),
+        host: &str,
+    ) -> io::Result<[u8; BINDING_BYTES]> {
+        while self.0.is_handshaking() {
+            if self.0.complete_io(stream)? == (0, 0) {
+                let kind = io::ErrorKind::UnexpectedEof;
+                return Err(io::Error::new(kind, "it closed the connection"));
+            }
+        }
+        self.check_peer(host).map_err(io::Error::other)?;
+        self.0.set_buffer_limit(None);
+        self.0
+            .export_keying_material([0; BINDING_BYTES], b"EXPORTER-topicmill-proof", None)
+            .map_err(io::Error::other)
+    }
+
+    /// Refuses the other end if its certificate is not one for `host`.
+    fn check_peer(&self, host: &str) -> Result<(), String> {
+        let chain = self.0.peer_certificates().unwrap_or_default();
+        let leaf = chain.first().ok_or("it showed no certificate")?;
+        let parsed = ParsedCertificate::try_from(leaf).map_err(in_words)?;
+        verify_server_name(&parsed, &server_name(host)?).map_err(in_words)
+    }
+
+    /// Appends `pieces`, encrypted, to `sealed`.
+    pub(in crate::cluster) fn seal(
+        &mut self,
+        pieces: &[&[u8]],
+        sealed: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        for piece in pieces {
+            self.0.writer().write_all(piece)?;
+        }
+        while self.0.wants_write() {
+            self.0.write_tls(sealed)?;
+        }
+        Ok(())
+    }
+
+    /// Decrypted bytes that have come, as many as fit: 0 when the other end has closed the
+    /// connection, `None` when more must be [taken](Session::take) first.
+    pub(in crate::cluster) fn open(&mut self, target: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.0.reader().read(target) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            result => result.map(Some),
+        }
+    }
+
+    /// Takes encrypted bytes from `source`, which has some or is at its end; returns how many.
+    pub(in crate::cluster) fn take(&mut self, source: &mut impl Read) -> io::Result<usize> {
+        let taken = self.0.read_tls(source)?;
+        if taken > 0 {
+            self.0.process_new_packets().map_err(io::Error::other)?;
+        }
+        Ok(taken)
+    }
+}
+
+fn in_words(error: rustls::Error) -> String {
+    error.to_string()
+}
+
+/// A host of the host file as certificates name it.
+fn server_name(host: &str) -> Result<ServerName<'static>, String> {
+    ServerName::try_from(host.to_owned()).map_err(|error| format!("{host}: {error}"))
+}
+
+fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let failed = |error: rustls::pki_types::pem::Error| TlsError::File {
+        what,
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+        .map_err(failed)?
+        .collect();
+    match found.map_err(failed)? {
+        none if none.is_empty() => Err(failed(rustls::pki_types::pem::Error::NoItemsFound)),
+        found => Ok(found),
+    }
+}
+
+/// Both configurations: TLS 1.3 only, both sides show certificates of the same authorities.
+fn configure(
+    authorities: Vec<CertificateDer<'static>>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Tls, String> {
+    let provider: Arc<CryptoProvider> = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority).map_err(in_words)?;
+    }
+    let roots = Arc::new(roots);
+    let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&TLS13])
+        .map_err(in_words)?
+        .with_root_certificates(Arc::clone(&roots))
+        .with_client_auth_cert(chain.clone(), key.clone_key())
+        .map_err(in_words)?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+        .build()
+        .map_err(|error| error.to_string())?;
+    let mut server = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .map_err(in_words)?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(in_words)?;
+    // Nobody comes twice.
+    server.send_tls13_tickets = 0;
+    Ok(Tls {
+        client: Arc::new(client),
+        server: Arc::new(server),
+    })
+}

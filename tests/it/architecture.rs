@@ -1,0 +1,226 @@
+//! The house rules that a compiler does not know: which layer may use which, and who may name
+//! timely, arrow, the screen or the platform's mathematics (ARCHITECTURE.md, "Invariants").
+//!
+//! Read off the text of `src` and of each crate's `src`, line by line, up to the first `//`. That a
+//! crate knows nothing of what is above it, the compiler sees to.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+
+/// A folder of sources, and its modules: each uses only those before it.
+const LAYERS: [(&str, &[&str]); 2] = [
+    (
+        "crates/lda/src",
+        &[
+            "math",
+            "regression",
+            "bags",
+            "model",
+            "estimate",
+            "infer",
+            "evaluate",
+            "train",
+        ],
+    ),
+    (
+        "src",
+        &[
+            "liveness",
+            "hex",
+            "storage",
+            "assignments",
+            "corpus",
+            "evaluate",
+            "checkpoint",
+            "tables",
+            "job",
+            "cluster",
+            "dataflow",
+            "stream",
+            "cli",
+        ],
+    ),
+];
+
+/// What only the files and folders below it may name.
+const RESERVED: [(&str, &[&str]); 20] = [
+    ("timely::", &["src/dataflow/", "src/cluster/"]),
+    (
+        "differential_dataflow::",
+        &["src/dataflow/", "src/cluster/"],
+    ),
+    ("arrow_array::", READ_PARQUET),
+    ("arrow_buffer::", READ_PARQUET),
+    ("arrow_cast::", READ_PARQUET),
+    ("arrow_schema::", READ_PARQUET),
+    ("parquet::", READ_PARQUET),
+    ("print!", SCREEN),
+    ("println!", SCREEN),
+    ("eprint!", SCREEN),
+    ("eprintln!", SCREEN),
+    ("stdout()", SCREEN),
+    ("stderr()", SCREEN),
+    (
+        "process::exit",
+        &["src/cli/", "src/main.rs", "src/cluster/guard.rs"],
+    ),
+    ("anyhow::", &["src/cli/"]),
+    ("unsafe_code", &["src/dataflow/abomonated.rs"]),
+    ("std::fs", &["src/"]),
+    ("std::io", &["src/"]),
+    ("std::net", &["src/"]),
+    ("std::thread", &["src/", "crates/lda/src/regression/"]),
+];
+
+const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
+
+const READ_PARQUET: &[&str] = &[
+    "src/corpus/input.rs",
+    "src/corpus/reader/parquet.rs",
+    "src/corpus/reader/tests/",
+    "src/corpus/shard/",
+    "src/tables/",
+];
+
+/// Functions whose last digit is the platform's; `math::special` has those that are needed.
+const PLATFORM_MATHEMATICS: &str = "acos acosh asin asinh atan atan2 atanh cbrt cos cosh exp exp2 \
+     exp_m1 hypot ln ln_1p log log10 log2 powf sin sin_cos sinh tan tanh";
+
+/// Who changes files: what a run leaves goes through `storage`; logs and the state of a process are
+/// no part of that, and must not fail with it.
+const CHANGING_FILES: [&str; 3] = [
+    "src/storage/",
+    "src/cli/watching/",
+    "src/job/process_status.rs",
+];
+/// What changes files.
+const CHANGES_FILES: &str = "fs::write File::create fs::rename fs::copy fs::remove_ remove_dir create_dir \
+     OpenOptions File::options .set_len( fs::hard_link fs::set_permissions";
+
+/// Longest file, in lines.
+const MOST_LINES: usize = 400;
+
+/// Hands every line of code to `rule`: the file's path below the package, the line's number, the line.
+fn check(rule: impl Fn(&str, usize, &str) -> Option<String>) {
+    let (mut violations, mut files) = (Vec::new(), 0);
+    for path in sources() {
+        files += 1;
+        let text = fs::read_to_string(package().join(&path)).expect("sources are UTF-8");
+        for (number, line) in (1..).zip(text.lines()) {
+            let code = line.split("//").next().unwrap_or_default();
+            let found = rule(&path, number, code);
+            violations.extend(found.map(|what| format!("{path}:{number}: {what}")));
+        }
+    }
+    assert!(files > 50, "these {files} files are not all");
+    assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
+}
+
+fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every source file of the program and its crates, by its path below the package.
+fn sources() -> Vec<String> {
+    let mut sources = Vec::new();
+    let listed = LAYERS.map(|(folder, _)| folder).into_iter();
+    for entry in listed.flat_map(|folder| walkdir::WalkDir::new(package().join(folder))) {
+        let path = entry.expect("sources can be read").into_path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let inside = path.strip_prefix(package()).expect("it was found below");
+            sources.push(inside.to_string_lossy().replace('\\', "/"));
+        }
+    }
+    sources.sort_unstable();
+    sources
+}
+
+/// Whether `name` stands in `line` and is not the end of another name.
+fn names(line: &str, name: &str) -> bool {
+    let continues = |c: char| c.is_alphanumeric() || c == '_' || c == ':' || c == '.';
+    let mut places = line.match_indices(name);
+    places.any(|(at, _)| !line[..at].ends_with(continues))
+}
+
+#[test]
+fn a_layer_uses_only_those_before_it() {
+    check(|path, _, line| {
+        let within = |(folder, _): &&(&str, _)| path.starts_with(*folder);
+        let (folder, layers) = LAYERS.iter().find(within).expect("it was found there");
+        let layer = path[folder.len() + 1..].split(['/', '.']).next()?;
+        if ["lib", "main"].contains(&layer) {
+            return None;
+        }
+        let Some(place) = layers.iter().position(|name| *name == layer) else {
+            return Some(format!("{layer} has no place among the layers"));
+        };
+        if line.contains("crate::{") {
+            return Some("name the layer: `use crate::layer::…`, one a line".to_owned());
+        }
+        let used = |above: &&&str| line.contains(&format!("crate::{above}::"));
+        let above = layers[place + 1..].iter().find(used)?;
+        Some(format!("{layer} stands before {above}"))
+    });
+}
+
+#[test]
+fn every_crate_has_its_layers_listed() {
+    for entry in fs::read_dir(package().join("crates")).expect("the crates are here") {
+        let name = entry.expect("it can be read").file_name();
+        let folder = format!("crates/{}/src", name.to_string_lossy());
+        assert!(
+            LAYERS.iter().any(|(listed, _)| *listed == folder),
+            "{folder}"
+        );
+    }
+}
+
+#[test]
+fn engines_formats_and_the_screen_are_named_where_they_belong() {
+    check(|path, _, line| {
+        let allowed = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
+        let mut reserved = RESERVED.iter().filter(|(_, places)| !allowed(places));
+        let (name, places) = reserved.find(|(name, _)| names(line, name))?;
+        Some(format!("{name} may stand in {places:?} only"))
+    });
+}
+
+#[test]
+fn files_are_changed_in_storage_only() {
+    // Tests stand at the end of a file, or in files of their own.
+    let in_tests = Cell::new(false);
+    check(|path, number, line| {
+        let begins = line.starts_with("#[cfg(test)]");
+        in_tests.set(begins || (number > 1 && in_tests.get()));
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if is_test || in_tests.get() || CHANGING_FILES.iter().any(|p| path.starts_with(p)) {
+            return None;
+        }
+        let name = CHANGES_FILES.split_whitespace().find(|name| {
+            let mut places = line.match_indices(*name);
+            places.any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
+        })?;
+        Some(format!("{name}: see storage"))
+    });
+}
+
+#[test]
+fn nobody_asks_the_platform_for_mathematics() {
+    check(|_, _, line| {
+        let called = |name: &&str| {
+            let method = line.contains(&format!(".{name}("));
+            let path = |float: &str| line.contains(&format!("{float}::{name}"));
+            method || path("f64") || path("f32")
+        };
+        let name = PLATFORM_MATHEMATICS.split_whitespace().find(called)?;
+        Some(format!(
+            "{name} differs between platforms: see math::special"
+        ))
+    });
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    check(|_, number, _| (number == MOST_LINES + 1).then(|| format!("over {MOST_LINES} lines")));
+}

@@ -1,0 +1,93 @@
+//! With certificates everything is encrypted, and a certificate counts for its host alone.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use topicmill::cluster::certificates;
+
+use super::child::{Process, Run};
+use super::results::complete;
+
+const LIMIT: Duration = Duration::from_secs(30);
+const SECRET: &str = "a secret that all processes share";
+
+/// Makes certificates, all named as if they were for 127.0.0.1.
+fn certify(folder: &Path, host: &str) -> PathBuf {
+    let made = certificates::make(&[host.to_owned()], 1).unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join("ca.pem"), &made.authority).unwrap();
+    std::fs::write(folder.join("127.0.0.1.pem"), &made.hosts[0].certificate).unwrap();
+    std::fs::write(folder.join("127.0.0.1.key"), &made.hosts[0].key).unwrap();
+    folder.to_owned()
+}
+
+fn run() -> Run {
+    let mut run = Run::new(2, 1);
+    run.secret = Some(SECRET);
+    run.tls = Some(certify(&run.folder.path().join("tls"), "127.0.0.1"));
+    run
+}
+
+#[test]
+fn encrypted_links_carry_the_same_bytes() {
+    let mut run = run();
+    run.threads = 2;
+    let encrypted = complete(&run, "gather");
+    assert_eq!(complete(&run, "rounds"), vec!["complete"; 4]);
+    run.compress = true;
+    assert_eq!(complete(&run, "gather"), encrypted);
+    run.tls = None;
+    assert_eq!(complete(&run, "gather"), encrypted);
+}
+
+#[test]
+fn an_error_is_told_over_an_encrypted_link() {
+    let run = run();
+    let mut processes = run.start_all("error");
+    let second = processes.pop().unwrap().end(LIMIT);
+    second.expect_line(65, "line 7 of the input is damaged");
+    let line = format!("process 1 ({}) ended: line 7", run.addresses[1]);
+    processes.pop().unwrap().end(LIMIT).expect_line(69, &line);
+}
+
+#[test]
+fn a_certificate_of_another_authority_or_for_another_host_is_refused() {
+    for host in ["127.0.0.1", "10.9.8.7"] {
+        let mut run = run();
+        run.deadline = Duration::from_secs(3);
+        let other = certify(&run.folder.path().join("other"), host);
+        if host != "127.0.0.1" {
+            // The second trusts the first, and has an honest certificate, but for another host.
+            let made = certificates::make(&["127.0.0.1".to_owned(), host.to_owned()], 1).unwrap();
+            let first = run.tls.clone().unwrap();
+            for (folder, of) in [(&first, 0), (&other, 1)] {
+                std::fs::write(folder.join("ca.pem"), &made.authority).unwrap();
+                let certificate = &made.hosts[of].certificate;
+                std::fs::write(folder.join("127.0.0.1.pem"), certificate).unwrap();
+                std::fs::write(folder.join("127.0.0.1.key"), &made.hosts[of].key).unwrap();
+            }
+        }
+        let first = run.start("reduce", 0);
+        let mut command = run.command("reduce", 1, 1);
+        let second = Process::of(command.env("CLUSTER_TLS", other));
+        let words = |process: usize| {
+            let address = &run.addresses[process];
+            format!("process {process} ({address}: no encrypted connection: ")
+        };
+        first.end(LIMIT).expect(69, &words(1));
+        second.end(LIMIT).expect(69, "missing: process 0 (");
+    }
+}
+
+#[test]
+fn one_side_without_certificates_is_named_by_both() {
+    let mut run = run();
+    let first = run.start("reduce", 0);
+    run.tls = None;
+    let second = run.start("reduce", 1);
+    let words = "was started without --tls-ca, this one with";
+    first.end(LIMIT).expect(64, words);
+    second
+        .end(LIMIT)
+        .expect(64, "was started with --tls-ca, this one without");
+}

@@ -1,0 +1,196 @@
+//! A folder with a tiny job, and what a test does with it.
+
+use std::fs;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use topicmill::checkpoint::{self, assignments};
+use topicmill::corpus::{synth, vocabulary_file};
+
+use crate::workdir::{Workdir, said};
+
+/// Every stage, both phases of training, checkpoints in both, α learnt, counts averaged, two shards.
+const JOB: &str = r#"
+[synth]
+path = "planted"
+topics = 3
+documents = 200
+terms = 150
+mean_length = 12
+[corpus]
+block_mib = 0.01
+[vocabulary]
+stop_words = "none"
+min_documents = 1
+[sample]
+fraction = 0.8
+held_out = 0.1
+[model]
+topics = 4
+[train]
+minibatch = 64
+online_passes = 2
+passes = 5
+alpha_after = 1
+alpha_every = 1
+average_every = 1
+patience = 0
+checkpoint_every = 2
+[output]
+path = "out"
+"#;
+
+/// Topics of [`JOB`].
+const TOPICS: usize = 4;
+
+/// The exit code for I/O.
+pub const EXIT_IO: i32 = 74;
+
+/// A folder with the job.
+pub struct Ground(Workdir, &'static [&'static str]);
+
+impl Deref for Ground {
+    type Target = Workdir;
+
+    fn deref(&self) -> &Workdir {
+        &self.0
+    }
+}
+
+impl Ground {
+    /// In memory where the system has such a place: a run waits for the disk some hundred times.
+    pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With these settings (`--set`, `KEY=VALUE`) in every run.
+    pub fn with(settings: &'static [&'static str]) -> Self {
+        Self(Workdir::in_memory().with_job(JOB), settings)
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    /// Runs the job on one thread, with a fault (`crash:17`, or none: ``), and all operations noted
+    /// in `trace`.
+    pub fn run(&self, fault: &str, trace: &str) -> Output {
+        let trace = format!("{fault}count:{}", self.path(trace).display());
+        let mut command = self.command(&["-w", "1", "--quiet"]);
+        command.env("TOPICMILL_FAULT", trace);
+        command.output().expect("it starts")
+    }
+
+    /// The job's command with further arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let job = self.path("job.toml").display().to_string();
+        self.0
+            .command(&[&["run", &job], self.1, arguments].concat())
+    }
+
+    /// Runs to the end, which must be a good one.
+    pub fn finish(&self, trace: &str) {
+        let ended = self.run("", trace);
+        assert!(ended.status.success(), "{}", said(&ended));
+    }
+
+    /// The lines of a trace; none if nothing was done.
+    pub fn trace(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.path(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The digest of the complete and sound result.
+    pub fn digest(&self) -> String {
+        self.0.digest("out")
+    }
+
+    /// Whatever bears a final name must be complete; and a result that says that it is, the right
+    /// one.
+    pub fn check_final_names(&self) {
+        if self.path("planted").exists() {
+            let answer = synth::read_answer(&self.path("planted")).expect("an answer");
+            assert_eq!(answer.len(), 3);
+            let documents = fs::read_to_string(self.path("planted/documents-00000.jsonl"));
+            assert_eq!(documents.expect("documents").lines().count(), 200);
+        }
+        for entry in walkdir::WalkDir::new(self.out()) {
+            let Ok(entry) = entry else {
+                continue; // The output is not begun.
+            };
+            let unfinished = ["out/_temporary", "out/logs"].map(|folder| self.path(folder));
+            let is_final = !unfinished.iter().any(|f| entry.path().starts_with(f));
+            if entry.file_type().is_file() && is_final {
+                check_file(entry.path());
+            }
+        }
+        if self.path("out/_SUCCESS").exists() {
+            assert_eq!(self.digest(), calm().digest);
+        }
+    }
+}
+
+/// A file under a final name.
+fn check_file(path: &Path) {
+    let name = path.file_name().expect("a name").to_string_lossy();
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    match &*extension {
+        "parquet" => {
+            let file = fs::File::open(path).expect("readable");
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("a footer");
+            let rows = reader.metadata().file_metadata().num_rows();
+            let batches = reader.build().expect("batches");
+            let read: usize = batches.map(|batch| batch.expect("sound").num_rows()).sum();
+            assert_eq!(read as i64, rows, "{}", path.display());
+        }
+        "model" => drop(checkpoint::read(path).expect("a whole model")),
+        "bin" => {
+            let round = assignments::round_of(&name).expect("named by its round");
+            assignments::read(path, round, TOPICS, |_, _| Ok(())).expect("whole");
+        }
+        "json" => {
+            let text = fs::read_to_string(path).expect("readable");
+            serde_json::from_str::<serde_json::Value>(&text).expect("whole");
+        }
+        "tsv" => drop(vocabulary_file::read(path).expect("a whole vocabulary")),
+        "toml" | "sql" => assert!(fs::read_to_string(path).expect("readable").ends_with('\n')),
+        "" if name == "_lock" || name == "_SUCCESS" => {}
+        _ => panic!("{} is not known", path.display()),
+    }
+}
+
+/// What an undisturbed run did and made.
+pub struct Calm {
+    pub trace: Vec<String>,
+    pub digest: String,
+}
+
+/// The undisturbed run; made once.
+pub fn calm() -> &'static Calm {
+    static CALM: OnceLock<Calm> = OnceLock::new();
+    CALM.get_or_init(|| {
+        let ground = Ground::new();
+        ground.finish("trace");
+        Calm {
+            trace: ground.trace("trace"),
+            digest: ground.digest(),
+        }
+    })
+}
+
+/// Does `what` for the numbers 1 to `count`, on two threads.
+pub fn for_each(count: usize, what: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(1);
+    let numbers = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number <= count);
+    let work = || std::iter::from_fn(numbers).for_each(&what);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work();
+        // Its message is what tells of a failure.
+        other.join().expect("the other thread's half");
+    });
+}

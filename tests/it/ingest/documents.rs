@@ -1,0 +1,113 @@
+//! Every document of the input has one row, whatever is wrong with it.
+
+use topicmill::corpus::DocumentStatus::{
+    self, Empty, NoVocabulary, Ok, ParseError, Repaired, TooLarge, Truncated,
+};
+
+use super::fixture::{Fixture, documents, gzip};
+
+/// A folder in which much is wrong, and what must come of each document, in order.
+fn write_messy(fixture: &Fixture) -> Vec<(&'static str, DocumentStatus)> {
+    fixture.write("a-empty.txt", "");
+    fixture.write("b-latin.txt", b"whales in caf\xe9 water");
+    fixture.write("c-nothing.jsonl", "");
+    let mut lines: Vec<u8> = Vec::new();
+    for line in [
+        &br#"{"id": "one", "text": "whales swim", "year": 1851}"#[..],
+        b"this is not JSON",
+        br#"{"id": "one", "text": "whales swim again"}"#,
+        b"",
+        b"{\"id\": \"bytes\", \"text\": \"whales \xff swim\"}",
+        br#"{"id": "null", "text": null}"#,
+        br#"{"id": "none"}"#,
+        br#"{"id": "marks", "text": "... 42 !"}"#,
+        br#"{"id": "stopped", "text": "The and was"}"#,
+    ] {
+        lines.extend_from_slice(line);
+        lines.push(b'\n');
+    }
+    lines.extend_from_slice(b"{\"id\": \"huge\", \"text\": \"");
+    lines.extend(std::iter::repeat_n(b"whales ", 20_000).flatten());
+    lines.extend_from_slice(b"\"}\n{\"id\": \"last\", \"text\": \"swim\"}");
+    fixture.write("d.jsonl", lines);
+    let mut cut = gzip(
+        "{\"id\": \"gz\", \"text\": \"whales swim\"}\n"
+            .repeat(2000)
+            .as_bytes(),
+    );
+    cut.truncate(cut.len() - 9);
+    fixture.write("e.jsonl.gz", cut);
+    vec![
+        ("in/a-empty.txt", Empty),
+        ("in/b-latin.txt", Repaired),
+        ("one", Ok),
+        ("in/d.jsonl@51", ParseError),
+        ("one", Ok),
+        ("bytes", Repaired),
+        ("null", Empty),
+        ("none", Empty),
+        ("marks", Empty),
+        ("stopped", NoVocabulary),
+        ("in/d.jsonl@", TooLarge),
+        ("last", Ok),
+    ]
+}
+
+#[test]
+fn a_messy_folder_loses_no_document() {
+    let fixture = Fixture::new();
+    let expected = write_messy(&fixture);
+    for threads in [1, 2] {
+        let mut job = fixture.job(
+            &format!("out{threads}"),
+            &["corpus.on_damage=\"keep\"", "corpus.metadata=[\"year\"]"],
+        );
+        job.corpus.max_document_bytes = 100_000;
+        let ingested = fixture.ingest(threads, &job).unwrap();
+        let documents = documents(&job, &ingested.collection);
+        for (document, (source_id, status)) in documents.iter().zip(&expected) {
+            assert_eq!(document.status, *status, "{source_id}");
+            assert!(
+                document.source_id.starts_with(source_id),
+                "{}",
+                document.source_id
+            );
+        }
+        // What could be read of the broken file, and one document for the rest.
+        let rest = &documents[expected.len()..];
+        let (lost, read) = rest.split_last().unwrap();
+        assert!(read.len() <= 2000 && read.iter().all(|document| document.status == Ok));
+        assert_eq!(lost.status, Truncated);
+        assert_eq!(documents[2].metadata, [Some("1851".to_owned())]);
+        assert_eq!(
+            (documents[9].tokens_total, documents[9].tokens_stopped),
+            (3, 3)
+        );
+
+        let by_status = &ingested.collection.documents_by_status;
+        assert_eq!(by_status["empty"], 4);
+        assert_eq!(by_status["repaired"], 2);
+        assert_eq!(by_status["no_vocabulary"], 1);
+        assert_eq!(by_status["ok"], 3 + read.len() as u64);
+        assert_eq!(by_status.values().sum::<u64>(), documents.len() as u64);
+        assert_eq!(
+            ingested.collection.documents_with_terms,
+            5 + read.len() as u64
+        );
+        let remarks = ingested.remarks.join("\n");
+        assert!(remarks.contains("in/d.jsonl@51") && remarks.contains("max_document_bytes"));
+    }
+}
+
+#[test]
+fn remarks_are_few_however_many_documents_are_wrong() {
+    let fixture = Fixture::new();
+    fixture.write(
+        "a.jsonl",
+        format!("{}{{\"text\": \"whale\"}}", "wrong\n".repeat(1000)),
+    );
+    let ingested = fixture.ingest(1, &fixture.job("out", &[])).unwrap();
+    assert_eq!(ingested.remarks.len(), 20);
+    assert_eq!(ingested.collection.documents_by_status["parse_error"], 1000);
+    assert_eq!(ingested.collection.documents, 1001);
+}

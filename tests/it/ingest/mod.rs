@@ -1,0 +1,10 @@
+//! Ingest from end to end: files in, shards, vocabulary and `collection.json` out, for any number
+//! of workers.
+
+// clippy knows tests by their attribute, not the helpers beside them.
+
+mod documents;
+mod fixture;
+mod output;
+mod processes;
+mod refusals;

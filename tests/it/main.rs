@@ -1,0 +1,38 @@
+//! The tests of the whole: the program as it is run, the library across its layers. One binary,
+//! so that the program is linked once.
+//!
+//! Some tests need processes of their own: they start the program ([`workdir`]), or this binary again
+//! with one test of it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers outside of #[test] functions may fail a test, or speak for it, too"
+)]
+
+mod architecture;
+mod cli;
+mod cluster;
+#[cfg(debug_assertions)]
+mod crash_points;
+mod drift;
+mod evaluate;
+mod faults;
+mod ingest;
+mod jobs;
+mod joint;
+#[cfg(target_os = "linux")]
+mod launch;
+mod maxent;
+mod messy;
+#[cfg(feature = "s3")]
+mod object_store;
+mod observe;
+mod parsers;
+mod resume;
+#[cfg(target_os = "linux")]
+mod signals;
+mod stream;
+mod training;
+mod workdir;

@@ -1,0 +1,161 @@
+//! A collection with everything wrong that can be wrong: no document is lost, none is doubled, and
+//! the reader learns what happened to each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Output;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::workdir::Workdir;
+
+/// Sixty words of some forty, different for every seed.
+fn words(seed: usize) -> String {
+    let word = |n: usize| format!("word{}", (n * n + seed * 7) % 41);
+    (0..60)
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(char::is_numeric, "x")
+        + &format!(" alpha beta gamma delta{}", ["a", "b", "c"][seed % 3])
+}
+
+/// Writes the collection; gives how many documents of each status it has, without the archive
+/// that is cut in the middle.
+fn write_collection(folder: &Path) -> BTreeMap<&'static str, u64> {
+    let texts = folder.join("texts");
+    fs::create_dir_all(&texts).unwrap();
+    fs::write(texts.join("empty.txt"), "").unwrap();
+    fs::write(
+        texts.join("broken.txt"),
+        [words(1).as_bytes(), b" \xff\xfe ", b"alpha"].concat(),
+    )
+    .unwrap();
+    fs::write(texts.join("large.txt"), words(2).repeat(30_000)).unwrap();
+    fs::write(texts.join("too-large.txt"), words(3).repeat(60_000)).unwrap();
+    let mut lines = Vec::new();
+    for number in 0..3000 {
+        let text = ["alpha", "beta", "gamma"][number % 3];
+        writeln!(
+            lines,
+            "{{\"id\": \"{}\", \"text\": \"{text}\"}}",
+            number % 1500
+        )
+        .unwrap();
+    }
+    lines.extend_from_slice(b"not json\n[1, 2]\n\n{\"id\": \"null\", \"text\": null}\n");
+    lines.extend_from_slice(b"{\"id\": \"bytes\", \"text\": \"\xff alpha\"}\r\n");
+    lines.extend_from_slice(b"{\"id\": \"unknown\", \"text\": \"hapaxlegomenon\"}");
+    fs::write(folder.join("lines.jsonl"), lines).unwrap();
+    BTreeMap::from([
+        ("ok", 3001),
+        ("empty", 2),
+        ("repaired", 2),
+        ("parse_error", 2),
+        ("no_vocabulary", 1),
+        ("too_large", 1),
+    ])
+}
+
+/// Writes an archive of 400 documents, cut in the middle.
+fn write_cut_archive(folder: &Path) {
+    let mut archive = GzEncoder::new(Vec::new(), Compression::default());
+    for number in 0..400 {
+        writeln!(
+            archive,
+            "{{\"id\": \"z{number}\", \"text\": \"{}\"}}",
+            words(number)
+        )
+        .unwrap();
+    }
+    let bytes = archive.finish().unwrap();
+    fs::write(folder.join("cut.jsonl.gz"), &bytes[..bytes.len() * 2 / 3]).unwrap();
+}
+
+fn write_job(folder: &Path, input: &str) {
+    let job = format!(
+        "[corpus]\ninput = {input}\nmax_document_mib = 16.0\nblock_mib = 0.1\n\
+         [vocabulary]\nmin_documents = 2\nmax_share = 1.0\n\
+         [model]\ntopics = 4\n[train]\nonline_passes = 2\npasses = 6\nminibatch = 500\n[output]\npath = \"out\"\n"
+    );
+    fs::write(folder.join("job.toml"), job).unwrap();
+}
+
+/// Documents by status, as the run's summary has them.
+fn statuses(run: &Output) -> BTreeMap<String, u64> {
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let printed = String::from_utf8_lossy(&run.stdout);
+    let summary: serde_json::Value =
+        serde_json::from_str(printed.lines().next_back().unwrap()).unwrap();
+    let by_status = summary["documents_by_status"].as_object().unwrap();
+    let counts = by_status
+        .iter()
+        .map(|(name, count)| (name.clone(), count.as_u64().unwrap()));
+    let counts: BTreeMap<_, _> = counts.filter(|(_, count)| *count > 0).collect();
+    assert_eq!(
+        counts.values().sum::<u64>(),
+        summary["documents"].as_u64().unwrap()
+    );
+    counts
+}
+
+#[test]
+fn every_document_has_a_row_whatever_is_wrong_with_it() {
+    let folder = Workdir::new();
+    let expected = write_collection(folder.root());
+    write_job(folder.root(), r#"["texts", "lines.jsonl"]"#);
+    let run = folder.output(&["run", "job.toml", "--json", "-w", "2"]);
+    let expected = expected
+        .into_iter()
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect();
+    assert_eq!(statuses(&run), expected);
+    let warnings = String::from_utf8_lossy(&run.stderr);
+    assert!(warnings.contains("lines.jsonl@"), "{warnings}");
+    let verified = folder.output(&["verify", "out"]);
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+}
+
+#[test]
+fn a_cut_archive_is_an_error_or_a_document_but_never_silence() {
+    let folder = Workdir::new();
+    write_collection(folder.root());
+    write_cut_archive(folder.root());
+    write_job(folder.root(), r#"["lines.jsonl", "cut.jsonl.gz"]"#);
+    let refused = folder.output(&["run", "job.toml", "-w", "2"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(65), "{said}");
+    assert!(
+        said.contains("cut.jsonl.gz") && said.contains("on_damage"),
+        "{said}"
+    );
+    let keep = [
+        "run",
+        "job.toml",
+        "--json",
+        "-w",
+        "2",
+        "--set",
+        "corpus.on_damage=keep",
+    ];
+    let kept = statuses(&folder.output(&keep));
+    assert_eq!(kept["truncated"], 1);
+    assert!((3100..3400).contains(&kept["ok"]), "{kept:?}");
+    let verified = folder.output(&["verify", "out"]);
+    assert!(
+        verified.status.success(),
+        "{}",
+        String::from_utf8_lossy(&verified.stdout)
+    );
+}

@@ -1,0 +1,125 @@
+//! The client and its lock against a real server. Settings come from the environment, so these
+//! checks run in a child of the test: this program again, with other variables.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use topicmill::storage::lease::{Lease, Leasing, LockName, Terms};
+use topicmill::storage::object::{Bucket, Condition, StoreErrorKind};
+
+use super::server::{BUCKET, Server};
+
+/// Says that this process is the child, and how many MiB the large object has.
+const CHILD: &str = "TOPICMILL_TEST_CHILD_MIB";
+
+#[test]
+fn the_client_and_its_lock_keep_what_they_promise() {
+    if let Ok(mebibytes) = std::env::var(CHILD) {
+        let bucket = Bucket::open(BUCKET).unwrap();
+        conditions(&bucket);
+        large_objects(&bucket, mebibytes.parse().unwrap());
+        leases(&bucket);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&folder.path().join("store")) else {
+        return;
+    };
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--nocapture"]);
+    command.arg("object_store::client::the_client_and_its_lock_keep_what_they_promise");
+    let mebibytes = std::env::var("TOPICMILL_TEST_MIB").unwrap_or_else(|_| "20".to_owned());
+    server.set(&mut command).env(CHILD, mebibytes);
+    assert!(command.status().unwrap().success());
+}
+
+fn conditions(bucket: &Bucket) {
+    let put = |text: &str, condition| bucket.put_if("c", text.as_bytes(), condition).unwrap();
+    assert_eq!(bucket.get("c").unwrap(), None);
+    let first = put("first", Condition::Absent).unwrap();
+    assert_eq!(put("late", Condition::Absent), None);
+    let second = put("second", Condition::Unchanged(&first)).unwrap();
+    assert_eq!(put("late", Condition::Unchanged(&first)), None);
+    let (meta, text) = bucket.get("c").unwrap().unwrap();
+    assert_eq!((meta.etag, text.as_slice()), (second, "second".as_bytes()));
+    bucket.put("d/e", b"x").unwrap();
+    bucket.put("d/f/g", b"y").unwrap();
+    assert_eq!(bucket.names("d/").unwrap(), ["e", "f"]);
+    let keys: Vec<_> = bucket
+        .list("d/")
+        .unwrap()
+        .into_iter()
+        .map(|o| o.key)
+        .collect();
+    assert_eq!(keys, ["d/e", "d/f/g"]);
+    bucket.delete("d/e").unwrap();
+    bucket.delete("d/e").unwrap();
+    assert_eq!(bucket.head("d/e").unwrap(), None);
+}
+
+fn large_objects(bucket: &Bucket, mebibytes: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let (there, back) = (folder.path().join("there"), folder.path().join("back"));
+    // No two stretches are alike, and the last part is shorter than the others.
+    let bytes: Vec<u8> = (0..(mebibytes << 20) + 12_345)
+        .map(|place: usize| (place.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    fs::write(&there, &bytes).unwrap();
+    let started = Instant::now();
+    let etag = bucket.put_file(&there, "large").unwrap();
+    let up = started.elapsed();
+    let started = Instant::now();
+    let meta = bucket.download("large", &back).unwrap().unwrap();
+    println!("{mebibytes} MiB: {up:?} up, {:?} down", started.elapsed());
+    assert_eq!(
+        (meta.bytes, meta.etag.as_str()),
+        (bytes.len() as u64, etag.as_str())
+    );
+    assert!(fs::read(&back).unwrap() == bytes);
+    let middle = 9_000_000..9_000_100;
+    let read = bucket.read("large", middle.start as u64..middle.end as u64, &etag);
+    assert_eq!(read.unwrap(), bytes[middle]);
+    bucket.put("large", b"another").unwrap();
+    let error = bucket.read("large", 0..7, &etag).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Changed, "{error}");
+    assert_eq!(bucket.download("none", &back).unwrap(), None);
+}
+
+fn leases(bucket: &Arc<Bucket>) {
+    let name = LockName {
+        bucket: Arc::clone(bucket),
+        key: "run/_lock".to_owned(),
+        probes: "run/_temporary/clock-".to_owned(),
+    };
+    let terms = Terms {
+        renew: Duration::from_millis(300),
+        stale: Duration::from_secs(3),
+    };
+    let take = |terms| Lease::take(name.clone(), "mark", terms).unwrap();
+    let Leasing::Held(lease) = take(terms) else {
+        panic!("nobody else wants it");
+    };
+    // It is renewed: longer than it lasts without.
+    sleep(terms.stale + Duration::from_secs(1));
+    lease.check().unwrap();
+    assert!(matches!(take(terms), Leasing::Busy(text) if text.contains("process")));
+    drop(lease);
+    // A holder on another host that is heard of no more: waited for, then taken over.
+    let silent = "mark\nprocess 1 on elsewhere\nrun x\nplace elsewhere\nbegun 1\n";
+    bucket.put(&name.key, silent.as_bytes()).unwrap();
+    assert!(matches!(take(terms), Leasing::Busy(_)));
+    sleep(terms.stale + Duration::from_secs(1));
+    let Leasing::Held(lease) = take(terms) else {
+        panic!("it has run out");
+    };
+    // Who finds another's name in its lock writes no more.
+    bucket.put(&name.key, silent.as_bytes()).unwrap();
+    sleep(terms.renew * 4);
+    assert!(lease.check().unwrap_err().contains("elsewhere"));
+    drop(lease);
+    let (_, text) = bucket.get(&name.key).unwrap().unwrap();
+    assert_eq!(text, silent.as_bytes(), "it is not ours to free");
+}

@@ -1,0 +1,304 @@
+//! Input and output in an object store: two processes that share nothing but the store end in the
+//! same bytes as one thread on a disk, whatever is killed, refused or away for a while.
+//!
+//! The store is a real server, `s3s-fs`, on a free port of loopback. `scripts/test` installs it and
+//! names it in `TOPICMILL_S3_SERVER`; where that is not set and it does not stand at
+//! `target/tools/bin/s3s-fs`, these tests say so and check nothing.
+
+mod client;
+mod server;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use server::{BUCKET, Server};
+
+use crate::workdir::{Workdir, said, succeed};
+
+/// How long something may take to come.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Its own corpus is made by `synth`; the runs read it where `corpus.input` says.
+const JOB: &str = "\
+[corpus]
+input = \"corpus/documents-*.jsonl\"
+block_mib = 0.25
+[vocabulary]
+stop_words = \"none\"
+[sample]
+fraction = 0.5
+held_out = 0.05
+[model]
+topics = 8
+[train]
+minibatch = 256
+online_passes = 2
+passes = 12
+patience = 0
+checkpoint_every = 4
+[output]
+path = \"out\"
+";
+
+/// A folder with a job and its corpus, a result of one thread on this disk, and a store that holds
+/// the corpus too.
+struct Place {
+    folder: Workdir,
+    server: Server,
+    digest: String,
+}
+
+/// `None` where there is no server to test with.
+fn prepare() -> Option<Place> {
+    let folder = Workdir::new().with_job(JOB);
+    let server = Server::start(&folder.root().join("store"))?;
+    let made =
+        "synth --path corpus --topics 6 --documents 8000 --terms 1500 --mean-length 50 --quiet";
+    succeed(server.topicmill(folder.root(), &words(made)));
+    succeed(server.topicmill(folder.root(), &words("run job.toml --quiet -w 1")));
+    let digest = folder.digest("out");
+    for entry in fs::read_dir(folder.root().join("corpus")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            server.put(&path, &format!("corpus/{name}"));
+        }
+    }
+    Some(Place {
+        folder,
+        server,
+        digest,
+    })
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Arguments of a run that reads from the store and writes to `run` in it.
+fn stored(run: &str) -> Vec<String> {
+    let line = format!(
+        "run job.toml --quiet --set corpus.base=s3://{BUCKET} --set output.path=s3://{BUCKET}/{run}"
+    );
+    words(&line)
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        self.folder.root()
+    }
+
+    fn command(&self, arguments: &[String]) -> Command {
+        self.server.topicmill(self.path(), arguments)
+    }
+
+    /// A process of two, in a working directory and with a scratch folder of its own.
+    fn member(&self, run: &str, index: usize, hosts: &Path) -> Command {
+        let home = self.path().join(format!("host{index}"));
+        fs::create_dir_all(home.join("scratch")).unwrap();
+        fs::copy(self.path().join("job.toml"), home.join("job.toml")).unwrap();
+        let mut arguments = stored(run);
+        let scratch = format!("output.scratch={}", home.join("scratch").display());
+        arguments.extend(["--set".to_owned(), scratch]);
+        arguments.extend(words(&format!("-n 2 -p {index} -w 1 --hosts")));
+        arguments.push(hosts.display().to_string());
+        let mut command = self.server.topicmill(&home, &arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts both processes of a run.
+    fn start_two(&self, run: &str) -> [Child; 2] {
+        let ports = [server::free_port(), server::free_port()];
+        let hosts = self.path().join(format!("hosts-{}", ports[0]));
+        let text: String = ports.iter().map(|p| format!("127.0.0.1:{p}\n")).collect();
+        fs::write(&hosts, text).unwrap();
+        [0, 1].map(|index| self.member(run, index, &hosts).spawn().unwrap())
+    }
+
+    /// Runs both processes to a good end.
+    fn run_two(&self, run: &str) {
+        for child in self.start_two(run) {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{run}: {}", said(&output));
+        }
+    }
+
+    /// The digest of a complete result in the store, which must be sound.
+    fn digest(&self, run: &str) -> String {
+        let root = format!("s3://{BUCKET}/{run}");
+        succeed(self.command(&["verify".to_owned(), root.clone()]));
+        let output = succeed(self.command(&["verify".to_owned(), root, "--digest".to_owned()]));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Waits until an object is there while `child` runs.
+    fn wait_for(&self, object: &str, child: &mut Child) {
+        let started = Instant::now();
+        while !self.server.has(object) {
+            assert!(child.try_wait().unwrap().is_none(), "ended before {object}");
+            assert!(started.elapsed() < PATIENCE, "no sign of {object}");
+            sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Kills one of two processes, and sees the other end.
+fn kill_one(mut children: [Child; 2], victim: usize) {
+    children[victim].kill().unwrap();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(!output.status.success(), "{}", said(&output));
+    }
+}
+
+#[test]
+fn two_processes_share_nothing_but_the_store() {
+    let Some(place) = prepare() else { return };
+    place.run_two("together");
+    assert_eq!(place.digest("together"), place.digest);
+    for index in 0..2 {
+        let scratch = place.path().join(format!("host{index}/scratch"));
+        let left = fs::read_dir(scratch).unwrap().count();
+        assert_eq!(left, 0, "process {index} leaves nothing behind");
+    }
+    // Once more: there is nothing to do. With other settings: refused.
+    let again = stored("together");
+    succeed(place.command(&again));
+    let other = [again, words("--set project.top=2")].concat();
+    let refused = place.command(&other).output().unwrap();
+    assert_eq!(refused.status.code(), Some(64), "{}", said(&refused));
+    // What looks at results looks there too.
+    for line in ["status", "inspect"] {
+        let arguments = words(&format!("{line} s3://{BUCKET}/together"));
+        let output = succeed(place.command(&arguments));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("document_topics"));
+    }
+    let table = words(&format!("inspect s3://{BUCKET}/together/topics --json"));
+    let table = String::from_utf8(succeed(place.command(&table)).stdout).unwrap();
+    assert!(table.contains("top_terms"), "{table}");
+}
+
+#[test]
+fn one_of_two_is_killed_in_training_and_in_projection() {
+    let Some(place) = prepare() else { return };
+    let mut children = place.start_two("killed");
+    place.wait_for("killed/checkpoints/train.model", &mut children[0]);
+    kill_one(children, 0);
+    assert!(!place.server.has("killed/model/topics.model"), "too late");
+    let mut children = place.start_two("killed");
+    place.wait_for("killed/checkpoints/projected", &mut children[0]);
+    kill_one(children, 1);
+    assert!(!place.server.has("killed/_SUCCESS"), "killed too late");
+    // On one process now: it finds what the two have left.
+    succeed(place.command(&stored("killed")));
+    assert_eq!(place.digest("killed"), place.digest);
+    assert!(
+        !place.server.has("killed/checkpoints"),
+        "they go at the end"
+    );
+}
+
+#[test]
+fn a_second_run_is_refused_while_the_first_lasts() {
+    let Some(place) = prepare() else { return };
+    let mut first = place.command(&stored("held")).spawn().unwrap();
+    place.wait_for("held/_lock", &mut first);
+    let second = place.command(&stored("held")).output().unwrap();
+    assert_eq!(second.status.code(), Some(75), "{}", said(&second));
+    let told = said(&second);
+    assert!(told.contains(&format!("process {}", first.id())), "{told}");
+    assert!(first.wait().unwrap().success());
+    assert_eq!(place.digest("held"), place.digest);
+}
+
+#[test]
+fn what_is_wrong_with_the_store_is_told() {
+    let Some(place) = prepare() else { return };
+    let told = |set: &[&str], arguments: &[String]| {
+        let mut command = place.command(arguments);
+        command.env("TOPICMILL_STORE_PATIENCE", "3");
+        if let [name, value] = set {
+            command.env(name, value);
+        }
+        let started = Instant::now();
+        let output = command.output().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(60));
+        (output.status.code().unwrap(), said(&output))
+    };
+    let (code, message) = told(&["AWS_SECRET_ACCESS_KEY", "wrong"], &stored("x"));
+    assert_eq!(code, 74, "{message}");
+    assert!(message.contains("AWS_SECRET_ACCESS_KEY"), "{message}");
+    let missing = words("run job.toml --quiet --set output.path=s3://no-such-bucket/x");
+    let (code, message) = told(&[], &missing);
+    assert_eq!(code, 74, "{message}");
+    assert!(message.contains("no bucket `no-such-bucket`"), "{message}");
+    let (code, message) = told(&["AWS_ENDPOINT_URL", "http://127.0.0.1:9"], &stored("x"));
+    assert_eq!(code, 74, "{message}");
+    assert!(message.contains("AWS_ENDPOINT_URL"), "{message}");
+    let pattern = words(
+        "run job.toml --quiet --set corpus.input=s3://topicmill/none/*.csv --set output.path=x",
+    );
+    let (code, message) = told(&[], &pattern);
+    assert_eq!(code, 65, "{message}");
+    assert!(message.contains("nothing matches"), "{message}");
+}
+
+#[test]
+fn a_server_that_is_away_for_a_while_is_waited_for() {
+    let Some(mut place) = prepare() else { return };
+    let mut run = place.command(&stored("patient")).spawn().unwrap();
+    place.wait_for("patient/corpus/collection.json", &mut run);
+    place.server.stop();
+    sleep(Duration::from_secs(5));
+    place.server.restart();
+    place.wait_for("patient/checkpoints/projected", &mut run);
+    place.server.freeze();
+    sleep(Duration::from_secs(5));
+    place.server.thaw();
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(place.digest("patient"), place.digest);
+}
+
+#[test]
+fn a_server_that_does_not_come_back_ends_the_run() {
+    let Some(mut place) = prepare() else { return };
+    let mut command = place.command(&stored("forsaken"));
+    command.env("TOPICMILL_STORE_PATIENCE", "4");
+    let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
+    place.wait_for("forsaken/checkpoints/train.model", &mut run);
+    place.server.stop();
+    let gone = Instant::now();
+    let output = run.wait_with_output().unwrap();
+    assert!(
+        gone.elapsed() < Duration::from_secs(45),
+        "{}",
+        said(&output)
+    );
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(74), "{told}");
+    assert!(told.contains(&format!("s3://{BUCKET}/forsaken/")), "{told}");
+    place.server.restart();
+    succeed(place.command(&stored("forsaken")));
+    assert_eq!(place.digest("forsaken"), place.digest);
+}
+
+#[test]
+fn only_what_topicmill_wrote_is_removed() {
+    let Some(place) = prepare() else { return };
+    succeed(place.command(&stored("again")));
+    let overwrite = [stored("again"), words("--overwrite --set model.seed=7")].concat();
+    succeed(place.command(&overwrite));
+    assert_ne!(place.digest("again"), place.digest);
+    place
+        .server
+        .put(&place.path().join("job.toml"), "again/thesis.tex");
+    let refused = place.command(&stored("again")).output().unwrap();
+    assert_eq!(refused.status.code(), Some(65), "{}", said(&refused));
+    assert!(said(&refused).contains("thesis.tex"));
+    assert!(place.server.has("again/thesis.tex"));
+}

@@ -1,0 +1,431 @@
+//! Watching a run: logs, status, metrics and profile say what is so, and change no byte of it.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use topicmill::job::state::CHECKPOINT_FILE;
+
+use crate::workdir::{Workdir, send, succeed};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const JOB: &str = r#"
+[synth]
+path = "planted"
+topics = 8
+documents = 4000
+terms = 1000
+mean_length = 60
+[corpus]
+block_mib = 0.25
+[vocabulary]
+stop_words = "none"
+[sample]
+held_out = 0.05
+[model]
+topics = 12
+[train]
+minibatch = 256
+online_passes = 2
+passes = 6
+patience = 0
+checkpoint_every = 5
+[output]
+path = "out"
+"#;
+
+/// Passes that nobody waits for.
+const LONG: [&str; 4] = [
+    "--set",
+    "train.passes=2000",
+    "--set",
+    "train.online_passes=2000",
+];
+
+/// A folder with a job.
+struct Place(Workdir);
+
+impl Deref for Place {
+    type Target = Workdir;
+
+    fn deref(&self) -> &Workdir {
+        &self.0
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        Self(Workdir::new().with_job(JOB))
+    }
+
+    /// `topicmill run job.toml`, with further arguments.
+    fn job(&self, arguments: &[&str]) -> Command {
+        self.command(&[&["run", "job.toml"], arguments].concat())
+    }
+
+    /// Starts a run that nobody listens to.
+    fn start(&self, arguments: &[&str]) -> Started {
+        let mut command = self.job(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Started(command.spawn().unwrap())
+    }
+
+    fn status(&self) -> Value {
+        let output = succeed(self.command(&["status", "out", "--json"]));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The lines of a process's log, each of which must be complete.
+    fn log(&self, process: usize) -> Vec<Value> {
+        let path = self.path(&format!("out/logs/process-{process:05}.jsonl"));
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        for line in &lines {
+            let time = line["timestamp"].as_str().unwrap();
+            assert!(time.len() == 27 && time.ends_with('Z'), "{line}");
+            assert!(line["level"].is_string() && line["message"].is_string());
+            assert!(line["target"].as_str().unwrap().starts_with("topicmill"));
+        }
+        lines
+    }
+}
+
+/// A run that ends with the test.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until something is there, and gives it.
+fn wait_for<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// The status file of a process that trains.
+fn training(place: &Place, process: usize) -> Value {
+    let path = place.path(&format!("out/logs/status-{process:05}.json"));
+    wait_for("training", || {
+        let status: Value = serde_json::from_slice(&fs::read(&path).ok()?).unwrap();
+        (status["phase"] == "train").then_some(status)
+    })
+}
+
+fn signal(name: &str, status: &Value) {
+    let pid = status["pid"].as_u64().unwrap();
+    send(name, pid.try_into().unwrap());
+}
+
+fn messages<'a>(log: &'a [Value], message: &str) -> Vec<&'a Value> {
+    log.iter()
+        .filter(|line| line["message"] == message)
+        .collect()
+}
+
+#[test]
+fn a_log_tells_of_every_start_and_of_the_end() {
+    let place = Place::new();
+    let mut first = place.job(&["-w", "2", "--quiet"]);
+    let mut child = Started(first.env("TOPICMILL_RUN", "first").spawn().unwrap());
+    wait_for("checkpoint", || {
+        place
+            .path("out")
+            .join(CHECKPOINT_FILE)
+            .exists()
+            .then_some(())
+    });
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
+    let stopped = place.status();
+    assert_eq!(
+        (&stopped["running"], &stopped["complete"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!(stopped["silent"], serde_json::json!([0]));
+    assert!(messages(&place.log(0), "process ends").is_empty());
+
+    let mut second = place.job(&["-w", "1", "--json"]);
+    second.env("TOPICMILL_RUN", "second");
+    let output = succeed(second);
+    let log = place.log(0);
+    let starts = messages(&log, "process starts");
+    let runs: Vec<&Value> = starts.iter().map(|line| &line["run"]).collect();
+    assert_eq!(runs, ["first", "second"]);
+    for (key, value) in [("process", 0), ("processes", 1), ("threads", 1)] {
+        assert_eq!(starts[1][key], value, "{key}");
+    }
+    for key in ["version", "job", "host"] {
+        assert!(!starts[1][key].as_str().unwrap().is_empty(), "{key}");
+    }
+    for line in messages(&log, "phase ends") {
+        assert!(
+            line["seconds"].is_number() && line["done"].is_number(),
+            "{line}"
+        );
+    }
+    let checkpoint = messages(&log, "checkpoint written")[0];
+    assert!(checkpoint["rounds"].as_u64() > Some(0), "{checkpoint}");
+    assert!(checkpoint["bytes"].as_u64() > Some(1000), "{checkpoint}");
+    assert!(!messages(&log, "held-out evaluated").is_empty());
+    let end = log.last().unwrap();
+    assert_eq!(
+        (&end["message"], &end["code"]),
+        (&"process ends".into(), &0.into())
+    );
+    let last = String::from_utf8(output.stdout).unwrap();
+    let summary: Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    if cfg!(target_os = "linux") {
+        assert!(end["peak_memory_bytes"].as_u64() > Some(1 << 20), "{end}");
+        assert!(
+            summary["peak_memory_bytes"].as_u64() > Some(1 << 20),
+            "{summary}"
+        );
+    }
+    let finished = place.status();
+    assert_eq!(
+        (&finished["complete"], &finished["running"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(finished["processes"][0]["exit"]["code"], 0);
+}
+
+#[test]
+fn a_failure_is_the_last_word_of_the_log() {
+    let place = Place::new();
+    succeed(place.command(&["run", "job.toml", "--quiet", "-w", "1"]));
+    let output = place
+        .job(&["--quiet", "--set", "model.topics=5"])
+        .output()
+        .unwrap();
+    let code = output.status.code().unwrap();
+    let log = place.log(0);
+    let end = log.last().unwrap();
+    assert_eq!(
+        (&end["message"], &end["level"]),
+        (&"process ends".into(), &"ERROR".into())
+    );
+    assert_eq!(end["code"], code);
+    let reason = end["reason"].as_str().unwrap();
+    assert!(reason.contains("other settings"), "{reason}");
+    assert_eq!(place.status()["processes"][0]["exit"]["code"], code);
+}
+
+#[test]
+fn metrics_and_status_tell_of_a_run_and_of_a_lost_process() {
+    let place = Place::new();
+    let arguments = [
+        "--processes",
+        "2",
+        "-w",
+        "1",
+        "--metrics-addr",
+        "127.0.0.1:0",
+    ];
+    let mut run = place.start(&[&arguments[..], &LONG].concat());
+    let [_, other] = [0, 1].map(|process| {
+        let status = training(&place, process);
+        let text = scrape(status["metrics_address"].as_str().unwrap());
+        check_metrics(&text, process);
+        status
+    });
+    let status = wait_for("pace", || {
+        let status = place.status();
+        status["now"]["left_seconds"].is_number().then_some(status)
+    });
+    assert_eq!(
+        (&status["running"], &status["lost"]),
+        (&true.into(), &serde_json::json!([]))
+    );
+    assert_eq!(status["now"]["phase"], "train");
+    assert!(status["now"]["total"].as_u64() > Some(1000), "{status}");
+    assert_eq!(status["processes"].as_array().unwrap().len(), 2);
+    let said = succeed(place.command(&["status", "out"])).stdout;
+    let said = String::from_utf8(said).unwrap();
+    assert!(
+        said.contains("train: ") && said.contains(" rounds/s, "),
+        "{said}"
+    );
+
+    signal("KILL", &other);
+    assert!(!run.0.wait().unwrap().success());
+    let status = place.status();
+    assert_eq!(
+        (&status["running"], &status["lost"]),
+        (&false.into(), &serde_json::json!([1]))
+    );
+    assert_eq!(status["processes"][0]["exit"]["code"], 69);
+    let log = place.log(0);
+    assert_eq!(messages(&log, "peers connected")[0]["processes"], 2);
+    assert_eq!(messages(&log, "peer lost")[0]["process"], 1);
+    assert_eq!(log.last().unwrap()["code"], 69);
+}
+
+/// `GET /metrics`.
+fn scrape(address: &str) -> String {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert!(head.contains("Content-Type: application/openmetrics-text; version=1.0.0"));
+    body.to_owned()
+}
+
+/// The grammar of OpenMetrics as far as it is used, and what must be told in training.
+fn check_metrics(text: &str, process: usize) {
+    let body = text.strip_suffix("# EOF\n").unwrap();
+    let mut family = "";
+    for line in body.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let mut words = comment.split(' ');
+            assert!(
+                matches!(words.next(), Some("HELP" | "TYPE" | "UNIT")),
+                "{line}"
+            );
+            family = words.next().unwrap();
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        assert!(series.starts_with(family), "{line} is not of {family}");
+        assert!(value.parse::<f64>().unwrap().is_finite(), "{line}");
+        let labels = series.split_once('{').map(|(_, labels)| labels);
+        assert!(
+            labels.is_none_or(|labels| labels.ends_with("\"}")),
+            "{line}"
+        );
+    }
+    let value = |series: &str| -> f64 {
+        let line = body
+            .lines()
+            .find(|line| line.starts_with(&format!("{series} ")));
+        let line = line.unwrap_or_else(|| panic!("no {series} in\n{text}"));
+        line[series.len() + 1..].parse().unwrap()
+    };
+    assert_eq!(value("topicmill_process"), process as f64);
+    assert_eq!(value("topicmill_processes"), 2.0);
+    assert_eq!(value("topicmill_phase{phase=\"train\"}"), 1.0);
+    assert!(value("topicmill_documents_total{stage=\"ingest\"}") > 0.0);
+    let peer = 1 - process;
+    for way in ["sent", "received"] {
+        let series = format!("topicmill_{way}_bytes_total{{peer=\"{peer}\"}}");
+        assert!(value(&series) > 0.0, "{series}");
+    }
+    assert!(value("topicmill_uptime_seconds") > 0.0);
+}
+
+#[test]
+fn watching_changes_no_byte_and_a_profile_adds_up() {
+    let place = Place::new();
+    succeed(place.job(&["-w", "1", "--quiet", "--set", "output.path=plain"]));
+    let begun = Instant::now();
+    let flags = ["--profile", "--metrics-addr", "127.0.0.1:0"];
+    let output = succeed(place.job(&[&["--processes", "2", "-w", "2"][..], &flags].concat()));
+    let wall = begun.elapsed().as_secs_f64();
+    assert_eq!(place.digest("out"), place.digest("plain"));
+    assert!(!place.path("plain/logs/profile-00000.json").exists());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("activations"), "{said}");
+    for process in 0..2 {
+        check_profile(&place.path("out/logs"), process, wall);
+    }
+}
+
+fn check_profile(logs: &Path, process: usize, wall: f64) {
+    let text = fs::read(logs.join(format!("profile-{process:05}.json"))).unwrap();
+    let profile: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(profile["process"], process);
+    let workers = profile["workers"].as_array().unwrap();
+    assert_eq!(workers.len(), 2);
+    for (number, worker) in (2 * process..).zip(workers) {
+        assert_eq!(worker["worker"], number);
+        let seconds = |key: &str| worker[key].as_f64().unwrap();
+        let parts = [
+            "operators_seconds",
+            "parked_seconds",
+            "meeting_seconds",
+            "own_seconds",
+        ];
+        let sum: f64 = parts.iter().map(|part| seconds(part)).sum();
+        assert!(seconds("seconds") < wall, "{worker}");
+        assert!(
+            (sum - seconds("seconds")).abs() < 0.01 * wall,
+            "{sum}: {worker}"
+        );
+        let operators = worker["operators"].as_array().unwrap();
+        let merge = operators
+            .iter()
+            .find(|one| one["operator"] == "merge")
+            .unwrap();
+        assert_eq!(merge["dataflow"], "rounds");
+        assert!(merge["activations"].as_u64() > Some(0), "{merge}");
+        assert!(merge["records_received"].as_i64() > Some(0), "{merge}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_does_not_end_the_run() {
+    let place = Place::new();
+    let stages = ["ingest", "train"].map(|stage| place.command(&[stage, "job.toml", "--quiet"]));
+    let [ingest, train] = stages;
+    succeed(ingest);
+    fs::remove_dir_all(place.path("out/logs")).unwrap();
+    fs::write(place.path("out/logs"), "not a folder").unwrap();
+    let output = succeed(train);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("no log from here on").count(), 1, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// Hundredths of a second of processor time.
+#[cfg(target_os = "linux")]
+fn processor_time(status: &Value) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", status["pid"])).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    let ticks = |field: usize| fields.clone().nth(field).unwrap().parse::<u64>().unwrap();
+    ticks(11) + ticks(12)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_that_waits_for_another_uses_no_processor() {
+    let place = Place::new();
+    let run = place.start(&[&["--processes", "2", "-w", "2", "--quiet"][..], &LONG].concat());
+    let [waiting, stopped] = [0, 1].map(|process| training(&place, process));
+    signal("STOP", &stopped);
+    // What is under way comes to its end.
+    sleep(Duration::from_millis(500));
+    let before = processor_time(&waiting);
+    sleep(Duration::from_secs(3));
+    let used = processor_time(&waiting) - before;
+    signal("CONT", &stopped);
+    drop(run);
+    assert!(
+        used <= 15,
+        "{used} hundredths of a second in 3 s: more than 5 %"
+    );
+}

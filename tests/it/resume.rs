@@ -1,0 +1,202 @@
+//! A run that is killed (−9), or ended because a worker hangs, and started again ends in the same bytes
+//! as an undisturbed one.
+//!
+//! The moments are chosen by what stands in the output, plus a pause drawn from a seed: set
+//! `TOPICMILL_KILL_SEED` to try others. Every start has another number of workers.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lda::math::random::{Stage, hash};
+use topicmill::corpus::collection::COLLECTION_FILE;
+use topicmill::job::state::CHECKPOINT_FILE;
+use topicmill::job::state::MODEL_FILE;
+
+use crate::workdir::{self, Workdir, digest, program, said};
+
+/// Longest pause between a moment and the kill.
+const LONGEST_PAUSE_US: u64 = 30_000;
+/// How long a moment may take to come.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The stage a run is killed in: it has begun when `begins` stands in the output and is over when
+/// `ends` does.
+struct Moment {
+    begins: fn(&Path) -> bool,
+    ends: &'static str,
+}
+
+const MOMENTS: [Moment; 3] = [
+    // Ingest: the first drafts.
+    Moment {
+        begins: |out| entries(&out.join("_temporary")) > 1,
+        ends: COLLECTION_FILE,
+    },
+    // Training: the first checkpoint.
+    Moment {
+        begins: |out| out.join(CHECKPOINT_FILE).exists(),
+        ends: MODEL_FILE,
+    },
+    // Projection: some parts.
+    Moment {
+        begins: |out| entries(&out.join("document_topics")) > 2,
+        ends: "_SUCCESS",
+    },
+];
+
+/// Names in a folder; none if it is not there.
+fn entries(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+/// Runs to the end, which must be a good one.
+fn succeed(folder: &Path, arguments: &[&str]) {
+    workdir::succeed(program(folder, arguments));
+}
+
+/// A folder with a job that makes its own corpus, once for all runs.
+fn prepare() -> Workdir {
+    let job = "[synth]\npath = \"planted\"\ntopics = 8\ndocuments = 20000\nterms = 3000\n\
+               mean_length = 60\n\
+               [corpus]\nblock_mib = 0.5\n\
+               [vocabulary]\nstop_words = \"none\"\n\
+               [sample]\nfraction = 0.4\nheld_out = 0.05\n\
+               [model]\ntopics = 12\n\
+               [train]\nminibatch = 256\nonline_passes = 2\npasses = 14\npatience = 0\ncheckpoint_every = 5\n\
+               [output]\npath = \"undisturbed\"\n";
+    Workdir::new().with_job(job)
+}
+
+fn run(placement: &[&str], out: &str) -> Vec<String> {
+    let start = ["run", "job.toml", "--quiet", "--set"].map(str::to_owned);
+    let path = format!("output.path={out}");
+    let placement = placement.iter().map(|&argument| argument.to_owned());
+    start.into_iter().chain([path]).chain(placement).collect()
+}
+
+/// Starts a run.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = program(folder, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("it starts")
+}
+
+/// Starts a run and kills it within the stage.
+fn kill_within(moment: &Moment, folder: &Path, out: &str, arguments: &[&str], pause: Duration) {
+    let out = folder.join(out);
+    let started = Instant::now();
+    let mut child = start(folder, arguments);
+    while !(moment.begins)(&out) {
+        if child.try_wait().expect("it is ours").is_some() {
+            let output = child.wait_with_output().expect("it is ours");
+            panic!("before {} was due: {}", moment.ends, said(&output));
+        }
+        assert!(started.elapsed() < PATIENCE, "no sign of {}", moment.ends);
+        sleep(Duration::from_micros(200));
+    }
+    sleep(pause);
+    child.kill().expect("it is ours");
+    let output = child.wait_with_output().expect("it is ours");
+    let late = out.join(moment.ends).exists();
+    assert!(
+        !late,
+        "killed too late for {}: {}",
+        moment.ends,
+        said(&output)
+    );
+    assert!(!output.status.success(), "it was killed: {}", said(&output));
+}
+
+/// Kills a run three times, once with each placement, ends it with the last, and compares.
+fn killed_thrice(placements: [&[&str]; 4], out: &str) {
+    let folder = prepare();
+    let folder = folder.root();
+    let undisturbed = run(&["-w", "1"], "undisturbed");
+    succeed(folder, &strs(&undisturbed));
+    let seed =
+        std::env::var("TOPICMILL_KILL_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    for (number, moment) in (0..).zip(&MOMENTS) {
+        let arguments = run(placements[number as usize], out);
+        let pause = hash(seed, Stage::Sample, number, 0) % LONGEST_PAUSE_US;
+        let pause = Duration::from_micros(pause);
+        kill_within(moment, folder, out, &strs(&arguments), pause);
+        // Processes that a killed one has started notice it, and end.
+        sleep(Duration::from_millis(500));
+    }
+    succeed(folder, &strs(&run(placements[3], out)));
+    assert_eq!(
+        digest(&folder.join(out)),
+        digest(&folder.join("undisturbed"))
+    );
+}
+
+/// Runs until a worker hangs before it touches a file of this name, and the run has ended; gives what it
+/// said, and the time from one to the other.
+#[cfg(debug_assertions)]
+fn hang_before(file: &str, folder: &Path, arguments: &[&str]) -> (Output, Duration) {
+    let trace = folder.join("trace");
+    let fault = format!("count:{},hang:{file}", trace.display());
+    let mut command = program(folder, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command
+        .env("TOPICMILL_FAULT", fault)
+        .spawn()
+        .expect("it starts");
+    let (mut hung, started) = (None, Instant::now());
+    while child.try_wait().expect("it is ours").is_none() {
+        let traced = fs::read_to_string(&trace).unwrap_or_default();
+        if hung.is_none() && traced.contains("hung ") {
+            hung = Some(Instant::now());
+        }
+        assert!(started.elapsed() < PATIENCE, "it does not end: {hung:?}");
+        sleep(Duration::from_millis(20));
+    }
+    let took = hung.expect("a worker has hung").elapsed();
+    (child.wait_with_output().expect("it is ours"), took)
+}
+
+fn strs(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn killed_in_every_stage_and_resumed_with_other_threads() {
+    killed_thrice(
+        [&["-w", "2"], &["-w", "3"], &["-w", "1"], &["-w", "2"]],
+        "killed",
+    );
+}
+
+#[test]
+fn killed_in_every_stage_and_resumed_in_processes() {
+    let two: &[&str] = &["--processes", "2", "-w", "1"];
+    killed_thrice([two, two, two, &["-w", "2"]], "killed");
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
+    let folder = prepare();
+    let folder = folder.root();
+    succeed(folder, &strs(&run(&["-w", "1"], "undisturbed")));
+    let placement = ["--processes", "2", "-w", "2", "--stall-timeout", "5"];
+    let arguments = run(&placement, "stalled");
+    // The assignments of process 1, which its first worker writes; it is worker 2 of the run.
+    let (ended, took) = hang_before("-0001.bin", folder, &strs(&arguments));
+    let text = said(&ended);
+    assert_eq!(ended.status.code(), Some(69), "{text}");
+    let line = "worker 2 of process 1 stalled in train: no sign of life for 5 s; start the run again, \
+                it continues";
+    assert!(text.contains(&format!("[1] error: {line}")), "{text}");
+    assert!(text.contains(&format!(") ended: {line}")), "{text}");
+    assert!((4..15).contains(&took.as_secs()), "after {took:?}: {text}");
+    assert!(!folder.join("stalled").join(MODEL_FILE).exists());
+    succeed(folder, &strs(&arguments));
+    assert_eq!(
+        digest(&folder.join("stalled")),
+        digest(&folder.join("undisturbed"))
+    );
+}

@@ -1,0 +1,199 @@
+//! SIGTERM and SIGINT: a run leaves with 143 where it can be gone on from, and ends in the same bytes
+//! as an undisturbed one.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use topicmill::checkpoint::read_header;
+use topicmill::job::state::CHECKPOINT_FILE;
+
+use crate::workdir::{Workdir, digest, program, send};
+
+/// How long a moment may take to come.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long the end may take once it was asked for.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Several rounds a Gibbs pass, and several shards.
+const JOB: &str = r#"
+[synth]
+path = "planted"
+topics = 8
+documents = 12000
+terms = 3000
+mean_length = 60
+[corpus]
+block_mib = 0.25
+[vocabulary]
+stop_words = "none"
+[sample]
+fraction = 0.5
+held_out = 0.05
+[model]
+topics = 12
+[train]
+minibatch = 256
+online_passes = 2
+passes = 14
+patience = 0
+checkpoint_every = 0
+checkpoint_minutes = 0
+[output]
+path = "undisturbed"
+"#;
+
+fn topicmill(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = program(folder, "run job.toml");
+    command.args(arguments).stdout(Stdio::null());
+    command
+}
+
+/// Runs to the end; gives the digest.
+fn succeed(folder: &Path, out: &str, arguments: &[&str]) -> String {
+    let path = format!("output.path={out}");
+    let mut command = topicmill(folder, &["--quiet", "--set", &path]);
+    let ended = command.args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success(), "{said}");
+    digest(&folder.join(out))
+}
+
+fn start(folder: &Path, out: &str, arguments: &[&str]) -> Child {
+    let path = format!("output.path={out}");
+    let mut command = topicmill(folder, &["--json", "--set", &path]);
+    let command = command.args(arguments).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Waits for the end; gives the exit code and what was said.
+fn end(mut child: Child) -> (Option<i32>, String) {
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(asked.elapsed() < SOON, "it does not end");
+        sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+/// Waits until `is_there`, while the child lives.
+fn wait_for(child: &mut Child, is_there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_there() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+        assert!(started.elapsed() < PATIENCE, "the moment does not come");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// The round a run says it left after.
+fn round_left(said: &str) -> u64 {
+    let rest = said
+        .split("after round ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{said}"));
+    let digits = rest.split(';').next().unwrap();
+    digits.parse().unwrap()
+}
+
+/// Asks a run in training to leave, again and again, until it is done.
+fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
+    let folder = Workdir::new().with_job(JOB);
+    let folder = folder.root();
+    let undisturbed = succeed(folder, "undisturbed", &["-w", "1"]);
+    let out = folder.join("left");
+    let corpus = out.join("corpus/collection.json");
+    let mut left = Vec::new();
+    for pause in [40, 300, 150, 500, 220] {
+        let mut child = start(folder, "left", placement);
+        wait_for(&mut child, || corpus.exists());
+        sleep(Duration::from_millis(pause));
+        if out.join("_SUCCESS").exists() || out.join("model").exists() {
+            let (code, said) = end(child);
+            assert_eq!(code, Some(0), "{said}");
+            break;
+        }
+        send("TERM", children_of(child.id()));
+        let (code, said) = end(child);
+        assert_eq!(code, Some(143), "{said}");
+        if out.join(CHECKPOINT_FILE).exists() && said.contains("after round") {
+            let header = read_header(&out.join(CHECKPOINT_FILE)).unwrap();
+            assert_eq!(header.rounds, round_left(&said), "{said}");
+            left.push(header.rounds);
+        }
+    }
+    assert!(left.len() >= 2 && left.is_sorted(), "{left:?}");
+    assert_eq!(succeed(folder, "left", &["-w", "3"]), undisturbed);
+}
+
+#[test]
+fn training_is_left_with_a_checkpoint_and_ends_in_the_same_bytes() {
+    leave_often(&["-w", "2"], |pid| pid);
+}
+
+#[test]
+fn all_processes_leave_when_one_is_asked() {
+    leave_often(&["--processes", "2", "-w", "1"], |parent| {
+        let path = format!("/proc/{parent}/task/{parent}/children");
+        let children = fs::read_to_string(path).unwrap();
+        let last = children.split_whitespace().next_back().unwrap();
+        last.parse().unwrap()
+    });
+}
+
+#[test]
+fn all_processes_leave_when_the_one_that_started_them_is_asked() {
+    leave_often(&["--processes", "2", "-w", "1"], |parent| parent);
+}
+
+#[test]
+fn ingest_is_left_at_once_and_projection_between_shards() {
+    let folder = Workdir::new().with_job(JOB);
+    let folder = folder.root();
+    let undisturbed = succeed(folder, "undisturbed", &["-w", "1"]);
+    let out = folder.join("left");
+    let mut child = start(folder, "left", &["-w", "2"]);
+    let drafts = || fs::read_dir(out.join("_temporary")).map_or(0, Iterator::count);
+    wait_for(&mut child, || drafts() > 1);
+    send("INT", child.id());
+    let (code, said) = end(child);
+    assert_eq!(code, Some(143), "{said}");
+    assert!(said.contains("ended by SIGINT; the same command"), "{said}");
+    let parts = || fs::read_dir(out.join("document_topics")).map_or(0, Iterator::count);
+    let mut child = start(folder, "left", &["-w", "2"]);
+    wait_for(&mut child, || parts() > 1);
+    send("TERM", child.id());
+    let (code, said) = end(child);
+    assert_eq!(code, Some(143), "{said}");
+    assert!(said.contains("projection, between two shards"), "{said}");
+    // What was in hand is complete: nothing unfinished is left of it.
+    let notes = fs::read_dir(out.join("checkpoints/projected")).unwrap();
+    assert_eq!(notes.count(), parts());
+    assert_eq!(succeed(folder, "left", &["-w", "3"]), undisturbed);
+}
+
+#[test]
+fn a_second_signal_ends_it_in_the_middle_of_a_round() {
+    let job = JOB.replace("minibatch = 256", "minibatch = 1000000\nburn_in = 10000");
+    let folder = Workdir::new().with_job(&job);
+    let mut child = start(folder.root(), "left", &["-w", "2"]);
+    let corpus = folder.root().join("left/corpus/collection.json");
+    wait_for(&mut child, || corpus.exists());
+    sleep(Duration::from_millis(1500));
+    send("TERM", child.id());
+    sleep(Duration::from_millis(500));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "the round is too short"
+    );
+    send("TERM", child.id());
+    let asked = Instant::now();
+    let (code, said) = end(child);
+    assert_eq!(code, Some(143), "{said}");
+    assert!(asked.elapsed() < Duration::from_secs(2), "{said}");
+    assert!(said.contains("once more to end at once"), "{said}");
+}

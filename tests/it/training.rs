@@ -1,0 +1,388 @@
+//! Training: the dataflow on any number of workers gives the bytes of the single-thread trainer,
+//! and planted topics are found again.
+
+use std::sync::Arc;
+
+use lda::bags::Bags;
+use lda::evaluate::TermDistribution;
+use lda::evaluate::matching::match_topics;
+use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
+use lda::math::random::{Stage, Stream};
+use lda::model::Priors;
+use lda::model::parameters::Parameters;
+use lda::train::schedule::{Phase, Schedule};
+use lda::train::{Setup, train as train_on_one_thread};
+use topicmill::assignments::Assignments;
+use topicmill::checkpoint;
+use topicmill::cluster::{ClusterSettings, Placement, execute};
+use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
+use topicmill::dataflow::process::Process;
+use topicmill::dataflow::process_model::ProcessModel;
+use topicmill::dataflow::sample::Sample;
+use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
+use topicmill::job::Job;
+use topicmill::job::state::CHECKPOINT_FILE;
+use topicmill::tables::output::Output;
+
+const TOPICS: usize = 6;
+const TERMS: usize = 240;
+
+/// Topic k likes the terms k·40 … k·40 + 39, the first ones most; every topic knows all terms.
+fn planted_topics() -> Vec<Vec<f64>> {
+    let own = TERMS / TOPICS;
+    let weight = |k: usize, w: usize| match w / own == k {
+        true => 1.0 / (1.0 + (w % own) as f64),
+        false => 0.002,
+    };
+    (0..TOPICS)
+        .map(|k| {
+            let row: Vec<f64> = (0..TERMS).map(|w| weight(k, w)).collect();
+            let sum: f64 = row.iter().sum();
+            row.into_iter().map(|x| x / sum).collect()
+        })
+        .collect()
+}
+
+/// Documents of LDA with the planted topics; every twentieth is held out.
+fn planted_corpus(documents: u64) -> (Bags, Bags) {
+    let topics: Vec<Vec<f64>> = planted_topics().iter().map(|t| prefix_sums(t)).collect();
+    let (mut training, mut held_out) = (Bags::default(), Bags::default());
+    for document in 0..documents {
+        let mut stream = Stream::keyed(1, Stage::Synth, 0, document);
+        let mut proportions = vec![0.15; TOPICS];
+        dirichlet(&mut stream, &mut proportions);
+        let proportions = prefix_sums(&proportions);
+        let mut counts = vec![0u32; TERMS];
+        for _ in 0..poisson(&mut stream, 40.0) {
+            let topic = categorical(&mut stream, &proportions);
+            counts[categorical(&mut stream, &topics[topic])] += 1;
+        }
+        let terms: Vec<u32> = (0..TERMS as u32)
+            .filter(|&w| counts[w as usize] > 0)
+            .collect();
+        let counts: Vec<u32> = terms.iter().map(|&w| counts[w as usize]).collect();
+        let bags = if document % 20 == 0 {
+            &mut held_out
+        } else {
+            &mut training
+        };
+        bags.push(document, &terms, &counts);
+    }
+    (training, held_out)
+}
+
+/// The algorithm of the paper alone; and with documents on disk.
+const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
+const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
+
+/// The documents as a process keeps them.
+fn minibatches(bags: &Bags, count: u64, process: &Process) -> Minibatches {
+    let (seed, limit) = (process.job.model.seed, process.job.train.sample_bytes);
+    let mut builder = MinibatchBuilder::new(seed, limit, process.scratch_path("documents"));
+    for index in 0..bags.len() {
+        let (terms, counts) = bags.bag(index);
+        builder.push(bags.document(index), terms, counts).unwrap();
+    }
+    builder.finish(count).unwrap()
+}
+
+fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
+    let of_gibbs = match extra.starts_with(WITHOUT_MEMORY) {
+        true => "",
+        false => "online_passes = 3\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n",
+    };
+    let text = format!(
+        "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
+         [train]\nminibatch = 100\npasses = 12\nevaluate_every = 3\ncheckpoint_every = 7\n\
+         {of_gibbs}[output]\npath = \"{}\"\n",
+        folder.display()
+    );
+    let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
+    Job::parse(&text, &folder.join("job.toml"), &overrides).unwrap()
+}
+
+/// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
+/// of the model file and the held-out figures of the log.
+fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec<u8>, Vec<f64>) {
+    let job = job(folder, extra);
+    let placement = Placement::single(threads);
+    let output = Output::lead(folder).unwrap();
+    let (training, held_out) = planted_corpus(1500);
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let checkpoint = folder.join(CHECKPOINT_FILE);
+    let saved = checkpoint
+        .exists()
+        .then(|| checkpoint::read(&checkpoint).unwrap());
+    let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
+    let process = Process::new(job, output, placement.clone());
+    let most_bytes = process.job.train.sample_bytes;
+    let (settings, seed) = (&process.job.train, process.job.model.seed);
+    let documents = training.len() as u64;
+    let schedule = Schedule::new(settings, seed, documents, training.token_count());
+    let tokens = training.token_count();
+    let training = minibatches(&training, schedule.minibatch_count, &process);
+    let held_out = minibatches(&held_out, 3, &process);
+    assert_eq!(training.is_on_disk(), most_bytes == 0);
+    let assignments = schedule.remembers().then(|| {
+        let lengths = training.lengths().unwrap().into_iter();
+        Assignments::new(lengths, most_bytes, &process.scratch_path("assignments")).unwrap()
+    });
+    if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
+        recall_assignments(&process, &saved.header, &training, assignments).unwrap();
+    }
+    let shared = Arc::new((
+        process,
+        model,
+        training,
+        held_out,
+        priors,
+        saved,
+        assignments,
+        schedule,
+        tokens,
+    ));
+    let trained = execute(&placement, &ClusterSettings::default(), {
+        let shared = Arc::clone(&shared);
+        move |worker| {
+            let (process, model, training, held_out, priors, saved, ..) = &*shared;
+            let (.., assignments, schedule, tokens) = &*shared;
+            let sample = Sample {
+                training,
+                held_out,
+                training_documents: training.document_count() as u64,
+                training_tokens: *tokens,
+                held_out_documents: held_out.document_count() as u64,
+            };
+            let (settings_hash, vocabulary_hash) = ("settings", "vocabulary");
+            let plan = TrainPlan {
+                process,
+                model,
+                sample,
+                schedule,
+                assignments: assignments.as_ref(),
+                priors,
+                settings_hash,
+                vocabulary_hash,
+            };
+            train(worker, plan, saved.as_ref())
+        }
+    })
+    .unwrap();
+    let (process, model, ..) = &*shared;
+    let mut header = trained[0].header.clone();
+    let figures = header.log.iter().filter_map(|r| r.heldout).collect();
+    header.log.clear();
+    save(process, model, &header, "model/topics.model").unwrap();
+    (
+        std::fs::read(folder.join("model/topics.model")).unwrap(),
+        figures,
+    )
+}
+
+/// The same by the single-thread trainer: λ̃ of every (term, topic), and the held-out figures.
+fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
+    let job = job(folder, extra);
+    let (training, held_out) = planted_corpus(1500);
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let setup = Setup {
+        priors: &priors,
+        settings: &job.train,
+        seed: job.model.seed,
+        vocabulary_size: TERMS,
+    };
+    let mut figures = Vec::new();
+    let trained = train_on_one_thread(&training, &held_out, &setup, |_, quality| {
+        figures.extend(quality);
+    });
+    (trained.unwrap().parameters, figures)
+}
+
+/// Both phases, each alone, one minibatch a pass, documents and assignments on disk, without memory.
+const VARIANTS: [&[&str]; 7] = [
+    &[],
+    &["train.passes=3"],
+    &["train.online_passes=0", "train.alpha_every=0"],
+    &["train.minibatch=2000"],
+    &["train.sample_mib=0"],
+    WITHOUT_MEMORY,
+    &STREAMED,
+];
+
+#[test]
+fn any_number_of_workers_gives_the_bytes_of_one_thread() {
+    for extra in VARIANTS {
+        let folder = tempfile::tempdir().unwrap();
+        let (parameters, figures) = on_one_thread(folder.path(), extra);
+        let mut all = Vec::new();
+        for threads in 1..=4 {
+            let folder = tempfile::tempdir().unwrap();
+            let (bytes, by_workers) = by_dataflow(folder.path(), threads, extra);
+            assert_eq!(by_workers, figures, "{threads} threads, {extra:?}");
+            let saved = checkpoint::read(&folder.path().join("model/topics.model")).unwrap();
+            assert_eq!(saved.parameters(0, 1), parameters, "{threads}, {extra:?}");
+            all.push(bytes);
+        }
+        assert!(all.iter().all(|bytes| *bytes == all[0]));
+        assert!(figures.len() >= 2 && figures[figures.len() - 1] > figures[0]);
+    }
+}
+
+#[test]
+fn documents_and_assignments_on_disk_change_nothing() {
+    let trained = |extra| by_dataflow(tempfile::tempdir().unwrap().path(), 2, extra);
+    assert!(trained(&[]) == trained(&["train.sample_mib=0"]));
+    assert!(trained(WITHOUT_MEMORY) == trained(&STREAMED));
+}
+
+/// Five hundred passes of adding and taking away: what is kept up to date is what a recount gives.
+#[test]
+fn counts_do_not_drift() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = [
+        "train.passes=503",
+        "train.average_every=0",
+        "train.patience=0",
+    ];
+    let job = job(folder.path(), &sets);
+    let (training, held_out) = planted_corpus(120);
+    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let setup = Setup {
+        priors: &priors,
+        settings: &job.train,
+        seed: job.model.seed,
+        vocabulary_size: TERMS,
+    };
+    let trained = train_on_one_thread(&training, &held_out, &setup, |_, _| {}).unwrap();
+    let mut recount = vec![0.0; TOPICS];
+    let mut by_term = [0.0; TERMS];
+    for term in 0..TERMS as u32 {
+        for entry in trained.parameters.row(term) {
+            assert!(entry.value >= 1.0 && entry.value.fract() == 0.0);
+            recount[entry.topic as usize] += f64::from(entry.value);
+            by_term[term as usize] += f64::from(entry.value);
+        }
+    }
+    assert_eq!(trained.parameters.totals(), recount);
+    for index in 0..training.len() {
+        let (terms, counts) = training.bag(index);
+        for (&term, &count) in terms.iter().zip(counts) {
+            by_term[term as usize] -= f64::from(count);
+        }
+    }
+    assert_eq!(by_term, [0.0; TERMS], "every token has one topic");
+}
+
+/// A run that ends early leaves a checkpoint; one that is longer goes on from it, on another
+/// number of workers, and ends in the same bytes.
+#[test]
+fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
+    let whole = tempfile::tempdir().unwrap();
+    let (expected, _) = by_dataflow(whole.path(), 2, &[]);
+    let cases = [
+        (&["train.passes=4"][..], Phase::Online, 0),
+        // Between the phases, after 3 passes of 15 rounds.
+        (
+            &["train.passes=4", "train.checkpoint_every=45"],
+            Phase::Gibbs,
+            0,
+        ),
+        (&["train.passes=9"], Phase::Gibbs, 2),
+    ];
+    for (extra, phase, averaged) in cases {
+        let resumed = tempfile::tempdir().unwrap();
+        by_dataflow(resumed.path(), 2, extra);
+        let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
+        let next = checkpoint.header.next.unwrap();
+        assert_eq!((next.phase, checkpoint.header.averaged), (phase, averaged));
+        assert_eq!(next.round, checkpoint.header.rounds);
+        let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
+        assert!(bytes == expected, "{extra:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_without_its_assignments_is_not_gone_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    by_dataflow(folder.path(), 1, &["train.passes=9"]);
+    let is_assignments = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("assignments-")
+    };
+    let files: Vec<_> = std::fs::read_dir(folder.path().join("checkpoints"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(is_assignments)
+        .collect();
+    assert_eq!(files.len(), 2, "older ones are gone: {files:?}");
+    files
+        .iter()
+        .for_each(|file| std::fs::remove_file(file).unwrap());
+    let failed = std::panic::catch_unwind(|| by_dataflow(folder.path(), 1, &[]));
+    let message = failed.unwrap_err();
+    let message = message.downcast_ref::<String>().unwrap();
+    assert!(message.contains("assignments"), "{message}");
+}
+
+#[test]
+fn checkpoints_are_written_by_the_clock_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let by_rounds = "train.checkpoint_every=0";
+    by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=4"]);
+    assert!(!folder.path().join(CHECKPOINT_FILE).exists());
+    let by_clock = "train.checkpoint_minutes=1e-6";
+    by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=6"]);
+    let saved = checkpoint::read(&folder.path().join(CHECKPOINT_FILE)).unwrap();
+    assert!(saved.header.rounds > 1);
+}
+
+/// A run may end in a local optimum, where two topics share two planted ones: most do not.
+#[test]
+fn planted_topics_are_found_again() {
+    let seeds = [
+        "model.seed=1",
+        "model.seed=2",
+        "model.seed=3",
+        "model.seed=4",
+        "model.seed=5",
+    ];
+    let found = seeds.map(planted_topics_found);
+    let whole = found.iter().filter(|&&found| found == TOPICS);
+    assert!(whole.count() >= 3, "{found:?}");
+    assert!(found.iter().all(|&found| found >= TOPICS - 2), "{found:?}");
+}
+
+fn planted_topics_found(seed: &str) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=33", seed]);
+    let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
+        .map(|k| {
+            let value = |w: u32| {
+                let entry = parameters.row(w).iter().find(|e| e.topic == k);
+                entry.map_or(0.0, |e| f64::from(e.value) * parameters.scale())
+            };
+            let total = parameters.totals()[k as usize];
+            (0..TERMS as u32)
+                .map(|w| (w, (value(w) / total) as f32))
+                .collect()
+        })
+        .collect();
+    let planted: Vec<Vec<(u32, f32)>> = planted_topics()
+        .iter()
+        .map(|t| {
+            t.iter()
+                .enumerate()
+                .map(|(w, &p)| (w as u32, p as f32))
+                .collect()
+        })
+        .collect();
+    let distributions = |topics: &'_ [Vec<(u32, f32)>]| -> Vec<Vec<(u32, f32)>> { topics.to_vec() };
+    let (planted, found) = (distributions(&planted), distributions(&found));
+    let wrap = |entries| TermDistribution {
+        entries,
+        absent_weight: 0.0,
+        vocabulary_size: TERMS,
+    };
+    let planted: Vec<_> = planted.iter().map(|t| wrap(t)).collect();
+    let found: Vec<_> = found.iter().map(|t| wrap(t)).collect();
+    match_topics(&planted, &found).found(0.25)
+}
