@@ -120,7 +120,7 @@ impl Until<'_> {
 }
 
 fn late() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "it says nothing")
+    io::Error::new(io::ErrorKind::TimedOut, "it does not respond")
 }
 
 /// A wait that was cut short by its limit is no "try again".

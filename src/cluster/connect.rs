@@ -179,7 +179,7 @@ impl Setup {
             process,
             address: address
                 .cloned()
-                .unwrap_or_else(|| "no such process here".to_owned()),
+                .unwrap_or_else(|| "no such process in the host file".to_owned()),
             difference,
         }
     }
@@ -237,7 +237,7 @@ impl Setup {
                 });
             }
             state.channels[process] = None;
-            state.trouble[process].last = "it was here and left".to_owned();
+            state.trouble[process].last = "it joined and left again".to_owned();
         }
         None
     }
@@ -247,7 +247,7 @@ impl Setup {
         let address = &self.addresses[self.process];
         match self.listens_everywhere.load(Ordering::SeqCst) {
             true => format!(
-                " (this process, {}, listens on all addresses of this machine, as {address} is none of them: is that right?)",
+                " (this process, {}, listens on all addresses of this machine, because {address} is not one of them; check that this is intended)",
                 self.process
             ),
             false => String::new(),

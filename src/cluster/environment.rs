@@ -181,7 +181,7 @@ fn peers(
             process: found.process,
             processes: found.processes,
             more: match variables.contains_key("SLURM_JOB_ID") {
-                true => "; or start it with srun, which says it",
+                true => "; or start it with srun, which sets it",
                 false => "",
             },
         }),
@@ -273,14 +273,18 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), Environmen
         })?;
         match value.len() <= MOST_NAME_BYTES {
             true => Ok(value),
-            false => Err(wrong(variables, variable, "a name of at most 255 bytes")),
+            false => Err(wrong(
+                variables,
+                variable,
+                "a host name of at most 255 bytes",
+            )),
         }
     };
     let index = get("JOB_COMPLETION_INDEX")?;
     let service = get(SERVICE_VARIABLE)?;
     let pod = get("HOSTNAME")?;
     let job = pod.strip_suffix(&format!("-{index}")).ok_or_else(|| {
-        let expected = "the pod's name: that of the job, a hyphen and the index";
+        let expected = "the pod's name: the job's name, a hyphen and the index";
         wrong(variables, "HOSTNAME", expected)
     })?;
     Ok((job.to_owned(), service.clone()))

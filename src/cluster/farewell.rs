@@ -20,7 +20,7 @@ pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
 const TICK: Duration = Duration::from_millis(2);
 
 /// What to do after the loss of a process.
-pub(super) const REMEDY: &str = "start the run again, it continues";
+pub(super) const REMEDY: &str = "rerun the same command to resume";
 
 /// True from the moment on at which the end of this process was decided.
 pub(super) fn is_ending() -> bool {
@@ -69,7 +69,7 @@ pub(super) fn heard(peer: &Peer, mut farewell: Farewell) -> ! {
 fn in_words(farewell: &Farewell, teller: &Peer, own: Option<usize>) -> String {
     if own == Some(farewell.culprit) {
         return format!(
-            "this process counts as lost, process {} ({}) says: {}",
+            "process {} ({}) reports this process as lost: {}",
             teller.process, teller.address, farewell.text
         );
     }

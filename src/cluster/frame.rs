@@ -152,7 +152,7 @@ mod tests {
         let farewell = Farewell {
             code: 69,
             culprit: 3,
-            text: "lost process 3 (there:1): no sign of life for 30 s".to_owned(),
+            text: "lost process 3 (there:1): nothing received for 30 s".to_owned(),
         };
         assert_eq!(Farewell::decode(&farewell.encode()), Some(farewell.clone()));
         let long = Farewell {

@@ -39,7 +39,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
 /// What is said of a process that proves another secret.
-const OTHER_SECRET: &str = "has another secret: give all processes the same TOPICMILL_SECRET";
+const OTHER_SECRET: &str = "has a different secret: give all processes the same TOPICMILL_SECRET";
 
 /// Listens to one caller, who has a place among the callers, and keeps the connection if it is a
 /// process that belongs here.
@@ -106,7 +106,7 @@ fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     setup.mine.difference(theirs).or_else(|| {
         let expected = setup.process..setup.addresses.len();
         (!expected.contains(&process))
-            .then(|| "calls a process of higher number: the host files differ".to_owned())
+            .then(|| "calls a process with a higher number: the host files differ".to_owned())
     })
 }
 
@@ -159,7 +159,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     channel.send(&dialler, ANSWER_LIMIT)?;
     let absent = |reason: &str| Unanswered::Absent(reason.to_owned());
     let (theirs, listener) = read_hello(&mut channel, ANSWER_LIMIT)?
-        .ok_or_else(|| absent("another program answers there"))?;
+        .ok_or_else(|| absent("another program listens there"))?;
     if mine.has_secret != theirs.has_secret {
         setup.one_sided_secret(process);
         return Err(absent("it has no secret, or this process has none"));
@@ -187,12 +187,14 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         None => error.into(),
     })?;
     let (verdict, proof) = decode_answer(&answer);
-    let verdict = verdict.ok_or_else(|| absent("another program answers there"))?;
+    let verdict = verdict.ok_or_else(|| absent("another program listens there"))?;
     if verdict == Verdict::Refused {
         return Err(Unanswered::Refused);
     }
     if !said.is_proved(secret, Role::Listener(verdict), proof) {
-        return Err(absent("whoever answers there has not our secret"));
+        return Err(absent(
+            "the program that listens there does not have the secret",
+        ));
     }
     match difference_of_listener(setup, process, &theirs, verdict) {
         Some(difference) => Err(Unanswered::Unfit(difference)),
@@ -221,7 +223,7 @@ fn difference_of_listener(
     }
     (verdict == Verdict::Taken).then(|| {
         format!(
-            "has a process {} already: it was started twice",
+            "already has a process {}: it was started twice",
             setup.process
         )
     })
@@ -229,12 +231,12 @@ fn difference_of_listener(
 
 /// Why a connection could not be encrypted.
 fn tls_trouble(error: &io::Error) -> String {
-    format!("no encrypted connection: {error}")
+    format!("cannot encrypt the connection: {error}")
 }
 
 /// Opens a connection to the first address behind a name that takes one.
 fn reach(address: &str) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for target in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&target, DIAL_LIMIT) {
             Ok(stream) if talks_to_itself(&stream, target) => {

@@ -217,13 +217,13 @@ impl Terms {
         }
         if self.settings != other.settings {
             return Some(format!(
-                "has other settings (hash {}, here {}): its job file or options differ",
+                "has different settings (hash {}, here {}): its job file or options differ",
                 short(&other.settings),
                 short(&self.settings)
             ));
         }
         (self.run != other.run).then(|| {
-            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier one"
+            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run"
                 .to_owned()
         })
     }

@@ -23,7 +23,7 @@ pub enum HostsError {
         source: std::io::Error,
     },
     /// A line is not `host:port`.
-    #[error("{}:{line}: {text:?} is not host:port ({reason}); write one address a line, such as node1:7101", path.display())]
+    #[error("{}:{line}: {text:?} is not host:port ({reason}); write one address per line, such as node1:7101", path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum HostsError {
         reason: &'static str,
     },
     /// Two lines give the same address.
-    #[error("{}:{line}: {address} stands on line {first} already; every process needs an address of its own", path.display())]
+    #[error("{}:{line}: {address} is already on line {first}; every process needs its own address", path.display())]
     Duplicate {
         /// The file.
         path: PathBuf,
@@ -47,13 +47,13 @@ pub enum HostsError {
         address: String,
     },
     /// No line gives an address.
-    #[error("{}: no address stands in it; write one a line, such as node1:7101", path.display())]
+    #[error("{}: no address in this file; write one per line, such as node1:7101", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// The file has not one address for each process.
-    #[error("{}: {found} addresses for {wanted} processes; give one line a process, or another -n", path.display())]
+    #[error("{}: {found} addresses for {wanted} processes; write one line per process, or change -n", path.display())]
     Count {
         /// The file.
         path: PathBuf,
@@ -205,10 +205,10 @@ fn check(address: &str) -> Result<(), &'static str> {
         return Err("the host is missing");
     }
     if host.starts_with('-') {
-        return Err("a host does not begin with a hyphen");
+        return Err("a host name cannot begin with a hyphen");
     }
     if host.contains(char::is_whitespace) {
-        return Err("there is a space in it");
+        return Err("it contains a space");
     }
     if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
         return Err("an IPv6 address goes in brackets, as in [::1]:7101");
@@ -264,7 +264,7 @@ mod tests {
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
         assert!(
-            twice.starts_with("hosts.txt:4: A:1 stands on line 2"),
+            twice.starts_with("hosts.txt:4: A:1 is already on line 2"),
             "{twice}"
         );
     }

@@ -38,8 +38,8 @@ pub struct Words {
 
 /// Those of a run.
 const RUN: Words = Words {
-    deferred: "ending at the next place to go on from",
-    ended: "the same command goes on from what is complete",
+    deferred: "stopping at the next point from which the run can resume",
+    ended: "rerun the same command to resume",
 };
 
 /// Those of this process; a run's where none were set.
@@ -79,7 +79,9 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
                 let deferred = WORDS.get().unwrap_or(&RUN).deferred;
-                notice(&format!("{name}: {deferred}; once more to end at once"));
+                notice(&format!(
+                    "{name}: {deferred}; a second signal stops at once"
+                ));
             }
             first.get_or_insert(signal);
         }
@@ -88,7 +90,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             Some(signal) if is_free => guard::fail(Failure {
                 code: EXIT_INTERRUPTED,
                 message: format!(
-                    "ended by {}; {}",
+                    "interrupted by {}; {}",
                     name(signal),
                     WORDS.get().unwrap_or(&RUN).ended
                 ),

@@ -125,14 +125,14 @@ impl Peer {
     pub(super) fn expect_life(&self) {
         if self.traffic.silence() >= self.timeout {
             let seconds = self.timeout.as_secs_f64();
-            self.lose(&format!("no sign of life for {seconds} s"));
+            self.lose(&format!("nothing received for {seconds} s"));
         }
     }
 
     /// Ends the run because writing failed; the reader may know better why.
     pub(super) fn fail_to_write(&self, error: &io::Error) -> ! {
         std::thread::sleep(REASON_LIMIT);
-        self.lose(&format!("it takes no more bytes ({error})"))
+        self.lose(&format!("it accepts no more data ({error})"))
     }
 }
 

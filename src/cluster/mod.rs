@@ -95,7 +95,7 @@ impl Placement {
 pub enum ClusterError {
     /// The numbers of threads and processes make no sense.
     #[error(
-        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p counts from 0 to one below -n"
+        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p must be from 0 to -n minus 1"
     )]
     Placement {
         /// Threads asked for.
@@ -110,7 +110,7 @@ pub enum ClusterError {
     Hosts(#[from] hosts::HostsError),
     /// This process cannot listen at its address.
     #[error(
-        "cannot listen at {address}: {source}; is another run using the port, or is the host file's address of this process wrong?"
+        "cannot listen on {address}: {source}; check that no other run uses the port, and that the host file has the right address for this process"
     )]
     Listen {
         /// The address from the host file.
@@ -119,7 +119,7 @@ pub enum ClusterError {
         source: std::io::Error,
     },
     /// Not all processes came together in time.
-    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall{remark}", missing.join("; "))]
+    #[error("not all processes joined within {seconds} s; missing: {}; start them, or check the host file and the firewall{remark}", missing.join("; "))]
     Missing {
         /// How long was waited.
         seconds: u64,
@@ -130,7 +130,7 @@ pub enum ClusterError {
     },
     /// There is no secret, and other machines could reach a process.
     #[error(
-        "{address} is not an address of this machine alone, so that a secret must keep strangers out: give every process the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
+        "{address} is not a loopback address, so the processes need a secret: give all of them the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
     )]
     NoSecret {
         /// The address from the host file.
@@ -141,7 +141,7 @@ pub enum ClusterError {
     Secret(#[from] secret::SecretError),
     /// A process does not take this one's proof of the secret.
     #[error(
-        "process {process} ({address}) has another secret; give all processes the same TOPICMILL_SECRET"
+        "process {process} ({address}) has a different secret; give all processes the same TOPICMILL_SECRET"
     )]
     OtherSecret {
         /// Number of the process.
@@ -163,7 +163,7 @@ pub enum ClusterError {
     },
     /// Another process left before the run was complete.
     #[error(
-        "process {process} ({address}) left while the run was being set up; its own messages say why"
+        "process {process} ({address}) left while the run was being set up; see its own messages for the cause"
     )]
     Left {
         /// Number of the process.

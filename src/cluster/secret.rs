@@ -45,7 +45,7 @@ pub enum SecretError {
     },
     /// The secret is empty, or short enough to be guessed.
     #[error(
-        "the secret in {origin} has {found} bytes, but needs at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
+        "the secret in {origin} has {found} bytes, but must have at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
     )]
     Short {
         /// The variable or file.
@@ -147,7 +147,7 @@ impl Secret {
         let secret = Secret::new(&text, &path.display().to_string())?;
         let warning = is_open_to_others(path).then(|| {
             format!(
-                "{} can be read by other users: anyone who has the secret can join the run; `chmod 600` it",
+                "{} is readable by other users, and anyone with the secret can join the run; `chmod 600` the file",
                 path.display()
             )
         });

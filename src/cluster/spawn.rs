@@ -88,7 +88,7 @@ pub fn follow_parent() {
         }
         guard::fail(Failure {
             code: EXIT_UNAVAILABLE,
-            message: "the process that started this one is gone".to_owned(),
+            message: "the process that started this one has exited".to_owned(),
         })
     };
     // Without the thread the process merely outlives its parent.

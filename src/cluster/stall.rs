@@ -132,7 +132,7 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
             guard::fail(Failure {
                 code: EXIT_UNAVAILABLE,
                 message: format!(
-                    "{}: no sign of life for {} s; {REMEDY}; if it stalls there again, report it or \
+                    "{}: no progress for {} s; {REMEDY}; if it stalls there again, report it or \
                      raise --stall-timeout",
                     stalled.join(", "),
                     timeout.as_secs()

@@ -93,7 +93,7 @@ impl Tls {
 /// Refuses the other end of a connection whose certificate is not one for `host`.
 pub(super) fn check_peer(connection: &Connection, host: &str) -> Result<(), String> {
     let chain = connection.peer_certificates().unwrap_or_default();
-    let leaf = chain.first().ok_or("it showed no certificate")?;
+    let leaf = chain.first().ok_or("it presented no certificate")?;
     let parsed = ParsedCertificate::try_from(leaf).map_err(in_words)?;
     verify_server_name(&parsed, &server_name(host)?).map_err(in_words)
 }

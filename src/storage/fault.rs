@@ -96,7 +96,7 @@ impl Plan {
         let Ok(text) = std::env::var("TOPICMILL_FAULT") else {
             return Self::default();
         };
-        Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} asks for no fault"))
+        Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} names no fault"))
     }
 
     fn parse(text: &str) -> Option<Self> {

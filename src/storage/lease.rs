@@ -148,7 +148,7 @@ impl Lease {
         let state = self.shared.state();
         let silent = state.renewed.elapsed();
         match &state.lost {
-            Some(holder) => Err(format!("another run has taken it over ({holder})")),
+            Some(holder) => Err(format!("another run has taken over the lock ({holder})")),
             None if silent >= self.shared.terms.stale => Err(format!(
                 "the lock could not be renewed for {} s",
                 silent.as_secs()

@@ -71,12 +71,12 @@ impl ObjectUrl {
             message: format!("{reason}; write `s3://bucket/folder`"),
         };
         let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(refuse("this is no address in an object store"));
+            return Err(refuse("this is not an address in an object store"));
         };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let key = key.trim_end_matches('/');
         if bucket.is_empty() {
-            return Err(refuse("the bucket is not named"));
+            return Err(refuse("the bucket is missing"));
         }
         if !key.is_empty() && key.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(refuse("a part of it is empty, `.` or `..`"));
@@ -184,7 +184,7 @@ impl StoreError {
             url: url.to_string(),
             kind: StoreErrorKind::Disk,
             message: format!(
-                "{}: {source}; look at the disk, or give another output.scratch",
+                "{}: {source}; check the disk, or set another output.scratch",
                 path.display()
             ),
         }

@@ -72,7 +72,7 @@ pub(super) fn peers(
         return Err(wrong(
             variables,
             "SLURM_STEP_TASKS_PER_NODE",
-            "as many tasks, on as many nodes, as the step has",
+            "one count per node of the step, adding up to its tasks",
         ));
     }
     let places = places(&per_node, is_cyclic(variables));

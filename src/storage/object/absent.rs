@@ -20,7 +20,7 @@ impl Bucket {
         Err(StoreError {
             url: format!("{}{name}", super::SCHEME),
             kind: StoreErrorKind::Setting,
-            message: "this program was built without object stores; build it with `--features s3`"
+            message: "this program was built without support for object stores; build it with `--features s3`"
                 .to_owned(),
         })
     }

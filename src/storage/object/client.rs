@@ -63,7 +63,7 @@ impl Bucket {
         let refuse = |reason: String| StoreError {
             url: format!("{}{name}", super::SCHEME),
             kind: StoreErrorKind::Setting,
-            message: format!("{reason}; look at the variables AWS_… and {PATIENCE_VARIABLE}"),
+            message: format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}"),
         };
         let patience = patience().map_err(refuse)?;
         let store = AmazonS3Builder::from_env()
@@ -347,7 +347,7 @@ impl Bucket {
         Key::parse(key).map_err(|e| StoreError {
             url: self.url(key).to_string(),
             kind: StoreErrorKind::Setting,
-            message: format!("{e}; give it another name"),
+            message: format!("{e}; choose another name"),
         })
     }
 
@@ -364,7 +364,7 @@ fn patience() -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
         Err(_) => Err(format!(
-            "{PATIENCE_VARIABLE}={text} is no number of seconds"
+            "{PATIENCE_VARIABLE}={text} is not a number of seconds"
         )),
     }
 }

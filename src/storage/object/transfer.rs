@@ -51,7 +51,7 @@ pub(super) async fn read_range(
     let bytes = got.bytes().await?;
     match bytes.len() as u64 == wanted {
         true => Ok(bytes.to_vec()),
-        false => Err(broken("the answer broke off")),
+        false => Err(broken("the response was cut off")),
     }
 }
 
