@@ -161,7 +161,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
 
 fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
     if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid("it is not a topicmill model of this version"));
+        return Err(invalid("it is not a model of this version of topicmill"));
     }
     let length = u64::from_le_bytes(read_bytes(input)?);
     if length > size.min(MAX_HEADER_BYTES) {
@@ -198,7 +198,7 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
             let value = f32::from_le_bytes(read_bytes(input)?);
             let ascends = place == row[0] || entries[place - 1].topic < topic;
             if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-                return Err(invalid("a row holds an impossible entry"));
+                return Err(invalid("a row has an entry that is out of range"));
             }
             entries.push(Entry { topic, value });
         }

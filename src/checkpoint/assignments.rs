@@ -115,7 +115,7 @@ fn read_body(
         topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
         let is_whole = topics.len() as u64 == tokens;
         if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
-            return Err(invalid("a document's assignments are impossible"));
+            return Err(invalid("a document's assignments are out of range"));
         }
         visit(document, &topics)?;
     }

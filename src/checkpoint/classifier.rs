@@ -101,7 +101,9 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHead
 
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
     if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid("it is not a topicmill classifier of this version"));
+        return Err(invalid(
+            "it is not a classifier of this version of topicmill",
+        ));
     }
     let length = u64::from_le_bytes(read_bytes(input)?);
     if length > size.min(MAX_HEADER_BYTES) {
@@ -125,7 +127,7 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHea
     let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
     let weights = read_all(input, terms * topics)?;
     let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
-        .ok_or_else(|| invalid("a term or a weight is impossible"))?;
+        .ok_or_else(|| invalid("a term or a weight is out of range"))?;
     Ok((header, classifier))
 }
 

@@ -86,7 +86,7 @@ pub enum CollectionError {
     },
     /// It is not what this version writes.
     #[error(
-        "{}: {reason}; it is damaged or of another version: choose another output.path, or start again with --overwrite",
+        "{}: {reason}; it is damaged or from another version: choose another output.path, or restart with --overwrite",
         path.display()
     )]
     Format {
@@ -125,7 +125,7 @@ impl Collection {
         let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
         if collection.format != FORMAT {
             return Err(refuse(format!(
-                "version {}, not {FORMAT}",
+                "version {} instead of {FORMAT}",
                 collection.format
             )));
         }
@@ -144,7 +144,7 @@ impl Collection {
         }
         if next != collection.documents {
             return Err(refuse(format!(
-                "{next} documents in shards of {}",
+                "{next} documents in the shards instead of {}",
                 collection.documents
             )));
         }

@@ -16,8 +16,8 @@ use super::tokenizer::Tokenizer;
 pub enum StopWordsError {
     /// There is no list of that name.
     #[error(
-        "vocabulary.stop_words: there is no list \"{name}\"; did you mean \"{suggestion}\"? \
-         Lists are named by ISO 639-1 code: {available}; a file needs a path that exists"
+        "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{suggestion}\"? \
+         Lists are named by ISO 639-1 code: {available}; a word file must exist"
     )]
     UnknownLanguage {
         /// What the job says.

@@ -89,7 +89,7 @@ pub struct VocabularyTerm {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VocabularyError {
     /// A kept term follows one that is not kept.
-    #[error("vocabulary: kept term \"{0}\" stands behind terms that are not kept; ingest again")]
+    #[error("vocabulary: kept term \"{0}\" follows terms that are not kept; ingest again")]
     Order(String),
     /// A term is listed twice.
     #[error("vocabulary: term \"{0}\" is listed twice; ingest again")]

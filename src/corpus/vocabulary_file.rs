@@ -27,7 +27,7 @@ pub enum VocabularyFileError {
         source: io::Error,
     },
     /// A line is not what this version writes.
-    #[error("{}, line {line}: not a line of a vocabulary; ingest again", path.display())]
+    #[error("{}, line {line}: invalid vocabulary line; ingest again", path.display())]
     Line {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
         } in vocabulary.terms()
         {
             if term.contains('\n') {
-                let message = format!("the term {term:?} holds a line break");
+                let message = format!("the term {term:?} contains a line break");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             writeln!(file, "{tokens}\t{documents}\t{}\t{term}", status.name())?;

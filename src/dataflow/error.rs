@@ -68,7 +68,7 @@ pub enum RunError {
     Synth(#[from] SynthError),
     /// What stands in the output folder was made by another job.
     #[error(
-        "{} was made with other settings of {what}; choose another output.path, or start again \
+        "{} was made with different settings of {what}; choose another output.path, or restart \
          with --overwrite",
         path.display()
     )]
@@ -79,12 +79,12 @@ pub enum RunError {
         what: &'static str,
     },
     /// A signal asked the run to leave, and it has.
-    #[error("left as asked: {0}; what is done is kept, and the same command goes on from there")]
+    #[error("interrupted: {0}; progress is saved, rerun the same command to resume")]
     Left(String),
     /// Training cannot go on, for no checkpoint is sound.
     #[error(
-        "{damaged}; no checkpoint is left to go on from: remove {} and run again, training then \
-         begins anew",
+        "{damaged}; no sound checkpoint is left: remove {} and rerun, which restarts training \
+         from the beginning",
         folder.display()
     )]
     NoCheckpoint {

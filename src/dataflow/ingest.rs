@@ -189,7 +189,7 @@ fn find_complete(
         let [mine, other] =
             [worker.index(), other].map(|worker| worker / process.placement.threads);
         return Err(RunError::Data(format!(
-            "processes {mine} and {other} see different input files: all hosts must reach the \
+            "processes {mine} and {other} see different input files: all hosts must see the \
              same files under the same paths, complete before the run starts"
         )));
     }
@@ -217,15 +217,15 @@ fn check_same(
         return Ok(collection);
     }
     Err(RunError::Data(format!(
-        "{} holds a collection that was ingested from an input that has changed since: choose \
-         another output.path, or start again with --overwrite",
+        "{} contains a collection whose input has changed since it was ingested: choose \
+         another output.path, or restart with --overwrite",
         process.output.root().display()
     )))
 }
 
 fn no_documents(input: &Input) -> String {
     format!(
-        "there is no document in the {} files of the input ({} bytes): look at corpus.input and \
+        "the {} files of the input ({} bytes) contain no document: check corpus.input and \
          corpus.format",
         input.files.len(),
         input.total_bytes

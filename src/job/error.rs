@@ -48,7 +48,7 @@ pub enum JobError {
         source: io::Error,
     },
     /// The file is not TOML.
-    #[error("{place}: this is not TOML: {message}")]
+    #[error("{place}: invalid TOML: {message}")]
     Syntax {
         /// The first line that cannot be read.
         place: Place,
@@ -56,7 +56,7 @@ pub enum JobError {
         message: String,
     },
     /// A key stands outside of every section.
-    #[error("{place}: `{key}` stands in no section")]
+    #[error("{place}: `{key}` is outside any section")]
     NoSection {
         /// Where.
         place: Place,
@@ -102,7 +102,7 @@ pub enum JobError {
         allowed: String,
     },
     /// Two keys say the same thing in two ways.
-    #[error("{place}: `{section}.{key}` and `{section}.{other}` exclude each other")]
+    #[error("{place}: `{section}.{key}` cannot be used with `{section}.{other}`")]
     Conflict {
         /// Where the first of them stands.
         place: Place,
@@ -124,7 +124,7 @@ pub enum JobError {
         key: &'static str,
     },
     /// An override is not of the form `section.key=value`.
-    #[error("--set {text}: not of the form section.key=value")]
+    #[error("--set {text}: expected section.key=value")]
     Override {
         /// As it was written.
         text: String,
@@ -138,15 +138,14 @@ impl JobError {
             Self::Read {
                 place: Some(place), ..
             } => Some(format!(
-                "it is named at {place}; such paths are relative to the job file"
+                "{place} names it; such paths are relative to the job file"
             )),
             Self::Read { .. } => {
-                Some("give the path of a job file, such as jobs/quickstart.toml".into())
+                Some("pass the path of a job file, such as jobs/quickstart.toml".into())
             }
             Self::NoSection { key, sections, .. } => Some(match sections.as_slice() {
-                [] => {
-                    "keys stand in sections: [corpus], [model], [output], …; see docs/JOB.md".into()
-                }
+                [] => "keys belong in sections: [corpus], [model], [output], …; see docs/JOB.md"
+                    .into(),
                 [section, ..] => format!("put `{key}` under [{section}]"),
             }),
             Self::UnknownSection {

@@ -96,7 +96,7 @@ impl Section {
     pub(super) fn name(&self, key: &'static str) -> Result<Option<String>, JobError> {
         match self.get(key) {
             Some(entry) if entry.value.as_str() == Some("") => {
-                Err(self.invalid(key, entry, "a text that is not empty"))
+                Err(self.invalid(key, entry, "a text, not empty"))
             }
             Some(entry) => self.text_of(key, entry).map(Some),
             None => Ok(None),

@@ -17,7 +17,7 @@ pub enum StreamError {
     Job(#[from] JobError),
     /// A folder that is no finished result.
     #[error(
-        "{}: no job.toml, so this is no finished result; give the job file, or finish the run",
+        "{}: no job.toml, so this is not a finished result; pass the job file, or finish the run",
         path.display()
     )]
     NotFinished {
@@ -35,7 +35,7 @@ pub enum StreamError {
     },
     /// The method needs a classifier, and the job's is not there for the model.
     #[error(
-        "{} is not there, or is another model's or of other settings of maxent: run `topicmill \
+        "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
          project` with this project.method first (with --overwrite, which makes the tables anew, \
          where they are another method's), or set another one, as in --set project.method=cvb0",
         path.display()
@@ -46,7 +46,7 @@ pub enum StreamError {
     },
     /// The model is another job's, or of another vocabulary.
     #[error(
-        "{} was made with other settings of {what}; give the job that it was trained with",
+        "{} was made with different settings of {what}; pass the job that it was trained with",
         path.display()
     )]
     OtherSettings {
@@ -68,10 +68,10 @@ pub enum StreamError {
     #[error(transparent)]
     Vocabulary(#[from] VocabularyFileError),
     /// The system gives no thread.
-    #[error("no thread for the stream: {0}")]
+    #[error("cannot start a thread for the stream: {0}")]
     Thread(#[source] io::Error),
     /// The stream broke, while the job says `on_damage = "fail"`.
-    #[error("standard input broke at line {line}: {source}; send the lines from there on again")]
+    #[error("standard input failed at line {line}: {source}; send the lines from there again")]
     Read {
         /// The line, from 1.
         line: u64,
@@ -98,7 +98,9 @@ pub enum StreamError {
     #[error("standard output: {0}")]
     Write(#[source] io::Error),
     /// A signal asked for the end.
-    #[error("ended by a signal; the lines in hand were answered, {documents} documents in all")]
+    #[error(
+        "interrupted by a signal; the lines already read were answered, {documents} documents in all"
+    )]
     Interrupted {
         /// Documents that were answered.
         documents: u64,

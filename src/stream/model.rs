@@ -102,7 +102,7 @@ impl StreamModel {
             return Err(StreamError::OtherSettings { path, what });
         }
         if header.vocabulary_hash != vocabulary.fingerprint() {
-            let what = "the vocabulary beside it";
+            let what = "the vocabulary stored with it";
             return Err(StreamError::OtherSettings { path, what });
         }
         let eta = header.published_eta.unwrap_or(header.priors.eta);
@@ -153,7 +153,7 @@ fn check_method(project: &ProjectSettings) -> Result<&InferSettings, StreamError
     };
     if infer.method.is_joint() {
         return Err(StreamError::Method(
-            "project.method infers documents together, and those of a stream come one by one: set \
+            "project.method infers documents together, but a stream delivers them one by one: set \
              another one, as in --set project.method=gibbs",
         ));
     }

@@ -247,7 +247,7 @@ impl Join {
         q: &Held,
     ) -> Result<(), TableError> {
         let unknown = |root: &Path, topic: i32| {
-            let message = format!("document_topics has topic {topic}, topics has not");
+            let message = format!("document_topics has topic {topic}, which topics lacks");
             TableError::format(root, format!("{message}; run `topicmill verify`"))
         };
         let [first, second] = &mut self.spread;

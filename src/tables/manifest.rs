@@ -153,7 +153,7 @@ impl Manifest {
         })?;
         if manifest.format_version != MANIFEST_VERSION {
             let message = format!(
-                "has format version {}, this program reads {MANIFEST_VERSION}",
+                "has format version {}, but this program reads {MANIFEST_VERSION}",
                 manifest.format_version
             );
             return Err(TableError::format(path, message));

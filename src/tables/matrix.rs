@@ -51,7 +51,8 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixErro
         false => vec![table.clone()],
     };
     let Some(first) = parts.first() else {
-        let problem = "holds no *.parquet file: name an output folder, a table's folder or a file";
+        let problem =
+            "contains no *.parquet file: name an output folder, a table's folder or a file";
         return Err(TableError::format(path, problem).into());
     };
     let schema = footer(first)?.1.schema().clone();
@@ -117,7 +118,7 @@ impl Reader<'_> {
                 let topic = topics.value(row);
                 if topic < 0.0 || topic.fract() != 0.0 {
                     return Err(refuse(&format!(
-                        "{topic} is no topic, a whole number from 0"
+                        "{topic} is not a topic number, a whole number from 0"
                     )));
                 }
                 // Too large a number stays one.
@@ -135,7 +136,7 @@ impl Reader<'_> {
         let path = self.path;
         let topics = number_columns(schema, &["__index_level_0__"]);
         if topics.is_empty() {
-            let problem = "has no column of numbers: one is needed for each topic";
+            let problem = "has no number column: one is needed per topic";
             return Err(TableError::format(path, problem).into());
         }
         let mut weights = Weights::default();
@@ -146,7 +147,7 @@ impl Reader<'_> {
             for row in 0..batch.num_rows() {
                 let text = texts.value(row);
                 if !seen.insert(text.to_owned()) {
-                    return Err(at(path, first + row, &format!("\"{text}\" stands twice")));
+                    return Err(at(path, first + row, &format!("\"{text}\" occurs twice")));
                 }
                 let term = weights.add_term(text);
                 for (topic, column) in columns.iter().enumerate() {
@@ -157,7 +158,7 @@ impl Reader<'_> {
             Ok(())
         })?;
         let mut model = weights.normalised(path, 0.0)?;
-        model.form = "a table with a column for each topic, normalised to sum 1".to_owned();
+        model.form = "a table with a column per topic, normalised to sum 1".to_owned();
         Ok(model)
     }
 
@@ -193,7 +194,7 @@ impl Reader<'_> {
             Ok(())
         })?;
         let mut model = weights.normalised(path, 0.0)?;
-        model.form = "a table with a row for each topic, normalised to sum 1".to_owned();
+        model.form = "a table with a row per topic, normalised to sum 1".to_owned();
         Ok(model)
     }
 }
@@ -227,7 +228,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
         for row in 0..batch.num_rows() {
             let (topic, term) = (topics.value(row) as usize, numbers.value(row) as usize);
             if topic >= smoothing.len() || term >= terms.len() {
-                let problem = "names a topic or a term that `topics` or `vocabulary` lacks";
+                let problem = "contains a topic or a term that `topics` or `vocabulary` lacks";
                 return Err(TableError::format(path, problem).into());
             }
             let beyond = (weights.value(row) - smoothing[topic]) as f32;

@@ -207,7 +207,7 @@ fn parts(path: &Path) -> Result<Vec<PathBuf>, TableError> {
     }
     let parts = part_files(path)?;
     if parts.is_empty() {
-        let message = "holds no *.parquet file: name a table's folder or one of its parts";
+        let message = "contains no *.parquet file: name a table's folder or one of its parts";
         return Err(TableError::format(path, message));
     }
     Ok(parts)

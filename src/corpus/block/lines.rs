@@ -76,7 +76,7 @@ impl Records {
                 Some(Piece::TooLarge { bytes, .. }) => {
                     return Err(InputError::Header {
                         path: file.path.clone(),
-                        reason: format!("it has {bytes} bytes; is a quote left open?"),
+                        reason: format!("it has {bytes} bytes; check for an unclosed quote"),
                     });
                 }
                 Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}

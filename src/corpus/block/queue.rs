@@ -77,7 +77,7 @@ impl BlockQueue {
     pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
         assert!(
             share.process < share.processes,
-            "no such process: {share:?}"
+            "process out of range: {share:?}"
         );
         let sources = sources(&input, share.processes);
         Self {

@@ -212,11 +212,11 @@ impl CountStream {
     /// What is wrong with a whole file of so many entries: an error, unless the job keeps damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;
-        let reason = format!("the file has {found} entries, and its third line says {wanted}");
+        let reason = format!("the file has {found} entries, but its third line says {wanted}");
         if found < wanted && self.on_damage == OnDamage::Keep {
             return Ok(reason);
         }
-        let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is cut short";
+        let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is truncated";
         Err(InputError::Uci {
             path: self.file.path.clone(),
             line: HEADER_LINES + found.min(wanted),
@@ -289,7 +289,7 @@ fn read_header(
         path: file.path.clone(),
         line,
         reason: format!(
-            "expected the number of {what}; a UCI bag of words begins with the numbers of documents, terms and entries, a line each"
+            "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, a line each"
         ),
     })
 }
@@ -312,7 +312,7 @@ fn read_vocabulary(file: &InputFile, term_count: u64) -> Result<Vec<String>, Inp
     let terms = read().map_err(InputError::unreadable(path))?;
     if terms.len() as u64 != term_count {
         let reason = format!(
-            "the file is over {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
+            "the file has {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
             path.display(),
             terms.len()
         );

@@ -149,7 +149,7 @@ impl<'a> Held<'a> {
             Self::Nested(Value::Array(items)) => {
                 let text = |item: Value| match item {
                     Value::String(text) => Ok(Cow::Owned(text)),
-                    _ => Err("an array of other things than strings"),
+                    _ => Err("an array with elements that are not strings"),
                 };
                 let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
                 Ok(join_texts(texts.into_iter()))

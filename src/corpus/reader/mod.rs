@@ -137,7 +137,8 @@ impl<'a> Context<'a> {
 
     /// What stands for the rest of a file that broke.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
-        let reason = format!("{source_id}: what follows is lost: {reason}; copy the file again");
+        let reason =
+            format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 

@@ -283,7 +283,7 @@ enum Values {
 
 impl Values {
     fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
-        let unsupported = || ArrowError::CastError(format!("{} is no text", array.data_type()));
+        let unsupported = || ArrowError::CastError(format!("{} is not text", array.data_type()));
         let kind = text_type(array.data_type()).ok_or_else(unsupported)?;
         let values = cast(array, &kind)?;
         Ok(match array.data_type() {

@@ -85,7 +85,7 @@ fn finish<'a>(
         && number >= *first
     {
         let reason = format!(
-            "{}, document {id}: is lost: {reason}; copy the file again",
+            "{}, document {id}: lost: {reason}; copy the file again",
             context.file.name
         );
         return context.missing(id, DocumentStatus::Truncated, reason);
@@ -94,7 +94,7 @@ fn finish<'a>(
         return context.too_large(id, context.settings.max_document_bytes + 1);
     }
     if counts.is_empty() {
-        let reason = format!("{}, document {id}: has no entries", context.file.name);
+        let reason = format!("{}, document {id}: no entries", context.file.name);
         return context.missing(id, DocumentStatus::Empty, reason);
     }
     add_repeated(&mut counts);

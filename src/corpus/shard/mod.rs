@@ -64,9 +64,7 @@ pub enum ShardError {
         source: ParquetError,
     },
     /// The file is sound Parquet, but not a shard of this version.
-    #[error(
-        "{path} is not a shard that this version reads: {reason}; start again with --overwrite"
-    )]
+    #[error("{path} is not a shard of this version: {reason}; restart with --overwrite")]
     NotAShard {
         /// The file.
         path: PathBuf,

@@ -155,7 +155,7 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
         .and_then(|pair| pair.value.as_deref());
     if version != Some(FORMAT_VERSION) {
         let found = version.unwrap_or("no");
-        let reason = format!("it has {found} layout version, {FORMAT_VERSION} is wanted");
+        let reason = format!("its layout version is {found} instead of {FORMAT_VERSION}");
         return Err(ShardError::not_a_shard(path, reason));
     }
     let fields = footer.schema().fields();

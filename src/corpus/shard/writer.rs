@@ -110,7 +110,7 @@ impl ShardWriter {
     fn check(&self, document: &ShardDocument) -> Result<(), ShardError> {
         let limit = i32::MAX as u32;
         let reason = if document.terms.len() != document.counts.len() {
-            "it has not as many counts as terms"
+            "it has a different number of counts and terms"
         } else if document.terms.len() > i32::MAX as usize {
             "it has more than 2,147,483,647 distinct terms"
         } else if document
@@ -123,7 +123,7 @@ impl ShardWriter {
         } else if document.counts.iter().any(|&c| c > limit) {
             "it holds a term more than 2,147,483,647 times"
         } else if document.metadata.len() != self.buffer.metadata.len() {
-            "it has not as many metadata values as the job has columns"
+            "it has a different number of metadata values than the job has columns"
         } else if text_bytes(document) > DOCUMENT_TEXT_BYTES {
             "its id, group and metadata take more than 1 GiB"
         } else {

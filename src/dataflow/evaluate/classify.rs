@@ -187,7 +187,7 @@ impl Evaluation {
             row("classification_accuracy", method, "share", mean, error),
             row(
                 "classification_baseline",
-                format!("the most frequent label, {name}"),
+                format!("most frequent label, {name}"),
                 "share",
                 result.baseline,
                 None,
@@ -212,7 +212,7 @@ fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), R
     match is_nested {
         false => Ok(()),
         true => Err(RunError::Data(format!(
-            "evaluate.labels: \"{name}\" of document \"{}\" holds a list or an object, and a label is \
+            "evaluate.labels: \"{name}\" of document \"{}\" is a list or an object, and a label is \
              one value: name a column with one label for each document",
             document.source_id
         ))),

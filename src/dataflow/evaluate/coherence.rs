@@ -165,7 +165,7 @@ impl Evaluation {
         counts.add_words(&sum(worker, &mine.words()));
         if counts.documents.documents() == 0 {
             return Err(RunError::Data(
-                "the reference corpus has no document that could be read: look at \
+                "the reference corpus has no readable document: check \
                  evaluate.reference, corpus.format and corpus.text"
                     .to_owned(),
             ));
@@ -232,7 +232,7 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
     let windows = counts.windows.as_ref().map_or_else(String::new, |windows| {
         format!(", {} windows", windows.windows().documents())
     });
-    format!("coherence on {files}: {documents} documents{windows}; {unreadable} could not be read")
+    format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable")
 }
 
 /// Where the texts stand that a process reads.

@@ -292,7 +292,7 @@ fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), RunEr
     match all.iter().all(|other| other == fingerprint.as_bytes()) {
         true => Ok(()),
         false => Err(RunError::Data(format!(
-            "the processes have read different {what}: let all read the same files"
+            "the processes have read different {what}: all must read the same files"
         ))),
     }
 }

@@ -181,7 +181,7 @@ fn on_vocabulary(
                 theirs.terms.len()
             ),
             format!(
-                "it lacks {lacking} of the collection's {kept} terms, {unknown} of {} tokens ({:.2} %)",
+                "the model lacks {lacking} of the collection's {kept} terms, {unknown} of {} tokens ({:.2} %)",
                 mapping.all_tokens,
                 share(unknown, mapping.all_tokens)
             ),
@@ -247,16 +247,16 @@ fn prior(
 ) -> Result<(Vec<f64>, String), RunError> {
     let asked = run.job.evaluate.alpha.as_ref();
     let (alpha, source) = match (asked, own) {
-        (Some(alpha), _) => (alpha.values(topics), "as evaluate.alpha says"),
-        (None, Some(alpha)) => (alpha, "the model's own"),
+        (Some(alpha), _) => (alpha.values(topics), "from evaluate.alpha"),
+        (None, Some(alpha)) => (alpha, "from the model"),
         (None, None) => (
             Alpha::Sum(FOREIGN_ALPHA_SUM).values(topics),
-            "5 / K, for its files do not say it",
+            "5 / K, because the model's files have none",
         ),
     };
     if alpha.len() != topics {
         return Err(RunError::Data(format!(
-            "evaluate.alpha lists {} values, and the model has {topics} topics",
+            "evaluate.alpha lists {} values, but the model has {topics} topics",
             alpha.len()
         )));
     }

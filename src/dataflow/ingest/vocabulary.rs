@@ -162,7 +162,7 @@ fn nothing_kept(process: &Process, vocabulary: &Vocabulary, document_count: u64)
             .count()
     };
     if vocabulary.terms().is_empty() {
-        return "no document holds a single token: look at corpus.text (is it the right column?), \
+        return "no document contains a token: check corpus.text (is it the right column?), \
                 tokens.rule, tokens.min_length and tokens.numbers"
             .to_owned();
     }

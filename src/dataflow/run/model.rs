@@ -235,7 +235,7 @@ fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunE
         return Ok(());
     }
     Err(RunError::Data(format!(
-        "the sample holds no document to train on, of {} with terms: enlarge sample.fraction or \
+        "the sample contains no document to train on, of {} with terms: raise sample.fraction or \
          sample.documents, or lower sample.held_out",
         collection.documents_with_terms
     )))
@@ -250,7 +250,7 @@ fn train_summary(
     let tokens = log.last().map_or(0, |last| last.tokens_seen);
     let passes = log.last().map_or(0, |last| last.pass + 1);
     let ended = match record.stopped_early {
-        true => "held-out quality had stopped improving".to_owned(),
+        true => "held-out quality stopped improving".to_owned(),
         false => format!("{passes} passes done"),
     };
     TrainSummary {

@@ -24,7 +24,7 @@ impl Trainer<'_> {
         let heldout = self.score(worker, eta)?.per_token();
         if let Some(value) = heldout {
             let phase = position.phase.name();
-            let note = format!("{phase}, held-out {value:.4} nats a token");
+            let note = format!("{phase}, held-out {value:.4} nats per token");
             self.plan.process.progress.note(note);
         }
         Ok(heldout)

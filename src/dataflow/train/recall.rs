@@ -109,7 +109,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
     match texts.iter().all(|text| *text == texts[0]) {
         true => Ok(None),
         false => Err(RunError::Data(
-            "processes see different checkpoints: all hosts must reach the same output folder under \
+            "processes see different checkpoints: all hosts must see the same output folder under \
              the same path"
                 .to_owned(),
         )),
@@ -132,7 +132,7 @@ fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Resu
     warnings
         .unwrap_or_else(PoisonError::into_inner)
         .push(format!(
-            "{reason}; training goes on from the checkpoint before it"
+            "{reason}; training resumes from the previous checkpoint"
         ));
     Ok(())
 }
