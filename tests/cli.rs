@@ -116,7 +116,7 @@ fn synth_makes_a_corpus_and_finds_it_again() {
 
     let (code, said) = place.refused(&format!("{line} --seed 2"));
     assert_eq!(code, 65);
-    assert!(said.contains("made with other settings"), "{said}");
+    assert!(said.contains("made with different settings"), "{said}");
     assert_eq!(place.refused("synth --path x --topics 0").0, 64);
 }
 
@@ -134,7 +134,7 @@ fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
     let after = place.printed("plan job.toml -w 1");
     assert!(after.contains("1 jsonl, plain: "), "{after}");
     assert!(after.contains("about 200 with about "), "{after}");
-    assert!(after.contains("4 minibatches a pass, "), "{after}");
+    assert!(after.contains("4 minibatches per pass, "), "{after}");
     let names = fs::read_dir(place.0.path()).expect("readable").count();
     assert_eq!(names, 2, "a plan writes nothing");
 
@@ -272,7 +272,7 @@ fn inspect_shows_topics_tables_and_parts() {
         let table = place.printed(&format!("inspect {path} --rows 1"));
         assert!(table.starts_with("2 rows in 1 parts\n"), "{table}");
         assert!(
-            table.contains("coherence_npmi       f64, may be null"),
+            table.contains("coherence_npmi       f64, nullable"),
             "{table}"
         );
         assert!(
@@ -309,11 +309,11 @@ fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
     for line in ["verify out", "verify out --digest"] {
         let (code, said) = place.refused(line);
         assert_eq!(code, 65, "{said}");
-        assert!(said.contains("run the job again, it continues"), "{said}");
+        assert!(said.contains("rerun the job to resume"), "{said}");
     }
     let status = place.printed("status out");
     assert!(
-        status.contains("stopped; the same command goes on"),
+        status.contains("stopped; rerun the same command to resume"),
         "{status}"
     );
     assert!(status.contains("topics (2 rows)"), "{status}");

@@ -418,7 +418,7 @@ fn a_log_that_cannot_be_written_does_not_end_the_run() {
     fs::write(place.path("out/logs"), "not a folder").unwrap();
     let output = good(train);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said.matches("no log from here on").count(), 1, "{said}");
+    assert_eq!(said.matches("logging stopped").count(), 1, "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 

@@ -42,8 +42,8 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
 /// What is started, from the flags, the host file and the environment.
 fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     if let Some(flag) = args.place() {
-        let message = format!("launch and {flag} exclude each other");
-        let help = "launch starts one process for each line of the host file";
+        let message = format!("launch cannot be used with {flag}");
+        let help = "launch starts one process per line of the host file";
         return Err(Failure::message(Exit::Usage, message).help(help));
     }
     let io = |error| Failure::new(Exit::Io, error);

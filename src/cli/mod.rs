@@ -110,7 +110,9 @@ pub fn guard() {
         watching::end_current(failure.code, &failure.message);
     });
     if let Err(error) = cluster::interrupt::install(warn) {
-        warn(&format!("signals will end the run at once: {error}"));
+        warn(&format!(
+            "signals cannot be handled and will end the run at once: {error}"
+        ));
     }
     cluster::spawn::follow_parent();
 }
@@ -179,6 +181,6 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
 }
 
 fn not_there(path: &Path) -> Failure {
-    Failure::message(Exit::Usage, format!("{}: not there", path.display()))
-        .help("give what a job names as `output.path`")
+    Failure::message(Exit::Usage, format!("{}: does not exist", path.display()))
+        .help("pass the folder that the job names as `output.path`")
 }

@@ -59,13 +59,13 @@ pub enum PlacementError {
         most: usize,
     },
     /// `--processes` together with flags of a cluster's member.
-    #[error("--processes and {flag} exclude each other")]
+    #[error("--processes cannot be used with {flag}")]
     BothWays {
         /// The other flag.
         flag: &'static str,
     },
     /// A member of a cluster is only half described.
-    #[error("{given} needs {missing} too")]
+    #[error("{given} also needs {missing}")]
     Incomplete {
         /// A flag that was given.
         given: &'static str,
@@ -85,7 +85,7 @@ impl PlacementError {
                     .into(),
             ),
             Self::Incomplete { .. } => Some(
-                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE, \
+                "one process of several needs all of -n COUNT, -p INDEX and --hosts FILE, \
                  or by the environment (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
                     .into(),
             ),

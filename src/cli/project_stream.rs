@@ -13,8 +13,8 @@ use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
 
 /// What is said of a signal: no command goes on from where a stream has ended.
 const SIGNAL_WORDS: Words = Words {
-    deferred: "ending when the lines in hand are answered",
-    ended: "the lines in hand were answered",
+    deferred: "stopping once the lines already read are answered",
+    ended: "the lines already read were answered",
 };
 
 /// Answers every document of standard input on standard output.
@@ -23,14 +23,13 @@ const SIGNAL_WORDS: Words = Words {
 /// Flags of a run; a job or a result that cannot be used; whatever ends the stream.
 pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if !args.stdin && args.dash.is_none() {
-        let failure = Failure::message(Exit::Usage, "--strict is about a stream");
-        return Err(failure.help("give --stdin too"));
+        let failure = Failure::message(Exit::Usage, "--strict applies only to a stream");
+        return Err(failure.help("add --stdin"));
     }
     if let Some(flag) = args.idle() {
-        let message = format!("{flag} says nothing to a stream");
+        let message = format!("{flag} cannot be used with --stdin");
         let failure = Failure::message(Exit::Usage, message);
-        return Err(failure
-            .help("with --stdin give no more than -w, --set, --budget, --strict and --quiet"));
+        return Err(failure.help("--stdin accepts -w, --set, --budget, --strict and --quiet"));
     }
     interrupt::set_words(SIGNAL_WORDS);
     let source = Source::find(&args.run.job, &args.run.overrides())?;
@@ -74,7 +73,7 @@ fn report(summary: &Summary, seconds: f64) -> String {
     let per_second = summary.documents as f64 / seconds.max(1e-9);
     let bad = match summary.bad {
         0 => String::new(),
-        bad => format!(", {} of them no documents", figures::grouped(bad)),
+        bad => format!("({} of them invalid)", figures::grouped(bad)),
     };
     format!(
         "{} documents{bad}, {} tokens, {per_second:.1} documents/s",

@@ -122,7 +122,7 @@ fn watched(
     let summary = run_stages(process, &shared, stages, settings);
     renderer.finish();
     for warning in shared.warnings() {
-        tracing::warn!(warning, "passed over");
+        tracing::warn!(warning, "warning");
         if display != Display::Quiet {
             super::warn(&warning);
         }

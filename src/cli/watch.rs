@@ -17,7 +17,7 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
                 [format!("[{name}] ").as_bytes(), line, b"\n"].concat()
             }
             Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
-            Event::Killing => b"killing the processes that are left\n".to_vec(),
+            Event::Killing => b"killing the remaining processes\n".to_vec(),
             Event::Restart {
                 ending,
                 restart,
@@ -27,7 +27,7 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
                 let who = ending.culprit.and_then(|process| names.get(process));
                 let who = who.map_or("?", String::as_str);
                 format!(
-                    "process [{who}] {}; starting all again in {} s, restart {restart} of {most}\n",
+                    "process [{who}] {}; restarting all processes in {} s, restart {restart} of {most}\n",
                     end(ending.code),
                     wait.as_secs(),
                 )
@@ -59,8 +59,8 @@ fn end(code: u8) -> String {
     match code {
         69 => "lost a worker, its peers or its host".to_owned(),
         137 => "was killed (signal 9)".to_owned(),
-        143 => "was told to stop (signal 15)".to_owned(),
-        code if code > 128 => format!("was ended by signal {}", code - 128),
+        143 => "was stopped (signal 15)".to_owned(),
+        code if code > 128 => format!("was killed by signal {}", code - 128),
         code => format!("ended with code {code}"),
     }
 }

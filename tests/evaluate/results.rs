@@ -94,7 +94,7 @@ fn columns_that_hold_no_labels_are_told() {
             64,
             "one of corpus.metadata or corpus.group: kind, tags, shelf",
         ),
-        (&["--labels", "tags"], 65, "holds a list or an object"),
+        (&["--labels", "tags"], 65, "is a list or an object"),
         (
             &["--labels", "kind", "--set=evaluate.folds=1"],
             64,
@@ -124,7 +124,7 @@ fn columns_that_hold_no_labels_are_told() {
     }
     let (code, told) = RUN.refused(&["--output", "refused-labels", "--labels", "topic"]);
     assert_eq!(code, 64, "{told}");
-    assert!(told.contains("name none"), "{told}");
+    assert!(told.contains("are empty"), "{told}");
 }
 
 #[test]

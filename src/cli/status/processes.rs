@@ -117,7 +117,7 @@ impl Processes<'_> {
             "done",
             "now",
             "memory",
-            "last sign",
+            "last update",
         ]);
         for status in self.all {
             table.add_row([
@@ -148,8 +148,8 @@ impl Processes<'_> {
             Some(exit) if exit.code == 0 => "done".to_owned(),
             Some(exit) => format!("ended with {}: {}", exit.code, exit.reason),
             None if self.is_alive(status) => format!("{age} ago"),
-            None if self.is_locked || self.are_alive() => format!("no sign for {age}"),
-            None => format!("ended without a word, {age} ago"),
+            None if self.is_locked || self.are_alive() => format!("silent for {age}"),
+            None => format!("ended without a message, {age} ago"),
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
         let alive = at(&all, 101);
         assert_eq!((alive.silent(), alive.lost()), (vec![1], vec![]));
         assert!(
-            alive.table().contains("no sign for 40.0 s"),
+            alive.table().contains("silent for 40.0 s"),
             "{}",
             alive.table()
         );
@@ -275,7 +275,7 @@ mod tests {
         let table = ended.table();
         assert!(table.contains("ended with 69: lost process 1"), "{table}");
         assert!(
-            table.contains("ended without a word, 40.0 s ago"),
+            table.contains("ended without a message, 40.0 s ago"),
             "{table}"
         );
         let killed = [status(0, 100_000)];

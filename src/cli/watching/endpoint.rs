@@ -54,7 +54,7 @@ fn shifted(address: &str, process: usize) -> io::Result<Vec<SocketAddr>> {
         Some(address)
     };
     let shifted: Option<Vec<SocketAddr>> = address.to_socket_addrs()?.map(shift).collect();
-    let too_high = || io::Error::other(format!("PORT + {process} is no port"));
+    let too_high = || io::Error::other(format!("PORT + {process} is not a valid port"));
     shifted.ok_or_else(too_high)
 }
 

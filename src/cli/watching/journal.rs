@@ -122,7 +122,7 @@ fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
             _ => Ok(()),
         };
         if let Err(error) = done {
-            give_up(&format!("no log from here on: {error}; the run goes on"));
+            give_up(&format!("logging stopped: {error}; the run continues"));
             target = Target::Nowhere;
         }
     }

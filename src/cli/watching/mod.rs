@@ -181,7 +181,7 @@ impl Watched {
             Err(error) => {
                 tracing::warn!(address, %error, "metrics are not served");
                 super::warn(&format!(
-                    "no metrics at {address}: {error}; the run goes on without them"
+                    "metrics cannot be served at {address}: {error}; the run continues without them"
                 ));
             }
         }
@@ -269,7 +269,7 @@ impl Watched {
             rounds = status.rounds,
             bytes_sent = status.bytes_sent,
             memory_bytes = status.memory_bytes,
-            "phase goes on"
+            "phase continues"
         );
     }
 
