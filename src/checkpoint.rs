@@ -1,11 +1,11 @@
-//! A model on disk: the checkpoint that training resumes from, and the model that it ends in.
+//! A model on disk: a checkpoint that training resumes from, or the finished model.
 //!
 //! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
-//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. Bytes depend
-//! on the model alone, not on how many parts it was in. Little-endian.
+//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. The bytes
+//! depend on the model alone, not on the number of parts it was in. Little-endian.
 //!
-//! In Gibbs sampling, what a checkpoint holds of the model are the counts averaged so far; the counts
-//! themselves are those of the [`assignments`] beside it.
+//! In Gibbs sampling, the model in a checkpoint is the counts averaged so far; the current counts
+//! are those of the [`assignments`] beside it.
 
 pub mod assignments;
 pub mod classifier;

@@ -1,9 +1,9 @@
 //! The remembered assignments of a process's documents on disk, beside a checkpoint.
 //!
-//! Each process writes its own documents; whoever resumes reads all files, and takes the documents
-//! that are its own now. Layout, little-endian: a magic number, the round the checkpoint goes on
-//! with, the number of documents; then for each its number, its tokens, and a topic for each
-//! token; at the end a SHA-256 over all of it.
+//! Each process writes its own documents; a resuming process reads all files and takes the
+//! documents that are now its own. Layout, little-endian: a magic number, the round that the
+//! checkpoint resumes with, the number of documents; then for each document its number, its tokens,
+//! and a topic for each token; at the end a SHA-256 over all of it.
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! The classifier of MaxEnt inference on disk, beside the model that it was trained for.
+//! The MaxEnt classifier on disk, beside the model that it was trained for.
 //!
 //! One file, complete or absent: a magic number, the length of a JSON header and the header, the
-//! bias of each topic, a byte a term of the vocabulary (1: it has weights), the weights term by
+//! bias of each topic, one byte per term of the vocabulary (1: it has weights), the weights term by
 //! term, and a SHA-256 over all of it. Numbers are f32; little-endian.
 
 use std::io::{Read, Write};

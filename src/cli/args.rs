@@ -1,4 +1,4 @@
-//! The flags as they are typed; `placement` and `job` check what they mean.
+//! The flags as typed; `placement` and `job` check their meaning.
 
 mod evaluate;
 mod launch;

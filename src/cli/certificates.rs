@@ -1,4 +1,4 @@
-//! `topicmill certificates --hosts FILE --out FOLDER`: throw-away certificates for a run.
+//! `topicmill certificates --hosts FILE --out FOLDER`: temporary certificates for a run.
 
 use std::fs;
 use std::io::{self, Write};

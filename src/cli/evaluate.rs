@@ -1,4 +1,4 @@
-//! `topicmill evaluate JOB`: figures of quality, by all workers, in a folder of their own.
+//! `topicmill evaluate JOB`: computes figures of quality on all workers, in a separate folder.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,4 +1,4 @@
-//! What ends the program early: an error, its exit code, its remedy.
+//! A failure that ends the program: an error, its exit code, its remedy.
 //!
 //! The codes are those of sysexits.h that schedulers can key on; `--help` lists them.
 

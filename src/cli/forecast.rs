@@ -1,5 +1,5 @@
-//! What a job would meet and take, for `topicmill plan`: its input, its size, its memory and disk,
-//! the hosts, what stands in its output folder. Nothing is written.
+//! The estimates of `topicmill plan`: the job's input, size, memory, disk and hosts, and the state
+//! of its output folder. Nothing is written.
 
 use serde_json::json;
 

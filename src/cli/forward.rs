@@ -1,5 +1,5 @@
-//! What another process of the run is told: every flag that was typed, but for those that say where
-//! it runs. Read off clap's own list, so that no flag can be forgotten.
+//! The flags that are passed on to another process of the run: every flag that was typed, except
+//! those that say where it runs. Derived from clap's own list, so that no flag can be forgotten.
 
 use std::ffi::OsString;
 

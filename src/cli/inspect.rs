@@ -1,4 +1,4 @@
-//! `topicmill inspect OUT|MODEL|TABLE`: what lies at a path, told by what it holds.
+//! `topicmill inspect OUT|MODEL|TABLE`: shows what is stored at a path, detected from its content.
 
 mod model;
 mod root;

@@ -1,4 +1,4 @@
-//! `topicmill launch --hosts FILE JOB`: all processes of a run, started from here.
+//! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;

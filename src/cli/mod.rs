@@ -1,8 +1,8 @@
 //! The command line: the only place that knows flags, prints, and chooses exit codes.
 //!
-//! `args` holds the flags as they are typed, `placement` checks them once; one file a subcommand;
+//! `args` holds the flags as typed and `placement` checks them once; each subcommand is one file;
 //! `failure` turns errors into lines for people and codes for schedulers; `progress` and `summary`
-//! are what a person sees of a run.
+//! are the display of a run.
 
 mod args;
 mod certificates;

@@ -1,4 +1,4 @@
-//! The pace of a phase: how far it is, how fast it goes, how long it will take.
+//! The pace of a phase: its progress, its rate, and the time left.
 
 use std::time::Duration;
 

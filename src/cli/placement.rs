@@ -1,5 +1,5 @@
-//! Where a job runs: the flags, and what the environment says where there are none, checked once
-//! into a value that cannot be wrong.
+//! Where a job runs: the flags, or the environment if there are none, checked once into a value
+//! that cannot be wrong.
 
 use std::num::NonZeroUsize;
 

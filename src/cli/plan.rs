@@ -1,4 +1,4 @@
-//! `topicmill plan JOB`: what a job would do, without doing it.
+//! `topicmill plan JOB`: shows what a job would do, without running it.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Signs of life: a thread polls how far the job is and shows it.
+//! Progress display: a thread polls the progress of the job and shows it.
 //!
-//! On a terminal a bar with rate and time left; elsewhere plain lines at phase changes and every
-//! few seconds; objects one a line for programs. No control character is written off a terminal.
+//! On a terminal, a bar with rate and time left; elsewhere, plain lines at phase changes and every
+//! few seconds; for programs, one JSON object per line. Control characters are written only to a
+//! terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! `topicmill project JOB --stdin`: answers documents as they come.
+//! `topicmill project JOB --stdin`: answers documents as they arrive.
 
 use std::io;
 use std::sync::Arc;

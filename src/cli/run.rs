@@ -1,4 +1,4 @@
-//! `topicmill run | ingest | train | project JOB`: the one place where a job is set going.
+//! `topicmill run | ingest | train | project JOB`: the one place that starts a job.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What progress is shown on: lines for people, lines for programs, a bar on a terminal.
+//! The forms of the progress display: lines for people, lines for programs, a bar on a terminal.
 
 use std::io::{self, Write};
 use std::time::Duration;

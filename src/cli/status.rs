@@ -1,4 +1,5 @@
-//! `topicmill status OUT`: how far a run is, read from its output folder, by any host that sees it.
+//! `topicmill status OUT`: the progress of a run, read from its output folder on any host that sees
+//! it.
 
 mod processes;
 

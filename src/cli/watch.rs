@@ -1,5 +1,5 @@
-//! What a person sees of processes that this one started: their lines, each with the process's
-//! name before it, and what becomes of them.
+//! The output of processes that this one started: their lines, prefixed with the process's name,
+//! and how each process ends.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! Those who have called and proved nothing yet: so many at a time, the newest first.
+//! Callers that have not proved the secret yet: a bounded number at a time.
 //!
-//! When there are too many, the one that has been here longest is cut off. So a crowd that says
-//! nothing can fill all places, but keeps nobody out who has something to say.
+//! When there are too many, the oldest one is disconnected. A crowd of silent callers can therefore
+//! fill all places, but cannot keep out a process that has something to say.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,4 +1,4 @@
-//! A connection while two processes get to know each other: every word has its time.
+//! A connection while two processes greet each other: every message has a deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

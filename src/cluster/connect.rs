@@ -1,9 +1,9 @@
-//! Bringing the processes of a run together over TCP.
+//! Connecting the processes of a run over TCP.
 //!
-//! Every process listens at its own address and dials those of lower number, so that each pair has
-//! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port
-//! scan, a health check, a browser, a silent client) is dropped, each in a thread of its own, and
-//! keeps nobody waiting. When all have come the port is closed: nobody joins later.
+//! Every process listens on its own address and dials those with lower numbers, so that each pair
+//! has one connection, on which they greet each other as in `handshake`. Any other caller (a port
+//! scan, a health check, a browser, a silent client) is handled in its own thread, dropped, and
+//! delays no process. Once all processes have joined, the port is closed: none can join later.
 
 use std::io;
 use std::net::{TcpListener, ToSocketAddrs};

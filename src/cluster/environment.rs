@@ -1,9 +1,9 @@
-//! What the environment says of this process's place in a run, when no flag does.
+//! This process's place in a run according to the environment, used if no flag gives it.
 //!
-//! SLURM, Open MPI, other MPIs' PMI, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs number
-//! the processes they start; some say where the others are. All of it is a pure function of the
-//! variables. An environment that is only half there, such as a batch script outside of `srun`, is
-//! no run of several processes.
+//! SLURM, Open MPI, the PMI of other MPIs, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs
+//! number the processes they start; some also provide the addresses of the others. All of it is a
+//! pure function of the variables. An incomplete environment, such as a batch script outside
+//! `srun`, means a single process.
 
 mod error;
 mod slurm;

@@ -1,9 +1,10 @@
 //! The processes that this one started: watched together, ended together.
 //!
-//! A child's standard input is its life line: it ends when the line closes, and stops in order when
-//! the line says `TERM`; so nothing survives a parent that was killed, not even on other hosts,
-//! as long as what carries the line (a pipe, ssh) closes with it. When one child fails the others
-//! get a moment to notice by themselves, then their lines are closed, then they are killed.
+//! A child's standard input is its lifeline: the child exits when the line closes, and stops in
+//! order when the line says `TERM`. No child therefore survives a parent that was killed, even on
+//! other hosts, as long as the carrier of the line (a pipe, ssh) closes with it. When one child
+//! fails, the others get a moment to notice by themselves, then their lines are closed, then they
+//! are killed.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};

@@ -1,8 +1,9 @@
-//! The last word of a process: every other one learns who failed, and ends with the same words.
+//! The last message of a process: every other process learns which one failed, and ends with the
+//! same message.
 //!
-//! Whoever finds out first tells all; those who hear it tell all but the teller, so that it gets
-//! round where some links are cut; nobody says a second word. It takes a second at most, whatever
-//! state the links are in.
+//! The first process to notice tells all others; each of them tells all but the sender, so that the
+//! message gets through even if some links are cut; no process sends a second message. This takes
+//! at most a second, whatever the state of the links.
 
 use std::net::Shutdown;
 use std::sync::Arc;

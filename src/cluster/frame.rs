@@ -1,6 +1,7 @@
-//! What goes over a link between processes: frames of timely's bytes, and a few words of our own.
+//! The protocol of a link between processes: frames with timely's bytes, and a few messages of our
+//! own.
 //!
-//! A frame is a header of four bytes, little-endian, and what it announces: the kind in the upper
+//! A frame is a header of four bytes, little-endian, followed by its content: the kind in the upper
 //! byte, the length in the lower three. Lengths are bounded before anything is allocated.
 
 /// Bytes of a frame's header.

@@ -1,10 +1,11 @@
-//! One thread's misfortune ends the whole process, at once and with a code.
+//! A failure in any thread terminates the whole process, at once and with a code.
 //!
-//! timely has no recovery: when one worker stops, the others wait for its messages for ever. So a
-//! panic in any thread, an error in a worker, a stalled worker and a lost peer all end here: the other processes are
-//! told (`farewell`), so that they end in the same way, the first cause is reported through the hook
-//! that the command line supplied, and the process exits. Nothing is cleaned up: what was complete
-//! stands under its final name already, the rest is temporary.
+//! timely has no recovery: when one worker stops, the others wait for its messages for ever. A
+//! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
+//! here: the other processes are told (`farewell`), so that they end in the same way; the first
+//! cause is reported through the hook that the command line supplied; and the process exits.
+//! Nothing is cleaned up: complete results are already stored under their final names, everything
+//! else is temporary.
 
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! How two processes greet each other on a fresh connection, and prove who they are.
+//! How two processes greet each other on a new connection, and authenticate.
 //!
 //! ```text
 //! dialler                         listener
@@ -10,9 +10,10 @@
 //! READY                  ──▶
 //! ```
 //!
-//! A caller gets a greeting, and nothing else before its proof. With a secret nothing that a
-//! greeting says counts until it is proved; then either side finds what differs, so both can say
-//! it. Whoever proves wrongly is dropped, and what it was is kept for the message at the deadline.
+//! A caller receives a greeting, and nothing else before its proof. With a secret, no greeting is
+//! trusted until it is proved; then both sides compare settings, so that both can report a
+//! difference. A caller with a wrong proof is dropped, and the reason is kept for the message at
+//! the deadline.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};

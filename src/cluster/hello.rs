@@ -1,10 +1,9 @@
-//! The greeting that two processes exchange, in the clear, before a connection is theirs.
+//! The greeting that two processes exchange, in the clear, before a connection is accepted.
 //!
-//! Who speaks, a number that is never used again, and everything that must be equal on both sides
-//! for the dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes.
-//! The frame (magic, length, protocol) and the fields up to the flags stand where they are in every
-//! protocol, so that processes of different builds can still prove who they are and say what
-//! differs.
+//! It contains the sender, a nonce, and everything that must be equal on both sides for the
+//! dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes. The frame
+//! (magic, length, protocol) and the fields up to the flags have the same place in every protocol
+//! version, so that processes of different builds can still authenticate and report the difference.
 
 use sha2::{Digest, Sha256};
 

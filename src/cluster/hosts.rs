@@ -1,9 +1,10 @@
-//! Host files: where the processes of a run listen, one `host:port` a line.
+//! Host files: the addresses of the processes of a run, one `host:port` per line.
 //!
-//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may stand
-//! for the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a bracketed
-//! IPv6 address or a host name. The variable `TOPICMILL_HOSTS` holds the same with commas between.
-//! Nothing is resolved here: a host may get its address only after the file was written.
+//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may
+//! replace the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a
+//! bracketed IPv6 address or a host name. The variable `TOPICMILL_HOSTS` has the same content,
+//! separated by commas. Nothing is resolved here: a host may get its address only after the file
+//! was written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

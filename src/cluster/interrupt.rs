@@ -1,9 +1,9 @@
-//! SIGTERM and SIGINT: leave, but not in the middle of something that can be kept.
+//! SIGTERM and SIGINT: stop, but not in the middle of work that can be saved.
 //!
-//! The first signal is a wish: while a [`Deferral`] lives its owner grants it, at the next place
-//! from which the run can go on; otherwise the process ends at once. A second signal ends it
-//! wherever it is. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
-//! others has to pass signals on instead ([`Interrupts`]).
+//! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
+//! point from which the run can resume; otherwise the process ends at once. A second signal ends it
+//! anywhere. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
+//! others has to forward signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

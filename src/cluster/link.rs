@@ -1,9 +1,9 @@
-//! A link to another process, over which timely's bytes go in frames, and signs of life between.
+//! A link to another process: frames of timely's bytes, with heartbeats in between.
 //!
-//! Whatever comes is a sign of life; when nothing has come for the peer timeout, the process is
-//! lost. `heartbeat` sees to it that something comes. A process that ends before its time says why
-//! (`frame::Farewell`), and whoever hears it ends with the same words. So `read` and `write` never
-//! tell timely of an error: they end the run through `guard`.
+//! Anything received shows that the peer is alive; if nothing arrives for the peer timeout, the
+//! process is lost. `heartbeat` makes sure that something is sent. A process that ends early says
+//! why (`frame::Farewell`), and every process that receives this ends with the same message. `read`
+//! and `write` therefore never report an error to timely: they end the run through `guard`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,12 +1,12 @@
-//! Where the workers of a run live, and how they come together and end together.
+//! How the workers of a run are distributed, come together and end together.
 //!
-//! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together (`connect`, `handshake`, `hello`), lets nobody else in (`proof`, [`secret`], [`tls`]),
-//! starts timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits.
-//! [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`] starts all
-//! processes on this machine, [`launch`] on many, and [`family`] watches them. [`guard`],
-//! `heartbeat`, `stall` and `farewell` see to it that nobody waits for ever when something breaks, and that
-//! everybody knows what it was; [`interrupt`] leaves where a run can be gone on from.
+//! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
+//! (`connect`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
+//! timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
+//! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
+//! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
+//! `stall` and `farewell` make sure that no process waits for ever when something breaks, and that
+//! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
 mod callers;
 pub mod certificates;

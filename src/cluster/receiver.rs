@@ -1,4 +1,5 @@
-//! The receiving half of a link: bytes in, timely's bytes out, and what is for us taken on the way.
+//! The receiving half of a link: reads frames, passes timely's bytes on, and handles our own
+//! messages.
 
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
-//! The secret that all processes of a job share: who knows it belongs to the run.
+//! The secret that all processes of a job share: a process that has it belongs to the run.
 //!
 //! It comes from the environment or from a file, never from an argument, which every user of a
-//! machine can read in its list of processes. It shows in no message, and no debug output.
+//! machine can read in the process list. It appears in no message and no debug output.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

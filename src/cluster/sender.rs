@@ -1,7 +1,7 @@
-//! The sending half of a link: frames, whole, one after the other.
+//! The sending half of a link: whole frames, one after the other.
 //!
-//! Encrypted bytes are made under the lock of the encryption and written outside it, so that a
-//! reader need not wait for a slow connection.
+//! Bytes are encrypted under the lock of the encryption and written outside it, so that a reader
+//! need not wait for a slow connection.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::PoisonError;

@@ -1,4 +1,5 @@
-//! What the processes of a run agree on, how long they wait for each other, and who may join.
+//! The settings on which the processes of a run agree, their timeouts, and the requirements for
+//! joining.
 
 use std::time::Duration;
 

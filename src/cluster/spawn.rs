@@ -1,7 +1,7 @@
 //! All processes of a run on this machine: started together, ended together (`family`).
 //!
-//! The parent chooses free ports and tells the children, which follow it to its end. Ports are
-//! taken below the range from which the system draws those of outgoing connections.
+//! The parent chooses free ports and tells the children, which exit with it. Ports are taken below
+//! the range that the system uses for outgoing connections.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;

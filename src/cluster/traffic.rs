@@ -1,4 +1,4 @@
-//! What goes over the links of this process, and when something last did.
+//! Byte counts of the links of this process, and the time of the last traffic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
-//! What ingest leaves behind, in one file: `corpus/collection.json`.
+//! The result of ingest, in one file: `corpus/collection.json`.
 //!
-//! It is written last, so that its presence means that every shard and the vocabulary stand beside
-//! it. Nothing in it depends on the number of workers, on time, or on where the output lies: the
-//! same input and settings give the same bytes.
+//! It is written last, so its presence means that every shard and the vocabulary exist. Nothing in
+//! it depends on the number of workers, on time, or on the location of the output: the same input
+//! and settings produce the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

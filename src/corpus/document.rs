@@ -1,7 +1,7 @@
-//! A document at each stage of ingest: as a reader hands it over, and as a shard stores it.
+//! A document at each stage of ingest: as a reader returns it, and as a shard stores it.
 //!
-//! Every input document keeps one row for ever, whatever was wrong with it: what went wrong is its
-//! [`DocumentStatus`], never a missing row.
+//! Every input document keeps one row for ever: what went wrong with it is its [`DocumentStatus`],
+//! never a missing row.
 
 use std::borrow::Cow;
 use std::fmt;

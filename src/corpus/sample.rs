@@ -1,7 +1,7 @@
-//! The random sample that is trained on, and the share of it that never is.
+//! The random sample that is trained on, and the held-out share of it.
 //!
-//! Whether a document is sampled depends on the seed and its number alone, so any worker can tell,
-//! and the sample is the same wherever the document is read.
+//! Whether a document is sampled depends on the seed and its number alone, so that any worker can
+//! tell, and the sample does not depend on where the document is read.
 
 use super::settings::{SampleSettings, SampleSize};
 use crate::math::random::{Stage, hash, hash_unit};

@@ -1,6 +1,6 @@
-//! What a job says about its input, its tokens, its vocabulary and its sample, already checked.
+//! The settings of input, tokens, vocabulary and sample, already checked.
 //!
-//! The job file is parsed and validated in `job`; from here on the values cannot be wrong.
+//! The job file is parsed and validated in `job`; the values here cannot be wrong.
 
 use std::path::PathBuf;
 

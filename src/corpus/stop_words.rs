@@ -1,8 +1,8 @@
-//! Words that are never kept: lists by language, own files, and a list for Rust sources.
+//! Stop words: lists by language, your own files, and a list for Rust sources.
 //!
 //! Every entry goes through the job's own tokenizer, so that it has the form in which tokens
-//! appear: after the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
-//! vocabulary is pruned; their tokens are counted before, and `documents` says how many they were.
+//! appear: with the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
+//! vocabulary is pruned; their tokens are counted before that, and `documents` has their number.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,13 @@
-//! Makes a corpus with planted topics, of any size, as JSON Lines, with the answer beside it.
+//! Makes a corpus with planted topics, of any size, as JSON Lines, together with the planted
+//! topics.
 //!
-//! In the folder: `documents-00000.jsonl` … (a line a document: `id`, `topic`, `text`) and, out of
-//! the input's way, `answer/topics.tsv` and `answer/corpus.json`. `topic` is the planted topic that most of the
-//! document's words are from. What is drawn is described in [`topics`].
+//! The folder contains `documents-00000.jsonl` … (one line per document: `id`, `topic`, `text`)
+//! and, where the input does not include them, `answer/topics.tsv` and `answer/corpus.json`.
+//! `topic` is the planted topic of most of the document's words. [`topics`] describes the
+//! generative model.
 //!
 //! The folder is complete or absent: it is written under a temporary name and renamed. Document n
-//! is the same whatever stands before it and wherever files are cut.
+//! does not depend on the documents before it or on how files are cut.
 
 mod answer;
 mod documents;

@@ -1,4 +1,4 @@
-//! What a job, or the command `synth`, says about the corpus with planted topics that it wants.
+//! The settings of a corpus with planted topics, for a job or the command `synth`.
 
 use std::path::PathBuf;
 

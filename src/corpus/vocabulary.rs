@@ -1,9 +1,8 @@
-//! Which terms are modelled: pruning, term ids, and the rewriting of drafts to them.
+//! The vocabulary: pruning, term ids, and the rewriting of drafts to them.
 //!
-//! Pruning depends on the counts alone, never on the order they come in. Kept terms are numbered
-//! by the documents they are in, most first, so a rare term has a high id: the sampler relies on
-//! it. Terms that are not kept stay listed with the reason, because the tables account for every
-//! token.
+//! Pruning depends on the counts alone, never on their order. Kept terms are numbered by document
+//! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
+//! that are not kept remain listed with the reason, because the tables account for every token.
 
 use crate::math::hex::hex;
 use std::borrow::Borrow;

@@ -1,7 +1,7 @@
-//! A vocabulary on disk: `corpus/vocabulary.tsv`, a term a line in the vocabulary's own order.
+//! A vocabulary on disk: `corpus/vocabulary.tsv`, one term per line in the vocabulary's own order.
 //!
-//! The columns are `tokens documents status term`; the term stands last, so that whatever it holds
-//! but a line break needs no quoting. Memory is that of the vocabulary, whatever its size.
+//! The columns are `tokens documents status term`; the term is last, so that only a line break
+//! would need quoting. Memory is that of the vocabulary.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};

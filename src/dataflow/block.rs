@@ -1,10 +1,10 @@
-//! Blocks: plain 64-bit words that travel as they lie in memory.
+//! Blocks: plain 64-bit words that are sent as they lie in memory.
 //!
 //! A block is the unit of every exchange that matters for speed: it is routed whole by its header,
 //! written with one copy, and read where the network left it. Callers pack their records into words
-//! with `bytemuck` (two `u32` a word). On the wire a block is a header of three words and its
-//! words, in the byte order of the machine, so all processes must run on the same architecture.
-//! With the feature `abomonation` the words look otherwise on the wire (`abomonated`).
+//! with `bytemuck` (two `u32` per word). On the wire a block is a header of three words followed by
+//! its words, in the byte order of the machine, so all processes must run on the same architecture.
+//! With the feature `abomonation` the words have a different layout on the wire (`abomonated`).
 
 use std::io::Write;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! Drift of the new documents, counted by all workers: one more pass over the shards and the parts
-//! that projection has written, after which nothing needs to survive a restart but those.
+//! that projection has written, after which only those need to survive a restart.
 //!
-//! Sums over the run are added up by everybody. Sums over a group go to the worker that its name's
-//! hash says, so that each holds some of the groups. They are held at most while they fit into
-//! [`MOST_GROUP_BYTES`]; where a collection has more groups than that, none gets a row, whatever the
-//! number of workers.
+//! Every worker sums over the run. Sums over a group go to the worker given by the hash of its
+//! name, so that each worker holds some of the groups. They are held as long as they fit into
+//! [`MOST_GROUP_BYTES`]; if a collection has more groups than that, no group gets a row, whatever
+//! the number of workers.
 //!
-//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set of
-//! all terms for each group would take many times the memory.
+//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
+//! of all terms for each group would take many times the memory.
 
 mod groups;
 

@@ -1,4 +1,4 @@
-//! Why a run ends before its time, with the exit code that tells a scheduler what to do.
+//! Errors that end a run, with the exit code that tells a scheduler what to do.
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;

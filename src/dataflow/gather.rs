@@ -1,7 +1,7 @@
 //! Meetings of all workers between two stages.
 //!
 //! Each call builds a small dataflow, runs it to its end and returns; all workers must make the
-//! same calls in the same order. Serialising richer values is the caller's business.
+//! same calls in the same order. Callers serialize richer values themselves.
 
 use std::cell::RefCell;
 use std::rc::Rc;

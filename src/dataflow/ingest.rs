@@ -6,8 +6,8 @@
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
-//! `collection.json` is written last: a stopped ingest starts again from the beginning, a complete
-//! one is not run again. Which worker reads which block is left to chance; no result shows it.
+//! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
+//! is skipped. Which worker reads which block is left to chance; no result depends on it.
 
 mod drafts;
 mod vocabulary;

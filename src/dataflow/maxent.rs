@@ -1,9 +1,9 @@
 //! The classifier of MaxEnt inference, trained between training and projection (Yao, Mimno &
-//! McCallum 2009, §5.1), where the method needs one.
+//! McCallum 2009, §5.1), if the method needs one.
 //!
 //! Some documents that the model was trained on are inferred against it by sampling; documents and
 //! proportions go to every process, and each fits the same regression to them. Process 0 writes it
-//! beside the model; a run that finds it there, of the same settings and model, reads it.
+//! beside the model; a run that finds a classifier of the same settings and model reads it.
 
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;

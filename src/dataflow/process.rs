@@ -1,7 +1,7 @@
 //! What the workers of one process share: the job, its output, and the places where they meet.
 //!
-//! Threads of a process share memory: one model, one sample, one queue of work from which whoever
-//! is free takes the next piece. None of that shows in a result: pieces are numbered by the input.
+//! Threads of a process share memory: one model, one sample, one queue of work from which a free
+//! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};

@@ -1,8 +1,8 @@
-//! The model of a process: one for all its workers, cut in one part a thread. In Gibbs sampling it
-//! is two: the counts of the assignments, and their average over passes.
+//! The model of a process: one for all its workers, divided into one part per thread. In Gibbs
+//! sampling there are two: the counts of the assignments, and their average over passes.
 //!
-//! Workers read all parts and write their own, in phases that [`Process::meet`] keeps apart: the
-//! locks here are never waited for, they only let the compiler see it.
+//! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
+//! locks here are never waited for, they only prove that to the compiler.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

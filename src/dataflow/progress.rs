@@ -1,6 +1,7 @@
-//! How far this process is: read by whoever shows it, never by a computation.
+//! The progress of this process: read by displays, never by a computation.
 //!
-//! Each count is a sign of life of the worker that makes it (`liveness`). Phases are also told to the log, as events with their seconds and counts.
+//! Each count is a sign of life of the worker that makes it (`liveness`). Phases are also sent to
+//! the log, as events with their seconds and counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
-//! The record of a training that has ended: the training log as a table, and beside the model what
-//! later stages ask of it.
+//! The record of a finished training: the training log as a table and, beside the model, what later
+//! stages need of it.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,13 +4,13 @@
 //! worker's entries ──route by term──▶ owner merges ──broadcast──▶ every process
 //! ```
 //!
-//! It lives as long as training does, one timestamp a round. A worker may send a round before the
-//! one before it has come back: owners merge while workers sample. Worker o of W owns the terms w
-//! with w mod W = o: all counts of such a term meet there, so that each (term, topic) is changed by
-//! one addition, of one integer, whoever sampled it. Owners also add up the counts of each topic, and
-//! worker 0 sums of other integers, so that nobody else need go through all of them. One copy of what is
-//! merged goes to each process. A worker whose process is asked to leave says so with its
-//! entries, so that all workers hear of it in the same round.
+//! It lives as long as training does, with one timestamp per round. A worker may send a round
+//! before the previous one has come back: owners merge while workers sample. Worker o of W owns the
+//! terms w with w mod W = o: all counts of such a term meet there, so that each (term, topic) is
+//! changed by one addition of one integer, whichever worker sampled it. Owners also sum the counts
+//! of each topic, and worker 0 sums other integers, so that no other worker has to process all of
+//! them. One copy of the merged statistics goes to each process. A worker whose process has
+//! received a signal says so with its entries, so that all workers learn of it in the same round.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

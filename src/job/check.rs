@@ -1,4 +1,4 @@
-//! From what was written to settings that cannot be wrong: one function a section.
+//! From the text of a job to settings that cannot be wrong: one function per section.
 //!
 //! Defaults come from `defaults`; nothing is read from disk here.
 

@@ -1,6 +1,6 @@
 //! Every default of a job, in one place, each with its reason.
 //!
-//! `corpus.input`, `model.topics` and `output.path` have none: nobody can guess them.
+//! `corpus.input`, `model.topics` and `output.path` have none, because no default could be right.
 
 use crate::corpus::sample::Split;
 use crate::evaluate::settings::Metric;

@@ -1,6 +1,6 @@
-//! What can be wrong with a job: every variant names the place, the key and what is allowed.
+//! Errors in a job: every variant names the place, the key and what is allowed.
 //!
-//! [`JobError::help`] is the remedy, printed on a line of its own by the command line.
+//! [`JobError::help`] is the remedy, which the command line prints on a separate line.
 
 use std::fmt;
 use std::io;

@@ -1,9 +1,9 @@
 //! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
 //!
-//! `source` keeps what was written and where, `section` reads typed values, `check` turns each
-//! section into settings with `defaults` filled in, `resolved` writes a job out again and names
-//! its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] say what of a job is to
-//! run, how far it is, and what came of it. docs/JOB.md describes every key for users.
+//! `source` keeps the text and its positions, `section` reads typed values, `check` turns each
+//! section into settings with `defaults` filled in, `resolved` writes a job out again and
+//! identifies its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] describe the
+//! stages to run, their progress, and the outcome. docs/JOB.md describes every key for users.
 
 mod check;
 pub mod defaults;

@@ -1,8 +1,8 @@
-//! What a process says of itself while it runs: one small file each, written anew every few seconds,
-//! so that any host that sees the output folder can tell how far a run is.
+//! The status that a process writes while it runs: one small file per process, rewritten every few
+//! seconds, so that any host that sees the output folder can show the progress of a run.
 //!
-//! A file is complete or absent (it is renamed to its name), but not synced: it tells of the
-//! living, and is worth nothing after a loss of power.
+//! A file is complete or absent (it is renamed to its name), but not synced: it describes a living
+//! process, and is worthless after a power loss.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! How far a running job is: what a display polls.
+//! The progress of a running job, polled by displays.
 
 use std::time::SystemTime;
 

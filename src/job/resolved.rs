@@ -1,7 +1,7 @@
 //! A checked job written out again: in full for people, canonically for hashes.
 //!
-//! The resolved text has every key with its value and parses back to the same job, from any
-//! folder. The canonical text leaves out what must not change a result's name: where files stand.
+//! The resolved text has every key with its value and parses back to the same job, from any folder.
+//! The canonical text leaves out what must not change a result's id: the locations of files.
 
 use std::path::Path;
 

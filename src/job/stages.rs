@@ -1,4 +1,4 @@
-//! Which stages of a job are to run.
+//! The stages of a job to run.
 
 use std::fmt;
 

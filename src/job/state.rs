@@ -1,6 +1,6 @@
-//! What stands in an output folder: how far a run is, and whether a job may write there.
+//! The content of an output folder: the progress of a run, and whether a job may write there.
 //!
-//! Only reads. Damaged files are errors where they are for the run itself.
+//! Read-only. A damaged file is an error here if it is one for the run itself.
 
 use std::fs;
 use std::io;

@@ -1,6 +1,6 @@
-//! What came of a job: the figures of its end, as plain data.
+//! The outcome of a job: its final figures, as plain data.
 //!
-//! Serialized, this is the last line of `--json`; the names are relied upon by other programs.
+//! Serialized, this is the last line of `--json`; other programs rely on the names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

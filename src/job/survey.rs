@@ -1,7 +1,7 @@
-//! What a job's input holds, as far as that can be told without reading it.
+//! The size of a job's input, as far as it can be determined without reading it.
 //!
-//! Documents are counted where that is cheap (a text is a file, Parquet and bags of words say it
-//! themselves) and estimated from the first MiB of a few files elsewhere.
+//! Documents are counted where that is cheap (a text is a file; Parquet and bags of words contain
+//! the number) and estimated from the first MiB of a few files elsewhere.
 
 use std::collections::BTreeMap;
 use std::io::Read;

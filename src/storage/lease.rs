@@ -1,10 +1,10 @@
 //! A lock in an object store: an object that names its holder, who must keep renewing it.
 //!
-//! It is taken by a write that succeeds only where there is no such object, or where the object is
-//! still the one that was found free. A holder that is killed cannot free it, so it runs out: nobody
-//! renewed it for [`Terms::stale`], by the store's own clock; or its process is seen to be gone, by
-//! another one on the same machine. A holder that was silent for so long must take it for lost: it
-//! asks [`Lease::check`] before whatever it writes.
+//! It is taken by a write that succeeds only if there is no such object, or if the object is still
+//! the one that was found expired. A killed holder cannot release it, so the lock expires: when it
+//! was not renewed for [`Terms::stale`], by the store's own clock, or when another process on the
+//! same machine sees that the holder's process is gone. A holder that could not renew it for that
+//! long must assume that it is lost: it calls [`Lease::check`] before every write.
 
 use std::fs;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

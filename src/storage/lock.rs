@@ -1,5 +1,5 @@
-//! A lock file: the kernel frees the lock however its holder ends; the text in the file tells
-//! people who that is.
+//! A lock file: the kernel releases the lock when its holder ends, for whatever reason; the text in
+//! the file names the holder for people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,15 +1,15 @@
 //! The only place that changes files: create, write, sync, rename, remove, folders, the lock.
 //!
-//! Plain functions over the file system, and three values: [`Writer`] writes a file from its
-//! beginning to its end, [`Scratch`] is a nameless file that is read and written anywhere, [`Lock`]
-//! keeps a second run out. Errors are the system's; callers name the path. Which order of steps
-//! makes a file complete or absent is the callers' business (`tables::output`, `checkpoint`).
+//! Plain functions over the file system, and three values: [`Writer`] writes a file from beginning
+//! to end, [`Scratch`] is an unnamed file with random access, [`Lock`] keeps a second run out.
+//! Errors are the system's; callers name the path. Callers (`tables::output`, `checkpoint`) decide
+//! which order of steps makes a file complete or absent.
 //!
-//! What lies in an object store is named by `object`, read like a file through `source`, and worked
-//! on through a local folder by `remote`; `lease` is the lock there.
+//! For object stores, `object` names what is stored there, `source` reads it like a file, `remote`
+//! works on it through a local folder, and `lease` is the lock.
 //!
-//! Builds with debug assertions count every step, and can be told by `TOPICMILL_FAULT` to fail or
-//! to die at one of them (`fault`); `tests/crash_points` does so at each. Release builds hold
+//! Builds with debug assertions count every step, and `TOPICMILL_FAULT` makes one of them fail, or
+//! kills the process there (`fault`); `tests/crash_points` does so at each. Release builds contain
 //! none of that.
 
 #[cfg_attr(not(debug_assertions), path = "no_fault.rs")]

@@ -1,4 +1,4 @@
-//! What stands for `fault` in builds without debug assertions: nothing.
+//! Replaces `fault` in builds without debug assertions, and does nothing.
 
 use std::io;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! Objects of a store that speaks S3: how they are named, what is known of them, what can go wrong.
+//! Objects of a store that speaks S3: their names, their metadata, and their errors.
 //!
 //! An object is complete or absent by nature: it appears under its name when its last byte has
-//! arrived, and replaces what stood there as a whole. [`Bucket`] is the blocking client. Without the
-//! Cargo feature `s3` it cannot be opened, and says so.
+//! arrived, and replaces the previous object as a whole. [`Bucket`] is the blocking client. Without
+//! the Cargo feature `s3` it returns an error when opened.
 
 #[cfg(not(feature = "s3"))]
 mod absent;

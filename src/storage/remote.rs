@@ -1,8 +1,8 @@
 //! A folder in an object store, and the local folder through which a process works on it.
 //!
-//! Files are made locally and go up under their final names; what is read comes down once and is
-//! kept, with the tag that it had, until the store has another. Nothing is shared with other
-//! processes but the store.
+//! Files are written locally and uploaded under their final names; objects that are read are
+//! downloaded once and kept, with their tag, until the store has another version. Processes share
+//! nothing but the store.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! A file without a name: gone when its value is, however the process ends.
+//! A file without a name: it disappears with its value, however the process ends.
 
 use std::fs::File;
 use std::io;

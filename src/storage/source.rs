@@ -1,8 +1,8 @@
-//! A file to read from, wherever it lies: on a disk, or in an object store.
+//! A file to read from, on a disk or in an object store.
 //!
-//! An object is read by ranges as they are needed, so that a process fetches no more than what it
-//! reads, and needs no disk for it. All ranges are of the object as it was opened: when another takes
-//! its name, reading fails.
+//! An object is read by ranges as needed, so that a process fetches no more than it reads and needs
+//! no disk space for it. All ranges are of the object as opened: if another object takes its name,
+//! reading fails.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

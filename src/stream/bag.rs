@@ -1,8 +1,8 @@
-//! From a document of a stream to its bag of words, when the vocabulary is known already.
+//! From a document of a stream to its bag of words, with a known vocabulary.
 //!
-//! What ingest does in two steps, counting every term it meets and looking them up in the end, is
-//! done in one here: terms that the vocabulary does not list are counted and forgotten, so that a
-//! stream of any length takes the same memory.
+//! Ingest does this in two steps: it counts every term it meets and looks them up at the end. Here
+//! it is one step: terms outside the vocabulary are counted and forgotten, so that a stream of any
+//! length takes the same memory.
 
 use crate::corpus::settings::TokenSettings;
 use crate::corpus::tokenizer::Tokenizer;

@@ -1,4 +1,4 @@
-//! What ends a stream before its time.
+//! Errors that end a stream.
 
 use std::io;
 use std::path::PathBuf;

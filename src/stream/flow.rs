@@ -1,10 +1,10 @@
-//! The threads of a stream: one cuts lines, some answer them, one writes the answers in order.
+//! The threads of a stream: one cuts lines, several answer them, one writes the answers in order.
 //!
-//! The reader sends each batch to whichever worker is free, and to the writer the other end of a
-//! channel that its answers will come through: the writer goes through these ends in order, so that
-//! nothing has to be sorted. Channels are bounded, and so are the bytes in hand (`room`).
+//! The reader sends each batch to the next free worker, and to the writer the receiving end of a
+//! channel for its answers: the writer visits these ends in order, so that nothing has to be
+//! sorted. Channels are bounded, and so are the bytes in flight (`room`).
 //!
-//! A batch in hand defers a signal until its answers are flushed; the reader then takes no more.
+//! A batch in flight defers a signal until its answers are flushed; the reader then reads no more.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};

@@ -1,7 +1,7 @@
-//! Cuts a stream into lines as they come, holding no more than one of them.
+//! Cuts a stream into lines as they arrive, holding at most one of them.
 //!
-//! The same rules as for a file (`corpus::block`): a byte order mark at the start is passed over, a
-//! last line needs no line break, and a line that outgrows the limit is read over without being held.
+//! The rules are those for a file (`corpus::block`): a byte order mark at the start is skipped, the
+//! last line needs no line break, and a line above the limit is skipped without being held.
 
 use std::io::{self, BufRead, BufReader, Read};
 

@@ -1,4 +1,4 @@
-//! What a stream is projected with: a finished model and its vocabulary, read back from a result.
+//! The model of a stream: a finished model and its vocabulary, read back from a result.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! How many bytes of lines are in hand at a time.
+//! Bounds the bytes of lines in flight.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

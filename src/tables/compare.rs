@@ -1,14 +1,15 @@
-//! Two results against each other: the proportions of the documents that both have, by the measures of
+//! Compares two results: the proportions of the documents that both have, by the measures of
 //! `evaluate::comparison`, and the topics of the two models matched one to one.
 //!
-//! Documents are read side by side and joined by number where both results are of one input, else by
-//! the input's own ids. Memory is bounded by the two models and, for the latter, by a million
-//! documents at a time, for which both results are read as often as that takes.
+//! Documents are read side by side and joined by number if both results have the same input, else
+//! by the input's own ids. Memory is bounded by the two models and, for ids, by a million documents
+//! at a time, for which both results are read as often as necessary.
 //!
-//! Where the models differ, the topics of the second take the places of their partners in the first:
-//! the assignment of least total Hellinger distance over the terms that both vocabularies have, each
-//! topic normalised to them. Topics without a partner keep places of their own. What a result does not
-//! list of a document, `dropped_mass`, is spread evenly over the topics not listed.
+//! If the models differ, the topics of the second take the places of their partners in the first:
+//! the assignment of least total Hellinger distance over the terms that both vocabularies have,
+//! each topic normalised to them. Topics without a partner keep separate places. The mass that a
+//! result does not list for a document, `dropped_mass`, is spread evenly over the topics not
+//! listed.
 
 mod model;
 

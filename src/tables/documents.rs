@@ -1,5 +1,5 @@
-//! Table `documents`: one row per input document, always, whatever was wrong with it. The job's
-//! pass-through columns follow the table's own, as nullable text under their own names.
+//! Table `documents`: one row per input document, always. The job's metadata columns follow the
+//! table's own, as nullable text under their own names.
 
 use std::path::Path;
 

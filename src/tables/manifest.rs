@@ -1,4 +1,4 @@
-//! `manifest.json`: what an output consists of, with sizes and hashes, and where it came from.
+//! `manifest.json`: the files of an output, with sizes and hashes, and its origin.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,10 +1,11 @@
-//! Topics of others in Parquet, and those of a topicmill output, as `evaluate::foreign` has them.
+//! Topics of external models in Parquet, and those of a topicmill output, in the form of
+//! `evaluate::foreign`.
 //!
-//! Four forms, told by folder and columns:
+//! Four forms, detected from folder and columns:
 //! - an output folder, or its `topic_terms`: with `topics` beside it, φ in full;
-//! - long: `topic`, `term`, and `weight` or `count`, a row for each pair;
-//! - wide by terms: one text column with the term, one number column a topic, a row a term;
-//! - wide by topics: number columns only, named by the terms, a row a topic.
+//! - long: `topic`, `term`, and `weight` or `count`, one row per pair;
+//! - wide by terms: one text column with the term, one number column per topic, one row per term;
+//! - wide by topics: number columns only, named by the terms, one row per topic.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! What a job leaves behind: typed, long Parquet tables, and the protocol that makes each file
-//! complete or absent.
+//! The output of a job: typed, long Parquet tables, and the protocol that makes each file complete
+//! or absent.
 //!
 //! One file per table declares its columns (docs/FORMATS.md lists them); `writer` writes any of
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
-//! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
+//! the files. `verify` and `digest` read everything back; `read` shows a table to a person.
 
 pub mod compare;
 pub mod digest;

@@ -1,12 +1,12 @@
-//! The output folder and the protocol by which files come to stand in it.
+//! The output folder and the protocol by which files are published in it.
 //!
 //! A file is written in `_temporary/`, synced, renamed to its final name, and the folders are
-//! synced: whenever the program is stopped, what bears a final name is complete. `manifest.json`
-//! and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel frees it however the
-//! process ends. Only files that topicmill writes are ever removed.
+//! synced: whenever the program is stopped, every file under a final name is complete.
+//! `manifest.json` and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel
+//! releases it however the process ends. Only files that topicmill writes are ever removed.
 //!
-//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, each step by what a
-//! store has for it (`stored`): there a process works in a local folder of its own.
+//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, with the store's
+//! equivalent of each step (`stored`): there a process works in a private local folder.
 
 mod ours;
 mod place;

@@ -1,4 +1,4 @@
-//! What a result says of its documents, read back in order: a row of `documents` and its rows of
+//! The documents of a result, read back in order: a row of `documents` and its rows of
 //! `document_topics` at a time, in bounded memory.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A table for a person to look at: its schema, its first rows, all as text.
+//! A table for display: its schema and its first rows, all as text.
 
 use std::path::{Path, PathBuf};
 

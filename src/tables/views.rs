@@ -1,4 +1,4 @@
-//! `views.sql`: a view per table for DuckDB, and a few joined ones that people ask for first.
+//! `views.sql`: a view per table for DuckDB, and a few joins that users often need.
 
 use super::{TABLES, TableError, output::Output};
 

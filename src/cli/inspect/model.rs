@@ -106,6 +106,7 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
     let published = header.published_eta.map_or_else(String::new, |eta| {
         format!(", published with {}", figures::parameter(eta))
     });
+    let eta = figures::parameter(header.priors.eta);
     vec![
         (
             "model",
@@ -116,10 +117,7 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
                 figures::grouped(header.rounds),
             ),
         ),
-        ("priors", {
-            let eta = figures::parameter(header.priors.eta);
-            format!("{alpha}, eta {eta}{published}{geometry}")
-        }),
+        ("priors", format!("{alpha}, eta {eta}{published}{geometry}")),
         (
             "non-zeros",
             format!(

@@ -1,4 +1,4 @@
-//! What the processes of a run have said of themselves, put together.
+//! The statuses that the processes of a run have written, combined.
 
 use std::time::{Duration, SystemTime};
 

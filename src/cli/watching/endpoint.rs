@@ -1,8 +1,9 @@
 //! An HTTP endpoint that answers `GET /metrics` and nothing else.
 //!
-//! It must never harm the run beside it: one client at a time, each with a deadline, so that whoever
-//! connects and says nothing costs one socket for two seconds, and no thread beyond this one. (Of
-//! the crates, tiny_http has no deadlines and a thread a connection, the others bring a runtime.)
+//! It must never harm the run: it serves one client at a time, each with a deadline, so that a
+//! client that connects and sends nothing costs one socket for two seconds, and no thread beyond
+//! this one. (Of the crates, tiny_http has no deadlines and one thread per connection; the others
+//! bring a runtime.)
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

@@ -1,8 +1,8 @@
 //! The log file of a process: lines in, one thread that writes them.
 //!
-//! A log must never end or stall a run. Whoever logs only hands a line to the thread; when that is
-//! stuck (a disk that hangs) further lines are dropped, and when the disk refuses it gives up with
-//! one warning. Before the file may be opened lines are kept in memory.
+//! A log must never end or stall a run. Callers only hand a line to the thread; if the thread is
+//! stuck (a disk that hangs), further lines are dropped, and if the disk refuses a line, the thread
+//! stops with one warning. Lines are kept in memory until the file may be opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
-//! What is served at `/metrics`: OpenMetrics text, made anew for each scrape.
+//! The content of `/metrics`: OpenMetrics text, generated for each scrape.
 //!
-//! docs/OPERATIONS.md lists the names. What is not known yet (a held-out figure, a checkpoint) is
-//! absent, not 0.
+//! docs/OPERATIONS.md lists the names. Values that are not known yet (a held-out figure, a
+//! checkpoint) are absent, not 0.
 
 use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;

@@ -1,7 +1,7 @@
 //! Watching a run: the log, the status file, the metrics and the profile of a process.
 //!
-//! One thread looks at the process a few times a second, as the display does; nothing that is
-//! computed knows of it. What cannot be written or served is warned of once, and the run goes on.
+//! One thread polls the process a few times a second, as the display does; computation does not
+//! know about it. What cannot be written or served causes one warning, and the run continues.
 
 mod endpoint;
 mod journal;

@@ -1,4 +1,4 @@
-//! The profile of a process: a file with all of it, a table of what took longest.
+//! The profile of a process: a file with all of it, and a table of the largest entries.
 
 use std::fs;
 

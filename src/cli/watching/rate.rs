@@ -1,4 +1,4 @@
-//! How fast a process is now: the pace of its phase, and its rate over the last seconds.
+//! The current speed of a process: the pace of its phase, and its rate over the last seconds.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is wrong with an environment, and how to get along without it.
+//! What is wrong with an environment, and how to do without it.
 
 use crate::cluster::hosts::{HOSTS_VARIABLE, HostsError};
 

@@ -1,6 +1,6 @@
-//! SLURM's variables: host lists in brackets, tasks of each node, the order of the tasks.
+//! SLURM's variables: host lists in brackets, tasks per node, the order of the tasks.
 //!
-//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job and
+//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job but
 //! no step, and is one process.
 
 use super::{

@@ -1,8 +1,10 @@
-//! Cuts a stream into runs of complete records, holding no more than was asked for and one record.
+//! Cuts a stream into runs of complete records, holding no more than the requested size and one
+//! record.
 //!
-//! A record ends with a line break, or for CSV with one outside quotes. A record that outgrows
-//! `max_record_bytes` is never held: its bytes are read over, and it is reported by place and length. When
-//! the stream breaks, what is complete is kept and the rest becomes one [`Piece::Truncated`].
+//! A record ends with a line break, or for CSV with one outside quotes. A record above
+//! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
+//! length. When the stream fails, the complete records are kept and the rest becomes one
+//! [`Piece::Truncated`].
 
 use std::io::{self, BufRead, Read};
 

@@ -1,4 +1,4 @@
-//! Blocks of files of records: byte ranges of plain files, pieces of everything that must be streamed.
+//! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
 use super::cutter::{Boundary, Piece, RecordCutter};
 use super::{Content, LineRange};

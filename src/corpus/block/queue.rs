@@ -1,8 +1,9 @@
 //! The blocks of an input, handed to whichever thread asks next.
 //!
-//! Each file (or run of text files) is a source with a lock of its own, so that threads decompress different
-//! files side by side and, where there is one file only, take turns. Who gets which block has no influence on
-//! what the block holds. After an error, or a panic within a source, every further call fails: nobody waits.
+//! Each file (or run of text files) is a source with its own lock, so that threads decompress
+//! different files in parallel and take turns if there is only one. Which thread gets which block
+//! has no influence on the block's content. After an error, or a panic within a source, every
+//! further call fails, so that no thread waits.
 
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;

@@ -1,8 +1,8 @@
-//! Blocks of a UCI bag of words: ranges of document numbers, those without any line included.
+//! Blocks of a UCI bag of words: ranges of document numbers, including documents without any line.
 //!
-//! The file begins with D documents, W terms and N entries, a line each; then an entry a line: document
-//! (1…D, never falling), term (1…W), count. Since numbers tell how many documents there are, a file that is
-//! cut short still accounts for each of them. Entries are parsed in `reader::uci`.
+//! The file begins with D documents, W terms and N entries, one number per line; then one entry per
+//! line: document (1…D, never decreasing), term (1…W), count. Since the header gives the number of
+//! documents, even a truncated file accounts for each of them. Entries are parsed in `reader::uci`.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};

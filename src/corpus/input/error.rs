@@ -1,4 +1,4 @@
-//! What can be wrong with an input as a whole. What is wrong with one document is its status instead.
+//! Errors of an input as a whole. An error in one document is its status instead.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! From a pattern of the job to the files it names.
+//! From a pattern of the job to the files that match.
 //!
-//! A pattern is a file, a folder (taken recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`,
-//! `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and folders are
-//! skipped unless the pattern names them; a folder linked into itself is entered once.
+//! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`.
+//! `$NAME`, `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and
+//! folders are skipped unless the pattern names them; a folder linked into itself is entered once.
 
 use super::InputError;
 use crate::storage::object::is_remote;

@@ -1,8 +1,8 @@
-//! JSON Lines: an object a line, of which the named keys are kept and the rest is passed over.
+//! JSON Lines: one object per line; the named keys are kept and the rest is skipped.
 //!
-//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays and
-//! objects become compact JSON); text may be a string, a number, or an array of strings, joined by line
-//! breaks. A key that is null or absent holds nothing.
+//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
+//! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
+//! by line breaks. A key that is null counts as absent.
 
 use super::{Context, DocumentSink, body, join_texts, lines};
 use crate::corpus::RawDocument;

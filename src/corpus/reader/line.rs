@@ -1,4 +1,4 @@
-//! Single lines of JSON Lines that are no part of a file: a stream's.
+//! Single lines of JSON Lines that are not part of a file: those of a stream.
 
 use super::{Context, DocumentSink, jsonl};
 use crate::corpus::compression::Compression;

@@ -1,7 +1,7 @@
 //! From a block to its documents: one file per format.
 //!
-//! Every record of the input becomes exactly one document, whatever is wrong with it: what cannot be read
-//! has a [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
+//! Every record of the input becomes exactly one document: an unreadable one has a
+//! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
 
 pub(crate) mod delimited;
 mod jsonl;

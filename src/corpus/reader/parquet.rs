@@ -1,8 +1,9 @@
-//! Parquet: a row is a document, a block some row groups, read a batch of rows at a time.
+//! Parquet: a row is a document, a block is some row groups, read one batch of rows at a time.
 //!
-//! Columns of text, numbers, dates and truth values are read as text, bytes as UTF-8 with what is none
-//! replaced. A list becomes a JSON array as id or metadata, and lines as text. Only the columns that the job
-//! names are decoded. The id of a row without one is `name@row`, rows counted from 0 over the whole file.
+//! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts
+//! replaced. A list becomes a JSON array as id or metadata, and lines as text. Only the columns
+//! that the job names are decoded. The id of a row without one is `name@row`, rows counted from 0
+//! over the whole file.
 
 use super::delimited::Columns;
 use super::{Context, DocumentSink, body, join_texts, keeps_damaged};

@@ -1,6 +1,8 @@
-//! The entries of a bag of words, `document term count` a line: the counts of each document of a block.
+//! The entries of a bag of words, one `document term count` per line: the counts of each document
+//! of a block.
 //!
-//! A document's id is its number. Counts whose lines do not ascend by term are sorted and added up.
+//! A document's id is its number. Counts that are not in ascending order of terms are sorted and
+//! summed.
 
 use super::{Context, DocumentSink};
 use crate::corpus::block::uci::Counts;

@@ -1,9 +1,9 @@
-//! Bags of words on disk: one Parquet file per block of the input, a row per document.
+//! Bags of words on disk: one Parquet file per block of the input, one row per document.
 //!
-//! Ingest writes each shard twice: as a draft with a worker's own term ids, uncompressed, and once
-//! the vocabulary is known with final ids, compressed. Everything later reads shards only.
-//! Memory is bounded on both sides by the size of a batch and of a row group, not of the file; a
-//! single document may be larger than either. Columns are listed in docs/FORMATS.md.
+//! Ingest writes each shard twice: as an uncompressed draft with a worker's own term ids and, once
+//! the vocabulary is known, compressed and with final ids. Later stages read only shards. Memory is
+//! bounded on both sides by the size of a batch and of a row group, not of the file; a single
+//! document may be larger than either. docs/FORMATS.md lists the columns.
 
 mod reader;
 mod writer;

@@ -1,7 +1,7 @@
-//! Reading a shard back, one document at a time, in the order it was written.
+//! Reads a shard, one document at a time, in the order in which it was written.
 //!
-//! Row groups are opened one by one and their batches sized by what they hold, so that neither a
-//! long file nor a file of huge documents grows what is held decoded.
+//! Row groups are opened one by one and their batches sized by their content, so that neither a
+//! long file nor a file of huge documents increases the decoded data in memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Writing a shard: documents are buffered column by column into a record batch, batches into a
-//! row group, and both are closed when they are full by rows or by bytes.
+//! Writes a shard: documents are buffered column by column into a record batch, batches into a row
+//! group; both are closed when they reach their limit of rows or bytes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Writes the documents of a made-up corpus: drawn one by one, cut into files of a bounded size.
+//! Writes the documents of a generated corpus: drawn one by one, cut into files of bounded size.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What can go wrong when a corpus is made, or its answer read.
+//! Errors in making a corpus, or in reading its answer.
 
 use std::io;
 use std::path::{Path, PathBuf};

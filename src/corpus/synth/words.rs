@@ -1,4 +1,4 @@
-//! The words of made-up corpora: pronounceable ones of any number, or a user's list.
+//! The words of generated corpora: any number of pronounceable ones, or a user's list.
 
 use crate::math::hex::hex;
 use std::collections::HashSet;

@@ -1,12 +1,12 @@
 //! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
-//! ASCII and the commonest letters are cut by a scanner of our own (`scan`), which agrees with
-//! the crate `unicode-segmentation` (tests hold it). Where a character stands that the scanner does
-//! not know, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
-//! `form` gives a word its final form, `identifiers` splits the names of source code.
+//! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
+//! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
+//! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
+//! word its final form, `identifiers` splits the names of source code.
 //!
-//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese,
-//! Japanese or Thai: after UAX #29 each ideograph is a word of its own.
+//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese, Japanese
+//! or Thai: by UAX #29 each ideograph is a separate word.
 
 mod form;
 mod identifiers;

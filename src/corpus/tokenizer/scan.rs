@@ -1,13 +1,14 @@
-//! The scanner: what each character is, how far a word goes, what must be left to the crate.
+//! The scanner: the class of each character, the extent of a word, and what must be left to the
+//! crate.
 //!
-//! UAX #29 on ASCII is this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b);
-//! `:` `.` `'` join two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); a break is
+//! UAX #29 on ASCII is this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b); `:`
+//! `.` `'` join two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); a break is
 //! everywhere else. The other two rules are the same scan with other classes.
 //!
-//! The plain loop asks for the class of one character after the other. Departures: eight bytes at
-//! a time are asked whether they are letters (one branch a word instead of one a letter), and the
-//! letters of Latin, Greek and Cyrillic and the usual quotes and dashes are known here too,
-//! because the crate needs ten times as long for them. Anything else is `WIDE`: unknown.
+//! The plain loop looks up the class of one character after the other. Departures: eight bytes at a
+//! time are tested for being letters (one branch per word instead of one per letter), and the
+//! letters of Latin, Greek and Cyrillic and the usual quotes and dashes are known here too, because
+//! the crate needs ten times as long for them. Anything else is `WIDE`: unknown.
 
 use crate::corpus::settings::TokenRule;
 

@@ -1,7 +1,7 @@
-//! How well topics predict labels: proportions are inferred anew, by all workers, and one of them fits
+//! How well topics predict labels: all workers infer the proportions again, and one of them fits
 //! and tests the classifiers (`evaluate::classification`).
 //!
-//! A document travels as words: its number, the SHA-256 of its label, its proportions two a word.
+//! A document is sent as words: its number, the SHA-256 of its label, its proportions two per word.
 
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};

@@ -1,5 +1,5 @@
-//! Coherence of the model's topics: counted on the training sample, shard by shard, or on texts, block
-//! by block; by all workers.
+//! Coherence of the model's topics, counted by all workers: on the training sample, shard by shard,
+//! or on texts, block by block.
 
 use timely::worker::Worker;
 

@@ -1,4 +1,4 @@
-//! The job's result against another one, by `tables::compare`.
+//! Compares the job's result with another one, by `tables::compare`.
 
 use std::path::Path;
 

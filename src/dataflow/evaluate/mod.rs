@@ -1,5 +1,5 @@
-//! `topicmill evaluate`: figures of quality of a job's own model, or of one of others, on documents of
-//! its collection, by all workers.
+//! `topicmill evaluate`: figures of quality of a job's own model, or of an external one, on
+//! documents of its collection, by all workers.
 //!
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
@@ -8,8 +8,8 @@
 //!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
-//! The job's output is only read. What comes of it is an output folder of its own: `evaluation`,
-//! `topic_scores`, and `document_scores`, a part for each shard with a scored document.
+//! The job's output is only read. The result is a separate output folder: `evaluation`,
+//! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
 mod classify;
 mod coherence;

@@ -1,4 +1,4 @@
-//! The model that is evaluated, as factors: the job's own, or one of others on its vocabulary.
+//! The evaluated model, as factors: the job's own, or an external one on its vocabulary.
 
 use sha2::{Digest, Sha256};
 

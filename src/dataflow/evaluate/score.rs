@@ -1,4 +1,4 @@
-//! The documents, shard by shard: which are chosen, and what they score.
+//! Scores the documents, shard by shard.
 
 use timely::worker::Worker;
 

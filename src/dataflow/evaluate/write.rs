@@ -1,4 +1,4 @@
-//! What an evaluation leaves: its tables, its job, its manifest.
+//! Writes the result of an evaluation: its tables, its job, its manifest.
 
 use super::model::Loaded;
 use super::{Evaluation, Made};

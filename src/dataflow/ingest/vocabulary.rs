@@ -1,5 +1,5 @@
 //! From each worker's totals to one vocabulary: gathered at worker 0, pruned and written there, and
-//! broadcast, so that each worker can tell what became of its own terms.
+//! broadcast, so that each worker knows the status of its own terms.
 
 use std::cell::RefCell;
 use std::rc::Rc;

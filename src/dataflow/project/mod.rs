@@ -1,9 +1,9 @@
-//! Projection, spread over workers: every document of the collection, alone, against the frozen
-//! model. Nothing is exchanged but sums at the end.
+//! Projection, distributed over workers: every document of the collection, alone, against the
+//! frozen model. Only sums are exchanged, at the end.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
-//! beside the checkpoints (`tally`), published last: a run that was killed goes on with the shards
-//! that have none.
+//! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards
+//! that have no note.
 
 mod shard;
 mod tally;

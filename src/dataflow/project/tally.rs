@@ -1,5 +1,5 @@
-//! What is added up while documents are projected: sizes of topics, their best documents, figures
-//! for the evaluation. All sums are integers, so that their order does not matter.
+//! Sums over the projected documents: sizes of topics, their best documents, figures for the
+//! evaluation. All sums are integers, so that their order does not matter.
 
 use std::collections::BTreeMap;
 

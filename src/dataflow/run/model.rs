@@ -1,5 +1,5 @@
-//! The training stage of a run: a model that is complete already, or training from the start or
-//! from the newest checkpoint.
+//! The training stage of a run: reads a complete model, or trains from the start or from the newest
+//! checkpoint.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Measuring quality on the held-out documents, and choosing by it what is published.
+//! Measures quality on the held-out documents, and chooses by it what is published.
 
 use timely::worker::Worker;
 

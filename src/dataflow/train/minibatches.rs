@@ -1,4 +1,4 @@
-//! Which of a process's documents each round samples.
+//! The documents of a process that each round samples.
 
 use timely::worker::Worker;
 

@@ -1,9 +1,10 @@
-//! Which checkpoint training goes on from: the newest that is sound, the same for all processes.
+//! Chooses the checkpoint that training resumes from: the newest sound one, the same for all
+//! processes.
 //!
-//! Two are kept, with the assignments that belong to them. A newest one that is damaged, or whose
-//! assignments are, is set aside, and the one before it taken: its rounds are taken again, and end
-//! in the same bytes. Every process looks at all that it would go on from, and all compare what
-//! they found, before any of them does.
+//! Two are kept, with the assignments that belong to them. If the newest one or its assignments are
+//! damaged, it is set aside and the previous one is used: its rounds are taken again, and end with
+//! the same bytes. Before any process resumes, every process checks all that it would resume from,
+//! and they compare their findings.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

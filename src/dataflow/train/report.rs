@@ -1,4 +1,4 @@
-//! What training says of itself: to whoever watches the process, and to its log.
+//! The reports of training: to the watchers of the process, and to its log.
 
 use std::time::{Duration, Instant, SystemTime};
 

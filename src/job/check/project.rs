@@ -1,4 +1,4 @@
-//! `[project]`, and `[maxent]` that belongs to it.
+//! `[project]`, and its `[maxent]`.
 
 use super::super::defaults;
 use super::super::error::JobError;

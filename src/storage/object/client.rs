@@ -1,8 +1,8 @@
 //! The client: blocking calls for any thread, over the crate `object_store`.
 //!
-//! Settings come from the usual `AWS_*` variables. Requests that fail in a passing way are repeated,
-//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files go up in parts and come down in ranges,
-//! a few of them at a time, so that memory does not grow with the file.
+//! Settings come from the usual `AWS_*` variables. Requests that fail temporarily are repeated,
+//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files are uploaded in parts and downloaded
+//! in ranges, a few at a time, so that memory does not grow with the file.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What a store's refusals mean to whoever runs a job, and the remedy.
+//! Explains a store's errors to the user, with the remedy.
 
 use std::error::Error as _;
 

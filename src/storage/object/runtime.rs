@@ -1,5 +1,5 @@
-//! The one thread that drives the client's connections and timers: one a process, however many
-//! buckets and callers there are. It sleeps while nothing is asked.
+//! The one thread that drives the client's connections and timers: one per process, for any number
+//! of buckets and callers. It sleeps while no request is in flight.
 
 use std::future::{Future, pending};
 use std::io;

@@ -1,4 +1,4 @@
-//! Objects' bytes on their way: a range down, a file up in parts.
+//! Transfer of objects: downloads of ranges, uploads in parts.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,5 +1,5 @@
 //! The commit protocol in an object store: an object is complete or absent by nature, so publishing
-//! is an upload; the lock is a lease; what is asked is what the store says, not what a copy says.
+//! is an upload; the lock is a lease; existence is determined by the store, not by a local copy.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! An output to look at: where it stands, or, of one in an object store, a copy of what is asked for.
+//! Read access to an output: the folder itself or, for an object store, a copy of the requested
+//! parts.
 
 use std::io;
 use std::path::{Path, PathBuf};
