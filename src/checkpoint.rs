@@ -33,7 +33,7 @@ const MAX_HEADER_BYTES: u64 = 1 << 30;
 pub struct Header {
     /// Hash of the settings that the model depends on; another hash is another model.
     pub settings_hash: String,
-    /// Fingerprint of the vocabulary that term ids stand for.
+    /// Fingerprint of the vocabulary that defines the term ids.
     pub vocabulary_hash: String,
     /// K.
     pub topic_count: usize,
@@ -41,13 +41,13 @@ pub struct Header {
     pub vocabulary_size: usize,
     /// The priors it is trained with.
     pub priors: Priors,
-    /// The η that φ is published with; `None` while training goes on.
+    /// The η that φ is published with; `None` during training.
     pub published_eta: Option<f64>,
     /// π: what stored values are multiplied by.
     pub scale: f64,
     /// Rounds taken.
     pub rounds: u64,
-    /// The round that training goes on with; `None` when it is over.
+    /// The round that training resumes with; `None` when it is over.
     pub next: Option<Position>,
     /// Samples of counts that the parameters are the average of; 0 if they are no average.
     pub averaged: u64,

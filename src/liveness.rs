@@ -63,7 +63,7 @@ pub fn stage(name: &'static str) {
     });
 }
 
-/// Runs `wait`, which blocks until others are ready, or has a time limit of its own.
+/// Runs `wait`, which blocks until others are ready, or has its own timeout.
 pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     let set = |is_waiting| {
         let mut before = false;

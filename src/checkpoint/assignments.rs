@@ -78,7 +78,7 @@ pub fn read(
     read.map_err(|error| sealed::explain(path, error))
 }
 
-/// The same for the bytes of `input`. Whatever they are, it takes no more memory than their size.
+/// The same for the bytes of `input`. It takes no more memory than their size, whatever they are.
 ///
 /// # Errors
 /// Those of `input` and of `visit`; `UnexpectedEof` and `InvalidData` where these are not the

@@ -14,7 +14,7 @@ use super::{CheckpointError, read_bytes};
 use crate::infer::maxent::Classifier;
 use crate::model::MAX_TOPICS;
 
-/// Where the classifier stands in the output folder.
+/// Path of the classifier in the output folder.
 pub const CLASSIFIER_FILE: &str = "model/maxent";
 
 const MAGIC: &[u8; 8] = b"tmmaxen1";

@@ -21,13 +21,13 @@ use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
-/// What stands in a folder that is a run's, and no evaluation's.
+/// Files that the output folder of a run contains and that of an evaluation does not.
 const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 
 /// Evaluates a model.
 ///
 /// # Errors
-/// The job or the flags are wrong; whatever ends the evaluation.
+/// The job or the flags are wrong; any error that ends the evaluation.
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.run.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
@@ -196,7 +196,7 @@ fn refuse_run(target: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs this process's workers and shows what came of it.
+/// Runs this process's workers and shows the result.
 fn watched(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,

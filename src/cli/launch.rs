@@ -15,7 +15,7 @@ use crate::job::Stages;
 /// Starts the processes, or with `--dry-run` shows how.
 ///
 /// # Errors
-/// The flags or the host file are wrong; a process cannot be started; whatever ends the run.
+/// The flags or the host file are wrong; a process cannot be started; any error that ends the run.
 pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     let launch = plan(args)?;
     if args.dry_run {

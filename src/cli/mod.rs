@@ -76,7 +76,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
 /// Does what was asked for.
 ///
 /// # Errors
-/// Whatever went wrong, with its exit code and, often, a remedy.
+/// The error, with its exit code and, often, a remedy.
 pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, Stages::All),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::figures;
 use crate::job::ProgressSnapshot;
 
-/// A phase, since when it has been going on, and how far it was then and is now.
+/// A phase: when it began, and its progress then and now.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// The latest state.

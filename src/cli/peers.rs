@@ -103,7 +103,7 @@ impl PeerArgs {
     }
 }
 
-/// A new secret for processes that this one starts, unless they find one for themselves.
+/// A new secret for processes that this one starts, unless they find one themselves.
 ///
 /// # Errors
 /// The secret that they would find is unusable, or the system has no random numbers.

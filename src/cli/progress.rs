@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::screen::{self, Screen};
 use crate::job::ProgressSnapshot;
 
-/// How often the job is asked how far it is.
+/// How often the job's progress is polled.
 const POLL: Duration = Duration::from_millis(100);
 /// How a person or a program watches a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn watch(
     screen.end();
 }
 
-/// Shows one more snapshot; closes the phase before, if this one is of another.
+/// Shows one more snapshot; closes the previous phase if the snapshot belongs to another.
 pub(super) fn step(
     screen: &mut dyn Screen,
     pace: &mut Option<Pace>,
@@ -160,7 +160,7 @@ mod tests {
         assert!(*polled.lock().expect("no panic while locked") >= 1);
     }
 
-    /// A screen that nobody looks at.
+    /// A screen without a viewer.
     struct Silent;
 
     impl Screen for Silent {

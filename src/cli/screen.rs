@@ -30,7 +30,7 @@ pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
 pub(super) trait Screen {
     /// A phase begins.
     fn open(&mut self, pace: &Pace);
-    /// A phase goes on.
+    /// A phase continues.
     fn show(&mut self, pace: &Pace);
     /// A phase has ended.
     fn close(&mut self, pace: &Pace);
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// What lines come of a run seen at these moments (in milliseconds).
+    /// The lines printed for a run polled at these moments (in milliseconds).
     fn lines(
         every: Duration,
         line: fn(&Pace, Moment) -> String,

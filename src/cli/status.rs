@@ -49,7 +49,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     }
 }
 
-/// When and where the question is asked.
+/// The time and host of the query.
 struct Moment {
     now: SystemTime,
     here: String,
@@ -74,7 +74,7 @@ fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
     }
 }
 
-/// Whether the run goes on: its lock is held, or, where locks do not reach, its processes give
+/// Whether the run continues: its lock is held or, where locks are not visible, its processes show
 /// signs of life.
 fn is_running(state: &RunState, at: &Moment) -> bool {
     state.holder.is_some() || (!state.complete && processes(state, at).are_alive())

@@ -20,7 +20,7 @@ const WIDTH: usize = 100;
 /// Columns before the terms: topic, share, coherence, and the space between them.
 const BEFORE_TERMS: usize = 30;
 
-/// Prints what came of a run, as the display asks for.
+/// Prints the result of a run, in the form that the display requires.
 ///
 /// # Errors
 /// stdout cannot be written.

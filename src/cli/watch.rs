@@ -39,8 +39,8 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
     })
 }
 
-/// What becomes of this process when those it started have ended. Their own messages have said why,
-/// but for one that could not speak any more; `name` says which it was.
+/// How this process ends when those it started have ended. Their own messages have given the cause,
+/// unless a process could not write one; `name` names it.
 pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<(), Failure> {
     let exit = match ending.code {
         0 => return Ok(()),
@@ -54,7 +54,7 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
     })
 }
 
-/// How a process ended, in words.
+/// How a process ended, as text.
 fn end(code: u8) -> String {
     match code {
         69 => "lost a worker, its peers or its host".to_owned(),

@@ -25,13 +25,13 @@ impl Callers {
     /// Gives a caller a place, and its number.
     ///
     /// # Errors
-    /// The system has no more handles to give.
+    /// The system has no more handles.
     pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
         let mut places = self.lock();
         if places.taken.len() >= MOST_CALLERS
             && let Some((_, oldest)) = places.taken.pop_front()
         {
-            // Whoever listens to it sees its end.
+            // The thread that listens to it sees its end.
             let _ = oldest.shutdown(Shutdown::Both);
         }
         let number = places.next;

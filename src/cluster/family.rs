@@ -46,7 +46,7 @@ pub(super) struct Member {
     pub(super) greeting: Option<String>,
     /// Whether its errors are read line by line, for [`Event::Line`], instead of going where ours go.
     pub(super) is_read: bool,
-    /// Whether it is a shell elsewhere, which has exit codes of its own.
+    /// Whether it is a remote shell, which has its own exit codes.
     pub(super) is_remote: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum Event<'a> {
         /// The line.
         line: &'a [u8],
     },
-    /// All processes are told to stop, since this one was.
+    /// All processes are told to stop, because this one was.
     Stopping,
     /// All processes are killed: a second signal came, or they took too long.
     Killing,
@@ -77,14 +77,14 @@ pub enum Event<'a> {
     },
 }
 
-/// Who is told of [`Event`]s, from several threads.
+/// Receives [`Event`]s, from several threads.
 pub type Watch = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
 /// How the processes of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// 0 when all succeeded, else the code of the first that failed, where the loss of a peer (69)
-    /// counts only if nobody says anything better; 128 and the signal's number after a signal.
+    /// counts only if there is no better cause; 128 and the signal's number after a signal.
     pub code: u8,
     /// The process with that code, if any failed.
     pub culprit: Option<usize>,
@@ -190,7 +190,7 @@ impl Family {
         })
     }
 
-    /// Notes who has ended, and with which code if it was their own doing.
+    /// Notes which processes have ended, and with which code if they failed by themselves.
     fn collect(&mut self, failures: &mut Vec<(usize, u8)>) -> io::Result<()> {
         for (process, running) in self.children.iter_mut().enumerate() {
             if running.has_ended {
@@ -297,7 +297,8 @@ impl Running {
         }
     }
 
-    /// Waits a moment for what the process wrote last. Whoever inherited its stream may hold it open.
+    /// Waits a moment for the last lines of the process. A process that inherited its stream may
+    /// hold it open.
     fn hear_the_last(&mut self) {
         let limit = Instant::now() + LAST_LINES;
         let Some(reader) = self.reader.take() else {

@@ -89,8 +89,8 @@ pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -
     }
 }
 
-/// Tells every process but `teller`, who knows, and waits until all have hung up or the time is
-/// over. Never panics.
+/// Tells every process except `teller`, which knows, and waits until all have closed the connection
+/// or the time is over. Never panics.
 pub(super) fn say(farewell: &Farewell, teller: Option<usize>) {
     let ends = Instant::now() + FAREWELL_LIMIT;
     let bytes: Arc<[u8]> = farewell.encode().into();
@@ -128,7 +128,7 @@ fn tell(peer: &Peer, bytes: &[u8]) {
         kind: Kind::Farewell,
         length: bytes.len(),
     };
-    // Whoever cannot be told sees the connection break.
+    // A process that cannot be told sees the connection break.
     let _ = sender.control(peer, header, bytes);
     sender.close();
     let _ = peer.socket.shutdown(Shutdown::Write);

@@ -64,11 +64,11 @@ impl Header {
 /// Why the run ends, as the process that found it out tells the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Farewell {
-    /// The exit code of those who hear it.
+    /// The exit code of the processes that receive it.
     pub code: u8,
     /// The process that failed or was lost.
     pub culprit: usize,
-    /// What happened, as those who hear it shall say it: one line.
+    /// What happened, as the receiving processes report it: one line.
     pub text: String,
 }
 

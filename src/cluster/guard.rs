@@ -48,8 +48,9 @@ static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
 /// Processes of this run that were lost.
 static LOST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Makes every panic of this process, in whatever thread, end it with code 70. `report` shows the failure to the user; it must not
-/// panic, and when it blocks the process exits without it after two seconds.
+/// Makes every panic of this process, in any thread, end it with code 70. `report` shows the
+/// failure to the user; it must not panic, and if it blocks, the process exits without it after two
+/// seconds.
 ///
 /// Call it once, before the first thread; further calls change nothing.
 pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {
@@ -105,7 +106,7 @@ fn own() -> Option<(usize, String)> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Remembers which process of a run this one is.
+/// Stores this process's number in the run.
 pub(super) fn introduce(placement: &Placement) {
     let address = placement.addresses.get(placement.process).cloned();
     let own = address.map(|address| (placement.process, address));
@@ -116,7 +117,7 @@ pub(super) fn introduce(placement: &Placement) {
 pub(super) struct EndOnPanic;
 
 impl EndOnPanic {
-    /// A guard, except for a worker that nobody waits for.
+    /// A guard, unless no other worker waits for this one.
     pub(super) fn unless(alone: bool) -> Option<EndOnPanic> {
         (!alone).then_some(EndOnPanic)
     }

@@ -35,15 +35,15 @@ const DIAL_LIMIT: Duration = Duration::from_secs(3);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Longest pause between two attempts to reach a host.
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
-/// How long a listener must refuse our proof before it is believed: nobody proves that it may
-/// refuse us, and a stranger who has taken a port for a moment must not end a run.
+/// How long a listener must refuse our proof before it is believed: a refusal proves nothing, and a
+/// stranger that has taken a port for a moment must not end a run.
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
-/// What is said of a process that proves another secret.
+/// The message about a process that proves a different secret.
 const OTHER_SECRET: &str = "has a different secret: give all processes the same TOPICMILL_SECRET";
 
-/// Listens to one caller, who has a place among the callers, and keeps the connection if it is a
-/// process that belongs here.
+/// Handles one caller, which has a place among the callers, and keeps the connection if it belongs
+/// to the run.
 pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<()> {
     let mut channel = Channel::plain(stream)?;
     let Some((theirs, dialler)) = read_hello(&mut channel, GREETING_LIMIT)? else {
@@ -101,7 +101,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     Ok(())
 }
 
-/// What is wrong with a caller who has proved that it belongs to the job.
+/// What is wrong with a caller that has proved that it belongs to the job.
 fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     let process = theirs.process as usize;
     setup.mine.difference(theirs).or_else(|| {
@@ -137,11 +137,11 @@ pub(super) fn dial(setup: &Setup, process: usize) {
 
 /// Why a call did not lead to a connection.
 enum Unanswered {
-    /// Nobody there, or not the one we look for: try again.
+    /// No process there, or not the right one: try again.
     Absent(String),
-    /// Somebody who does not take our proof.
+    /// The other side rejects our proof.
     Refused,
-    /// The right one, who cannot work with us.
+    /// The right process, which cannot work with us.
     Unfit(String),
 }
 
@@ -206,7 +206,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     }
 }
 
-/// What is wrong with a listener who has proved that it belongs to the job.
+/// What is wrong with a listener that has proved that it belongs to the job.
 fn difference_of_listener(
     setup: &Setup,
     process: usize,
@@ -250,8 +250,8 @@ fn reach(address: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// True when the system gave our end the very port that we called, which happens on a port that
-/// nobody listens at.
+/// True when the system assigned our end the very port that we called, which can happen on a port
+/// without a listener.
 fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
     stream.local_addr().is_ok_and(|local| local == target)
 }
@@ -261,7 +261,7 @@ fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
 fn read_hello(channel: &mut Channel, limit: Duration) -> io::Result<Option<(Hello, Vec<u8>)>> {
     let ends = Instant::now() + limit;
     let mut bytes = vec![0; FRAME_BYTES];
-    // Whatever begins otherwise is dropped without waiting for the rest.
+    // Any other beginning is dropped without waiting for the rest.
     channel.receive(&mut bytes[..8], limit)?;
     if !Hello::begins(&bytes) {
         return Ok(None);

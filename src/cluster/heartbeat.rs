@@ -13,7 +13,7 @@ use super::link::Peer;
 /// Signs of life within the time after which a process counts as lost.
 const BEATS: u32 = 6;
 
-/// Starts to give signs of life on a link, until its sending half is closed.
+/// Starts to send heartbeats on a link, until its sending half is closed.
 ///
 /// # Errors
 /// The thread cannot be started.

@@ -12,7 +12,7 @@ use crate::math::hex::hex;
 
 /// Bytes of a greeting's frame: magic, length of what follows, protocol.
 pub const FRAME_BYTES: usize = 16;
-/// Most bytes of a greeting, of whatever protocol.
+/// Most bytes of a greeting, in any protocol version.
 const MOST_BYTES: usize = 1024;
 /// Bytes of a greeting of this protocol.
 const HELLO_BYTES: usize = 164;
@@ -87,10 +87,10 @@ impl Hello {
         }
     }
 
-    /// The same greeting with a nonce of its own.
+    /// The same greeting with a new nonce.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The system has no random numbers.
     pub(super) fn fresh(&self) -> std::io::Result<Hello> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(std::io::Error::other)?;
@@ -161,7 +161,8 @@ impl Hello {
         })
     }
 
-    /// What makes it impossible for `other` to work with us, in words, if anything does.
+    /// The difference that makes it impossible for `other` to work with us, as text, if there is
+    /// one.
     pub fn difference(&self, other: &Hello) -> Option<String> {
         let program = |hello: &Hello| (hello.protocol, hello.version, hello.build);
         let (Some(mine), Some(theirs)) = (&self.terms, &other.terms) else {
@@ -228,7 +229,7 @@ impl Terms {
     }
 }
 
-/// A program in words, whatever its greeting says it is.
+/// The name of a program, as its greeting gives it.
 fn name(hello: &Hello) -> String {
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -314,7 +315,7 @@ mod tests {
             bytes.append(&mut body);
             let right_length = protocol != PROTOCOL || bytes.len() == HELLO_BYTES;
             match Hello::decode(&bytes) {
-                // Whatever it says can be said to a person.
+                // Whatever the greeting contains can be shown to a person.
                 Some(other) => assert!(hello().difference(&other).is_some_and(|d| d.is_ascii())),
                 None => assert!(!right_length),
             }

@@ -30,12 +30,12 @@ pub enum HostsError {
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
         /// What is missing or wrong.
         reason: &'static str,
     },
-    /// Two lines give the same address.
+    /// Two lines have the same address.
     #[error("{}:{line}: {address} is already on line {first}; every process needs its own address", path.display())]
     Duplicate {
         /// The file.
@@ -47,7 +47,7 @@ pub enum HostsError {
         /// The address.
         address: String,
     },
-    /// No line gives an address.
+    /// No line has an address.
     #[error("{}: no address in this file; write one per line, such as node1:7101", path.display())]
     Empty {
         /// The file.
@@ -65,14 +65,14 @@ pub enum HostsError {
     },
 }
 
-/// Where the addresses of all processes stand.
+/// The source of the addresses of all processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peers {
     /// In a host file.
     File(PathBuf),
-    /// Here, in order; with the name of what gave them, for messages.
+    /// Here, in order; with the name of their source, for messages.
     Listed {
-        /// Who said so: a variable, a scheduler.
+        /// The source: a variable, a scheduler.
         by: &'static str,
         /// `host:port` of each process.
         addresses: Vec<String>,
@@ -92,7 +92,7 @@ impl Peers {
     }
 }
 
-/// What is shown of them: the file, or who listed them.
+/// How they are shown: the file, or the source of the list.
 impl std::fmt::Display for Peers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -105,8 +105,8 @@ impl std::fmt::Display for Peers {
 /// Reads the addresses of `processes` processes from the host file at `path`, in order.
 ///
 /// # Errors
-/// The file cannot be read, a line is not `host:port`, an address stands there twice, or the file
-/// has more or fewer addresses than `processes`.
+/// The file cannot be read, a line is not `host:port`, an address occurs twice, or the file has
+/// more or fewer addresses than `processes`.
 pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
     count(path, read_all(path)?, processes)
 }
@@ -114,8 +114,7 @@ pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
 /// Reads all addresses of the host file at `path`, in order: at least one.
 ///
 /// # Errors
-/// The file cannot be read, a line is not `host:port`, an address stands there twice, or there is
-/// none.
+/// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
 pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
     let text = std::fs::read_to_string(path).map_err(|source| HostsError::Read {
         path: path.to_owned(),
@@ -133,7 +132,7 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
 /// The addresses of [`HOSTS_VARIABLE`]'s value, in order; errors count its entries as lines.
 ///
 /// # Errors
-/// An entry is not `host:port`, or an address stands there twice.
+/// An entry is not `host:port`, or an address occurs twice.
 pub fn parse_list(list: &str) -> Result<Vec<String>, HostsError> {
     parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
 }
@@ -153,7 +152,7 @@ fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<Strin
 /// The addresses in `text`, which came from `path`, in order and without duplicates.
 ///
 /// # Errors
-/// A line is not `host:port`, or an address stands there twice.
+/// A line is not `host:port`, or an address occurs twice.
 pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     let mut first_line = HashMap::new();
     let mut addresses = Vec::new();
@@ -183,7 +182,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     Ok(addresses)
 }
 
-/// `host:port` for `host port`, anything else as it is.
+/// `host:port` for `host port`, anything else unchanged.
 fn with_colon(address: &str) -> String {
     let words: Vec<&str> = address.split_whitespace().collect();
     match words[..] {

@@ -165,7 +165,7 @@ impl Launch {
         }
     }
 
-    /// What a login shell of whatever kind is to run: reads the secret and becomes the process.
+    /// The command for a login shell of any kind: reads the secret and becomes the process.
     fn script(&self, process: usize, token: &str) -> OsString {
         let directory = quote(self.directory.as_os_str());
         let mut script = OsString::from("cd ");

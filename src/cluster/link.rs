@@ -27,7 +27,7 @@ const LONGEST_TICK: Duration = Duration::from_millis(500);
 /// How long a writer that finds the connection broken waits for the reader to hear why.
 const REASON_LIMIT: Duration = Duration::from_millis(500);
 
-/// One process of the run, as this one is linked with it.
+/// One other process of the run, and the link to it.
 pub(super) struct Peer {
     /// Its number.
     pub(super) process: usize,
@@ -87,7 +87,8 @@ impl Peer {
         let options = SockRef::from(&socket);
         let idle = timeout.max(Duration::from_secs(1));
         options.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle))?;
-        // A backstop for a half that nobody reads from: a slow link may take nothing for a while.
+        // A backstop for a half that the other side does not read: a slow link may accept nothing
+        // for a while.
         #[cfg(target_os = "linux")]
         options.set_tcp_user_timeout(Some(timeout * 4))?;
         Ok(Peer {
@@ -170,7 +171,7 @@ impl Stream for Link {
         Ok(self.clone())
     }
 
-    /// Links block, with limits of their own.
+    /// Links block, with their own limits.
     fn set_nonblocking(&self, _nonblocking: bool) -> io::Result<()> {
         Ok(())
     }

@@ -65,7 +65,7 @@ pub struct Placement {
     pub threads: usize,
     /// The number of this process, from 0.
     pub process: usize,
-    /// `host:port` of each process, in order; empty when there is only this one.
+    /// `host:port` of each process, in order; empty if this is the only one.
     pub addresses: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ pub enum ClusterError {
     /// There is no usable secret.
     #[error(transparent)]
     Secret(#[from] secret::SecretError),
-    /// A process does not take this one's proof of the secret.
+    /// A process rejects this one's proof of the secret.
     #[error(
         "process {process} ({address}) has a different secret; give all processes the same TOPICMILL_SECRET"
     )]
@@ -149,7 +149,7 @@ pub enum ClusterError {
         /// Where it is.
         address: String,
     },
-    /// Another process does not fit to this one.
+    /// Another process does not match this one.
     #[error(
         "process {process} ({address}) {difference}; start all processes with the same program, job and options"
     )]
@@ -208,14 +208,14 @@ impl ClusterError {
 }
 
 /// Runs `func` on every worker of `placement` that belongs to this process, together with the
-/// processes that run the same, and gives back what they return, in the order of the workers.
+/// processes that run the same, and returns the results in the order of the workers.
 ///
-/// `settings` says what must be equal in all processes, who may join, and how long to wait; a run
-/// of one process needs nothing of it but the time after which a worker counts as stalled.
+/// `settings` defines what must be equal in all processes, which may join, and how long to wait;
+/// for a run of one process only the time after which a worker counts as stalled matters.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
-/// other workers would wait for it for ever; only a run of a single worker hands its error back.
-/// The dataflows that `func` leaves behind are run to their end before it counts as done.
+/// other workers would wait for it for ever; only a run of a single worker returns its error. The
+/// dataflows that `func` leaves behind are run to their end before it counts as done.
 ///
 /// # Errors
 /// The processes could not come together, or the single worker's error.
@@ -308,7 +308,7 @@ where
         .map_err(ClusterError::Start)
 }
 
-/// Makes links of the connections, and gives signs of life on them from now on.
+/// Makes links of the connections, and starts their heartbeats.
 fn link_all(
     placement: &Placement,
     settings: &ClusterSettings,

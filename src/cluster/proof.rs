@@ -17,7 +17,7 @@ pub const ANSWER_BYTES: usize = 4 + PROOF_BYTES;
 /// Last word of the set-up: the dialling side has read our answer and takes the connection.
 pub const READY: [u8; 8] = *b"tpcready";
 
-/// Who proves.
+/// The role of the prover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The side that called; it proves first.

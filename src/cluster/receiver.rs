@@ -20,7 +20,7 @@ pub(super) struct Receiver {
     buffer: Box<[u8]>,
     begin: usize,
     end: usize,
-    /// What is left of the payload frame in hand.
+    /// The remaining bytes of the current payload frame.
     left: usize,
     decompressor: Option<Decompressor<'static>>,
     /// Decompressed payload, and how much of it is handed out.
@@ -182,8 +182,8 @@ impl Receiver {
     }
 }
 
-/// Waits for bytes as long as the peer may be silent. The clock is looked at only when nothing is
-/// there to be read, so that a process that was held up itself blames nobody.
+/// Waits for bytes as long as the peer may be silent. The clock is checked only when there is
+/// nothing to read, so that a process that was itself delayed does not blame its peer.
 fn wait(peer: &Peer, target: &mut [u8]) -> usize {
     loop {
         match (&peer.socket).read(target) {

@@ -15,7 +15,7 @@ use super::link::Peer;
 
 /// zstd's quickest ordinary level.
 const LEVEL: i32 = 1;
-/// Shorter payload is sent as it is.
+/// Shorter payload is sent uncompressed.
 const LEAST_COMPRESSED: usize = 256;
 
 /// The sending half of a link.
@@ -53,7 +53,7 @@ impl Sender {
         self.is_closed
     }
 
-    /// Sends timely's bytes, or the first of them; gives back how many.
+    /// Sends timely's bytes, or the first of them; returns how many.
     ///
     /// # Errors
     /// The connection is broken.

@@ -109,7 +109,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(std::io::Error) -
     move |source| ClusterError::Spawn { action, source }
 }
 
-/// Ports of this machine that nobody listens at now.
+/// Free ports of this machine.
 fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     // Two launchers at the same time should not try the same ports in the same order.
     let nanos = SystemTime::now()

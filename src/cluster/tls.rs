@@ -98,7 +98,7 @@ pub(super) fn check_peer(connection: &Connection, host: &str) -> Result<(), Stri
     verify_server_name(&parsed, &server_name(host)?).map_err(in_words)
 }
 
-/// A value of this connection that nobody between its ends knows or can choose.
+/// A value of this connection that only its two ends know, and that neither can choose.
 pub(super) fn binding(connection: &Connection) -> Result<[u8; BINDING_BYTES], String> {
     let value = [0; BINDING_BYTES];
     connection
@@ -157,7 +157,7 @@ fn configure(
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)
         .map_err(in_words)?;
-    // Nobody comes twice.
+    // No process connects twice.
     server.send_tls13_tickets = 0;
     Ok(Tls {
         client: Arc::new(client),

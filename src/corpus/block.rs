@@ -73,7 +73,7 @@ impl Block {
 pub(crate) enum Content {
     /// Files of the input, each a document.
     Texts(Range<usize>),
-    /// A range of a plain file of lines, to be read by whoever parses it.
+    /// A range of a plain file of lines, read by the thread that parses it.
     Lines(LineRange),
     /// Records cut from a stream.
     Pieces {

@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-/// Where a [`Collection`] stands in the output folder.
+/// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
 
 /// The folder of the shards in the output folder.
@@ -158,7 +158,7 @@ impl Collection {
         json
     }
 
-    /// Where a shard stands in the output folder.
+    /// Path of a shard in the output folder.
     ///
     /// ```
     /// # use topicmill::corpus::collection::Collection;

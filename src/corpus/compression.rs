@@ -68,7 +68,7 @@ impl Compression {
         })
     }
 
-    /// How many bytes to expect of a file with so many: compressed text is counted four times.
+    /// The expected content of a file of the given size: compressed text counts four times.
     pub fn expected_bytes(self, bytes: u64) -> u64 {
         match self {
             Self::Plain => bytes,

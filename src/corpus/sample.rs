@@ -200,7 +200,7 @@ impl Bags {
         self.documents[index]
     }
 
-    /// The index of a document, where documents ascend by number; else where it would stand.
+    /// The index of a document, where documents ascend by number; else where it would be.
     pub fn find(&self, document: u64) -> Result<usize, usize> {
         self.documents.binary_search(&document)
     }

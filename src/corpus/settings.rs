@@ -58,7 +58,7 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
-    /// The columns that a document's label may stand in: `metadata`, then `group`.
+    /// The columns that may hold a document's label: `metadata`, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = &str> {
         let metadata = self.metadata.iter().map(String::as_str);
         metadata.chain(self.group.as_deref())
@@ -72,7 +72,7 @@ pub enum TokenRule {
     Words,
     /// Maximal runs of alphabetic characters (and digits, if `numbers`).
     Letters,
-    /// Whatever stands between white space: for text that is already tokenized.
+    /// Everything between white space: for text that is already tokenized.
     Whitespace,
 }
 
@@ -107,13 +107,13 @@ pub enum StopWords {
 pub struct VocabularySettings {
     /// Lists of words never kept.
     pub stop_words: Vec<StopWords>,
-    /// The so many most frequent terms (by documents) are stop words too.
+    /// This many of the most frequent terms (by documents) are stop words too.
     pub stop_top: usize,
     /// A term must be in at least this many documents.
     pub min_documents: u64,
     /// And in at most this share of them.
     pub max_share: f64,
-    /// Of those left, the so many that are in most documents are kept.
+    /// At most this many of the remaining terms are kept, by document frequency.
     pub max_terms: usize,
 }
 

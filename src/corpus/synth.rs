@@ -32,7 +32,7 @@ use crate::storage;
 /// A file of documents is closed before it grows beyond this.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// What stands in a made-up corpus.
+/// The contents of a generated corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SynthSummary {
     /// Documents.
@@ -107,7 +107,7 @@ fn synthesize_in_files(
     Ok(corpus)
 }
 
-/// The corpus that stands in `folder`, if it is the one that would be made.
+/// The corpus in `folder`, if it is the one that would be made.
 fn find_finished(
     settings: &SynthSettings,
     words_sha256: &str,
@@ -138,7 +138,7 @@ fn find_finished(
     }))
 }
 
-/// Nothing was found; neither may anything else stand there.
+/// No corpus was found; the folder must not contain anything else either.
 fn check_vacant(folder: &Path) -> Result<Option<SynthSummary>, SynthError> {
     let occupied = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),

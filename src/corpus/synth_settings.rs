@@ -22,7 +22,7 @@ pub struct SynthSettings {
     /// The seed of every draw.
     pub seed: u64,
     /// A file of words to use, one a line (`#` comments), the first `vocabulary` of them;
-    /// pronounceable ones are made up when absent.
+    /// pronounceable ones are generated if it is absent.
     #[serde(skip)]
     pub words: Option<PathBuf>,
 }

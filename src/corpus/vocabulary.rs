@@ -71,7 +71,7 @@ pub struct TermCount {
     pub documents: u64,
 }
 
-/// A term with what became of it. A kept term's id is its place in the vocabulary.
+/// A term with its status. A kept term's id is its place in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VocabularyTerm {
     /// The term.
@@ -205,7 +205,7 @@ impl Vocabulary {
             .filter(|&place| (place as usize) < self.kept)
     }
 
-    /// What became of the term, if the collection has it.
+    /// The status of the term, if the collection has it.
     pub fn status(&self, term: &str) -> Option<TermStatus> {
         self.place(term)
             .map(|place| self.terms[place as usize].status)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
 use crate::storage::Writer;
 
-/// Where the vocabulary stands in the output folder.
+/// Path of the vocabulary in the output folder.
 pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
 
 const HEADER: &str = "tokens\tdocuments\tstatus\tterm";

@@ -120,7 +120,7 @@ impl Block {
         }
     }
 
-    /// The words as a vector, without a copy if nobody shares them.
+    /// The words as a vector, without a copy if they are not shared.
     pub fn into_words(self) -> Vec<u64> {
         match self.words {
             Words::Owned(words) => Arc::try_unwrap(words).unwrap_or_else(|shared| shared.to_vec()),
@@ -139,7 +139,7 @@ impl Block {
     }
 }
 
-/// A worker's number as it stands in a header.
+/// A worker's number in the form of a header.
 fn index(worker: usize) -> u32 {
     u32::try_from(worker).expect("fewer than 2^32 workers")
 }

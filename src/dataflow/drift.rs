@@ -69,7 +69,7 @@ pub struct Drift {
     pub run: DriftLine,
     /// Of each group of them, ascending.
     pub groups: Vec<DriftLine>,
-    /// True if there are so many groups that none has a line.
+    /// True if there are too many groups for one line each.
     pub too_many_groups: bool,
 }
 
@@ -162,7 +162,7 @@ fn known_terms(
     union(worker, &known)
 }
 
-/// The terms of everybody's sets.
+/// The terms of all workers' sets.
 fn union(worker: &mut Worker, mine: &TermSet) -> TermSet {
     let pieces = mine.words().chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec);
     let mut all = mine.clone();
@@ -235,7 +235,7 @@ fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sum
     }
 }
 
-/// Everybody's sums, added up.
+/// All workers' sums, added up.
 fn add_up(worker: &mut Worker, mine: &Counted) -> Counted {
     let mut add_up = |mine: &DriftSums| {
         let values = [&fixed_sums(mine), mine.topics.as_slice()].concat();

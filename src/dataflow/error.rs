@@ -54,7 +54,7 @@ pub enum RunError {
         /// The masses.
         source: ImpossibleDraw,
     },
-    /// A model of others.
+    /// An external model.
     #[error(transparent)]
     Foreign(#[from] ForeignError),
     /// A model file.
@@ -66,7 +66,7 @@ pub enum RunError {
     /// The corpus that the job makes for itself.
     #[error(transparent)]
     Synth(#[from] SynthError),
-    /// What stands in the output folder was made by another job.
+    /// The content of the output folder was made by another job.
     #[error(
         "{} was made with different settings of {what}; choose another output.path, or restart \
          with --overwrite",
@@ -78,10 +78,10 @@ pub enum RunError {
         /// The sections of the job that differ.
         what: &'static str,
     },
-    /// A signal asked the run to leave, and it has.
+    /// A signal was received, and the run has stopped.
     #[error("interrupted: {0}; progress is saved, rerun the same command to resume")]
     Left(String),
-    /// Training cannot go on, for no checkpoint is sound.
+    /// Training cannot resume, because no checkpoint is sound.
     #[error(
         "{damaged}; no sound checkpoint is left: remove {} and rerun, which restarts training \
          from the beginning",

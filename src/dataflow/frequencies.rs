@@ -64,7 +64,8 @@ impl Frequencies {
         }
     }
 
-    /// Says that `counter` has counted so many tokens more; now and then takes its new counts.
+    /// Notes that `counter` has counted this many more tokens; from time to time takes its new
+    /// counts.
     pub fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
         self.waiting += tokens;
         if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {

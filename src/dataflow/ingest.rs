@@ -160,7 +160,7 @@ fn begin(worker: &Worker, process: &Process, unit: &'static str, total: u64) {
     process.meet();
 }
 
-/// The collection that stands in the output folder already, if it is the job's.
+/// The collection that is already in the output folder, if it is the job's.
 ///
 /// Worker 0 looks and tells, so that all do the same; and all compare what they see of the input.
 /// Where there is none, what an ingest that was stopped has left is removed.

@@ -100,7 +100,7 @@ pub fn settings_hash(job: &Job) -> String {
 }
 
 impl MaxEntPlan<'_> {
-    /// The classifier that stands in the output, if it is of this job and model.
+    /// The classifier in the output, if it is of this job and model.
     fn read(&self) -> Result<Option<Classifier>, RunError> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
@@ -130,7 +130,7 @@ impl MaxEntPlan<'_> {
         SampleRule::key(self.process.job.model.seed, document)
     }
 
-    /// Infers the documents to learn from in this worker's shards; gives them packed, in pieces.
+    /// Infers the documents to learn from in this worker's shards; returns them packed, in pieces.
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<Vec<u64>>, RunError> {
         let process = self.process;
         let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;

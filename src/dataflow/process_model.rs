@@ -320,7 +320,7 @@ fn write(part: &RwLock<Parameters>) -> RwLockWriteGuard<'_, Parameters> {
     part.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Row sums anew, after folding: over all parts, as integers.
+/// Row sums, recomputed after folding: over all parts, as integers.
 fn add_up_totals(parts: &[RwLock<Parameters>], process: &Process, part: usize) {
     let mut totals = Vec::new();
     for parameters in read_all(parts) {

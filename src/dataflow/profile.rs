@@ -79,7 +79,7 @@ pub struct WorkerProfile {
 pub struct OperatorProfile {
     /// The dataflow's name.
     pub dataflow: String,
-    /// The operator's name; that of the dataflow stands for its bookkeeping.
+    /// The operator's name; the name of the dataflow for its bookkeeping.
     pub operator: String,
     /// How many there were.
     pub count: u64,

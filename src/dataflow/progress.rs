@@ -20,7 +20,7 @@ pub struct Progress {
     work: [[AtomicU64; 2]; WorkStage::ALL.len()],
 }
 
-/// The phase in hand.
+/// The current phase.
 #[derive(Debug, Default)]
 struct Phase {
     snapshot: ProgressSnapshot,

@@ -14,7 +14,7 @@ use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 use crate::tables::{FileMetadata, part_name};
 use crate::train::RoundReport;
 
-/// Where the record of training stands, below the output's root.
+/// Path of the record of training, below the output's root.
 pub const RECORD: &str = "model/training.json";
 
 /// What training found out, kept beside the model: nothing of it depends on time or workers.

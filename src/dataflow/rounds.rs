@@ -128,7 +128,8 @@ impl Rounds {
         merged
     }
 
-    /// A round of which all else waits: sends entries, and gives everybody's, merged.
+    /// A round that everything else waits for: sends entries, and returns those of all workers,
+    /// merged.
     pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>) -> Merged {
         debug_assert_eq!(self.next, *self.input.time(), "rounds are outstanding");
         self.send(entries, false);

@@ -8,7 +8,7 @@ use crate::infer::settings::{Budget, Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";
-/// `corpus.text`: likewise.
+/// `corpus.text`: the same.
 pub const TEXT: &str = "text";
 /// `corpus.max_document_mib`: far above any book (the longest novels have 20 MiB), far below what
 /// would make one document the slowest part of a run.
@@ -36,7 +36,7 @@ pub const SAMPLE_DOCUMENTS: u64 = 200_000;
 /// `sample.held_out`: 4,000 of 200,000 documents give the figure three digits.
 pub const HELD_OUT: f64 = 0.02;
 
-/// `model.seed`: any number; the same one gives the same bytes.
+/// `model.seed`: any number; the same seed produces the same bytes.
 pub const SEED: u64 = 1;
 /// `train.memory_mib`: the assignments of two thousand million tokens. A larger sample is told
 /// enough by passes that remember nothing.
@@ -64,9 +64,9 @@ pub const ASSIGNMENTS_MIB: f64 = 4096.0;
 pub const PATIENCE: u64 = 5;
 /// `train.tolerance`: nats per token; below what evaluations scatter by.
 pub const TOLERANCE: f64 = 0.002;
-/// `train.checkpoint_every`: rounds; so much work at most is done again.
+/// `train.checkpoint_every`: rounds; at most this much work is repeated.
 pub const CHECKPOINT_EVERY: u64 = 50;
-/// `train.checkpoint_minutes`: where rounds are long, so many minutes at most are done again.
+/// `train.checkpoint_minutes`: if rounds are long, at most this many minutes are repeated.
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
 /// `project.method`, by `project.budget`; docs/INFERENCE.md has the measurements behind this and
@@ -137,7 +137,7 @@ pub const PARTICLES: u64 = 20;
 pub const COMPLETION_SWEEPS: u64 = crate::evaluate::completion::SWEEPS as u64;
 /// `evaluate.folds`: what Wahabzada & Kersting 2011 use.
 pub const FOLDS: u64 = 5;
-/// The sum of α for a model of others whose files do not say it: as where α is held fixed.
+/// The sum of α for an external model whose files do not contain it: as where α is fixed.
 pub const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// `synth.topics`: few enough that each can be looked at.

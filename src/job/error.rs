@@ -34,7 +34,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a job cannot be run as it is written.
+/// Why a job cannot be run as written.
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The job file, or a file that it names, cannot be read.
@@ -55,7 +55,7 @@ pub enum JobError {
         /// What the parser expected.
         message: String,
     },
-    /// A key stands outside of every section.
+    /// A key outside every section.
     #[error("{place}: `{key}` is outside any section")]
     NoSection {
         /// Where.
@@ -104,7 +104,7 @@ pub enum JobError {
     /// Two keys say the same thing in two ways.
     #[error("{place}: `{section}.{key}` cannot be used with `{section}.{other}`")]
     Conflict {
-        /// Where the first of them stands.
+        /// The position of the first of them.
         place: Place,
         /// The section.
         section: &'static str,

@@ -229,7 +229,7 @@ fn distinct_terms(tokens: u64) -> u64 {
 struct Weights {
     /// λ̃_kw > 0.
     stored: u64,
-    /// Those of terms that are in so many topics that they get a dense row too, K for each.
+    /// Those of terms in enough topics to get a dense row too, K for each.
     dense: u64,
 }
 
@@ -278,7 +278,7 @@ fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
         .saturating_add(weights.saturating_mul(2 * row))
         .saturating_add(distinct.saturating_mul(term));
     Disk {
-        // Drafts are not compressed and stand beside the shards that are made of them.
+        // Drafts are not compressed and exist beside the shards that are made of them.
         shards: tokens.saturating_mul(pair + PAIR_BYTES),
         tables,
         model: weights.saturating_mul(2 * PAIR_BYTES),

@@ -127,7 +127,7 @@ impl SynthStage {
         format!("{folder}/documents-*.jsonl")
     }
 
-    /// Whether a finished corpus stands in the folder, be it of these settings or of others.
+    /// Whether the folder contains a finished corpus, of these settings or others.
     pub fn is_made(&self) -> bool {
         self.path.join("answer/corpus.json").exists()
     }
@@ -147,7 +147,7 @@ impl Job {
     /// winning.
     ///
     /// # Errors
-    /// The file, or a word list that it names, cannot be read; whatever [`Job::parse`] refuses.
+    /// The file, or a word list that it names, cannot be read; any error of [`Job::parse`].
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
         let text = std::fs::read_to_string(path).map_err(|source| JobError::Read {
             path: path.to_owned(),
@@ -236,7 +236,7 @@ impl Job {
     }
 }
 
-/// The path from the root, by the current directory; as it is where there is none.
+/// The absolute path, by the current directory; unchanged if there is none.
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

@@ -44,7 +44,7 @@ pub struct ProcessStatus {
     pub done: u64,
     /// How much of it there is for this process, when that is known.
     pub total: Option<u64>,
-    /// What is counted. Rounds are everybody's, all else the process's share.
+    /// The unit of the counts. Rounds are those of the run, all others the process's share.
     pub unit: String,
     /// Units per second, now: over the last seconds.
     pub per_second: f64,

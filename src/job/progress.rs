@@ -11,8 +11,8 @@ pub struct ProgressSnapshot {
     pub phase: &'static str,
     /// How much of it is done, in `unit`s; never falls within a phase.
     pub done: u64,
-    /// How much there is to do for this process, when that is known. Rounds are everybody's,
-    /// bytes and documents the process's share.
+    /// The total for this process, if it is known. Rounds are those of the run, bytes and documents
+    /// the process's share.
     pub total: Option<u64>,
     /// What is counted: "documents", "rounds", …
     pub unit: &'static str,
@@ -38,7 +38,7 @@ pub struct TrainingSnapshot {
 pub const MOST_EVALUATIONS: usize = 12;
 
 impl TrainingSnapshot {
-    /// Notes an evaluation after so many rounds.
+    /// Notes an evaluation after this many rounds.
     pub fn evaluated(&mut self, rounds: u64, loglik_per_token: f64) {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);

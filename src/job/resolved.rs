@@ -21,9 +21,9 @@ use crate::model::settings::Alpha;
 type Pair = (&'static str, Value);
 
 impl Job {
-    /// The complete job as TOML: every key, defaults filled in, in a fixed order. Parsing it gives
-    /// this job again, wherever the text stands (`corpus.base` is absolute; `output.path` and
-    /// `synth.path` stay relative to the current directory).
+    /// The complete job as TOML: every key, defaults filled in, in a fixed order. Parsing it
+    /// returns this job again, wherever the text is stored (`corpus.base` is absolute;
+    /// `output.path` and `synth.path` stay relative to the current directory).
     pub fn resolved_toml(&self) -> String {
         let mut text = String::new();
         let synth = self
@@ -40,9 +40,8 @@ impl Job {
         text
     }
 
-    /// Names the ingested corpus: a sha256, in hex, of what `[corpus]`, `[tokens]`,
-    /// `[vocabulary]` and `[synth]` say and of the stop-word files' contents; not of where the job
-    /// file stands.
+    /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[tokens]`, `[vocabulary]`
+    /// and `[synth]` and of the stop-word files' contents; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
         let mut lines = Canonical::new("corpus");
         let input = self.synth.as_ref().map(|synth| vec![synth.input()]);

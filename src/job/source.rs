@@ -75,7 +75,7 @@ impl Source {
         Ok(())
     }
 
-    /// Sets a key to a value that a flag of its own gave.
+    /// Sets a key to the value of a flag of its own.
     ///
     /// # Errors
     /// An unknown section or key.

@@ -13,7 +13,7 @@ pub enum Stages {
     Train,
     /// Project every document on a complete model.
     Project,
-    /// Measure a model on documents; writes a result of its own, and changes none.
+    /// Measure a model on documents; writes a separate result, and changes none.
     Evaluate,
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What came of a job. Stages that did not run in this command are absent.
+/// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Documents of the input, whatever their status.
@@ -131,7 +131,7 @@ pub struct DriftSummary {
     pub groups: usize,
     /// Of these, groups for which the model should be trained again.
     pub groups_to_retrain: usize,
-    /// True if there are so many groups that none has a row.
+    /// True if there are too many groups for one row each.
     pub too_many_groups: bool,
 }
 
@@ -168,7 +168,7 @@ impl TopicFaults {
         }
     }
 
-    /// The faults by name, in the order in which people are told of them.
+    /// The faults by name, in the order in which they are reported.
     pub fn by_name(&self) -> [(&'static str, &Faulty); 3] {
         [
             ("dead", &self.dead),

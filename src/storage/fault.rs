@@ -145,7 +145,7 @@ impl Plan {
     }
 }
 
-/// Numbers an operation, judges it, and notes what became of it if that is asked for.
+/// Numbers an operation, judges it, and notes its outcome if requested.
 fn judge(operation: &Operation<'_>) -> Verdict {
     static PLAN: OnceLock<Plan> = OnceLock::new();
     static OPERATIONS: AtomicU64 = AtomicU64::new(0);

@@ -31,7 +31,7 @@ pub use lock::{Lock, Locking, holder};
 pub use scratch::Scratch;
 pub use writer::Writer;
 
-/// Writes a whole file, replacing what stood there. It is not synced.
+/// Writes a whole file, replacing the previous one. It is not synced.
 ///
 /// # Errors
 /// The file system refuses; a part of the bytes may be written then.
@@ -111,7 +111,7 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
 /// Creates a folder and those above it, and syncs those that name a new one.
 ///
 /// # Errors
-/// The file system refuses, or a file stands where a folder should.
+/// The file system refuses, or a file has the name of the folder.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());

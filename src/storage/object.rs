@@ -127,7 +127,7 @@ pub struct ObjectMeta {
     pub key: String,
     /// Its size.
     pub bytes: u64,
-    /// What changes when its content does; as the store gives it, quotes included.
+    /// The entity tag, which changes with the content; as the store returns it, including quotes.
     pub etag: String,
     /// When it was written, by the store's own clock, to the second.
     pub modified: SystemTime,

@@ -87,8 +87,8 @@ impl Remote {
         Ok(!self.all(relative)?.is_empty())
     }
 
-    /// The local copy of an object: as it is, where it is still the store's; fetched otherwise. Where
-    /// there is no such object, nothing stands at the path.
+    /// The local copy of an object: reused if it is still the store's version, fetched otherwise.
+    /// If there is no such object, there is no file at the path.
     ///
     /// # Errors
     /// The store refuses, does not answer, or the object changes meanwhile; the disk.
@@ -123,7 +123,7 @@ impl Remote {
         }
     }
 
-    /// What stands in a folder, by name: objects and folders, sorted.
+    /// The content of a folder, by name: objects and folders, sorted.
     ///
     /// # Errors
     /// The store refuses or does not answer.

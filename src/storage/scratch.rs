@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::fault::{self, Operation};
 
-/// A file of a fixed size that is read and written anywhere, and that nobody else can open.
+/// A file of a fixed size with random access, which no other process can open.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::object::{Bucket, ObjectMeta, ObjectUrl, is_remote};
 use crate::liveness;
 
-/// Bytes that are fetched at a time. A reader that goes on where it stopped doubles it up to
-/// [`LARGEST_WINDOW`], one that jumps about starts anew.
+/// Bytes that are fetched at a time. A reader that continues where it stopped doubles it up to
+/// [`LARGEST_WINDOW`]; a reader that jumps starts from the smallest again.
 const SMALLEST_WINDOW: u64 = 64 << 10;
 /// Bytes that are fetched at a time by a reader that goes straight on.
 const LARGEST_WINDOW: u64 = 8 << 20;

@@ -16,7 +16,7 @@ use crate::infer::summary::{dropped_mass, entropy, heaviest, list};
 use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
 
-/// What the stream is called where a document has no id of its own.
+/// The name of the stream in the ids of documents without one.
 const NAME: &str = "stdin";
 
 /// A topic of a document.
@@ -61,7 +61,7 @@ struct Inferred {
     dropped_mass: Option<f32>,
 }
 
-/// What became of a line.
+/// The outcome of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Whether it was no document.

@@ -67,7 +67,7 @@ pub enum StreamError {
     /// The vocabulary's file.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyFileError),
-    /// The system gives no thread.
+    /// The system cannot start a thread.
     #[error("cannot start a thread for the stream: {0}")]
     Thread(#[source] io::Error),
     /// The stream broke, while the job says `on_damage = "fail"`.

@@ -22,9 +22,9 @@ use crate::corpus::reader::line::LineReader;
 const BATCH_DOCUMENTS: usize = 8;
 /// Bytes of a batch at most, but for one longer line.
 const BATCH_BYTES: u64 = 64 * 1024;
-/// Batches in hand for each worker.
+/// Batches in flight per worker.
 const BATCHES_PER_WORKER: usize = 4;
-/// Bytes of lines in hand, but for one longer line.
+/// Bytes of lines in flight, except for one longer line.
 const BYTES_IN_HAND: u64 = 32 << 20;
 /// Answers that are held back while more are ready.
 const OUTPUT_BYTES: usize = 64 * 1024;
@@ -38,7 +38,7 @@ pub struct Options {
     pub strict: bool,
 }
 
-/// What came of a stream.
+/// The result of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Documents that were answered.
@@ -73,13 +73,13 @@ type Promise = Receiver<Answers>;
 
 /// Answers every document of `input`, in order, on `output`.
 ///
-/// A line is answered as soon as it has come; where more come than are answered, `input` waits.
-/// When `output` has nobody who reads it any more that is the end, and no error. Threads that wait
-/// for `input` may outlive this call by a line.
+/// A line is answered as soon as it arrives; if lines arrive faster than they are answered, `input`
+/// waits. If the reader of `output` goes away, that is the end, and no error. Threads that wait for
+/// `input` may outlive this call by a line.
 ///
 /// # Errors
-/// The stream cannot be read or written on; a signal, once the lines in hand are answered; with
-/// `strict` a line that is no document. What was answered before stands written.
+/// The stream cannot be read or written; a signal, once the lines already read are answered; with
+/// `strict`, an invalid line. Earlier answers have been written.
 pub fn run(
     model: Arc<StreamModel>,
     input: impl Read + Send + 'static,
@@ -96,7 +96,7 @@ pub fn run(
             answer(&model, &worker_end, options.strict);
         })?;
     }
-    // Else the reader would go on sending to nobody when all workers are gone.
+    // Otherwise the reader would continue to send after all workers have ended.
     drop(worker_end);
     let cutter = LineCutter::new(input, model.corpus.max_document_bytes);
     start("stream-reader", move || read(cutter, &work, &order))?;
@@ -114,7 +114,7 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StreamE
     thread.map(drop).map_err(StreamError::Thread)
 }
 
-/// Cuts batches until the stream ends, a signal comes, or nobody takes them.
+/// Cuts batches until the stream ends, a signal comes, or all workers have ended.
 fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &SyncSender<Promise>) {
     let room = Room::new(BYTES_IN_HAND);
     let mut next = 0;
@@ -200,7 +200,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
     }
 }
 
-/// Writes all answers in order; gives what they were.
+/// Writes all answers in order; returns their counts.
 fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, StreamError> {
     let mut writer = Writer {
         output,
@@ -251,7 +251,7 @@ impl<W: Write> Writer<W> {
         self.flush()
     }
 
-    /// What comes next; before waiting for it, whoever waits for answers gets those there are.
+    /// The next item; flushes the pending answers before waiting for it.
     fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, StreamError> {
         match channel.try_recv() {
             Ok(next) => Ok(Some(next)),

@@ -80,7 +80,7 @@ impl<R: Read> LineCutter<R> {
         if self.ended {
             return None;
         }
-        // What stands before a break is no whole line.
+        // The bytes before an error are not a whole line.
         self.read_line().unwrap_or_else(|error| {
             self.ended = true;
             Some(Line {
@@ -115,7 +115,7 @@ impl<R: Read> LineCutter<R> {
         }
     }
 
-    /// Passes over a byte order mark; gives the bytes that began like one and are the line's.
+    /// Skips a byte order mark; returns the bytes that began like one but belong to the line.
     fn pass_mark(&mut self) -> io::Result<&'static [u8]> {
         for (matched, byte) in BYTE_ORDER_MARK.iter().enumerate() {
             if fill(&mut self.stream)?.first() != Some(byte) {
@@ -145,7 +145,7 @@ impl<R: Read> LineCutter<R> {
     }
 }
 
-/// What has come of a stream and is not taken yet, for which it waits; nothing at the end.
+/// The available bytes of a stream, waiting for them; empty at the end.
 fn fill(stream: &mut BufReader<impl Read>) -> io::Result<&[u8]> {
     while let Err(error) = stream.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {

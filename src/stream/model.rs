@@ -129,7 +129,7 @@ impl StreamModel {
     }
 }
 
-/// The classifier that stands beside the model of this hash, if it is the job's.
+/// The classifier beside the model of this hash, if it is the job's.
 fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, StreamError> {
     let path = source.root.join(CLASSIFIER_FILE);
     if !exists(&path)? {

@@ -101,7 +101,7 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, T
     })
 }
 
-/// Where each model's topics stand among the topics that documents are compared over.
+/// The places of each model's topics among the topics over which documents are compared.
 #[derive(Clone, Debug, PartialEq)]
 struct Places {
     /// Topic → place, for each of the two.
@@ -182,7 +182,7 @@ impl Join {
         in_split && document.dropped_mass.is_some()
     }
 
-    /// Two results of one input: documents stand in the same order.
+    /// Two results of one input: documents are in the same order.
     fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), TableError> {
         let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
         let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());

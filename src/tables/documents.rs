@@ -39,7 +39,7 @@ row! {
         pub group_id: Option<&'a str>,
         /// Position of the document within its volume, from 0; `None` without a volume.
         pub section: Option<i32>,
-        /// What became of the document.
+        /// The status of the document.
         pub status: DocumentStatus,
         /// What training made of it.
         pub split: Split,

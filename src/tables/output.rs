@@ -178,7 +178,7 @@ impl Output {
         self.place.local().join(TEMPORARY)
     }
 
-    /// Whether a file or folder stands under this final name: then it is complete.
+    /// Whether there is a file or folder under this final name: then it is complete.
     pub fn is_published(&self, relative: &str) -> Result<bool, TableError> {
         match &self.stored {
             Some(stored) => stored.exists(relative),
@@ -195,7 +195,7 @@ impl Output {
         }
     }
 
-    /// Syncs a finished file and gives it its final name, replacing what stood there.
+    /// Syncs a finished file and moves it to its final name, replacing a previous file.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
         if let Some(stored) = &self.stored {
             return stored.publish(temporary, relative);

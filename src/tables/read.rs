@@ -111,7 +111,7 @@ pub struct TableListing {
     pub bytes: u64,
 }
 
-/// The tables that stand in an output folder, by name; reads their files' footers only.
+/// The tables of an output folder, by name; reads only their files' footers.
 pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
     let mut listed = Vec::new();
     for table in TABLES {

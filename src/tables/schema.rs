@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// The kind that an Arrow type stands for, if a table can have it.
+    /// The kind for an Arrow type, if a table can have it.
     pub fn of(data_type: &DataType) -> Option<Self> {
         let all = [
             Self::I32,

@@ -39,7 +39,7 @@ FROM documents GROUP BY ALL ORDER BY ALL;",
     ),
 ];
 
-/// The text of `views.sql` for the tables that stand in the output.
+/// The text of `views.sql` for the tables of the output.
 ///
 /// Errors: the folder, or the store, cannot be asked.
 pub fn views_sql(output: &Output) -> Result<String, TableError> {

@@ -185,7 +185,7 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
         .set_column_encoding(path, encoding)
 }
 
-/// A file that is hashed as it is written.
+/// A file that is hashed while it is written.
 struct HashingFile {
     file: storage::Writer,
     hash: Sha256,

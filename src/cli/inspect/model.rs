@@ -41,8 +41,8 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     crate::cli::print(&text)
 }
 
-/// The terms by number, from the vocabulary of the output folder that the model stands in, if it
-/// is the one that the model was trained on.
+/// The terms by number, from the vocabulary of the model's output folder, if it is the one that the
+/// model was trained on.
 fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Failure> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let root = path.parent().and_then(Path::parent);

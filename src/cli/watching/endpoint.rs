@@ -19,8 +19,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The content type of OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Serves what `render` gives at `host:port` + `process` (any port if `port` is 0), in a thread of
-/// its own, until the process ends; gives the address.
+/// Serves what `render` returns at `host:port` + `process` (any port if `port` is 0), in a separate
+/// thread, until the process ends; returns the address.
 ///
 /// # Errors
 /// The address is none, or cannot be listened at.

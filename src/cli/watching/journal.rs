@@ -115,7 +115,7 @@ fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
                 })
             }
             (Message::Flush(done), _) => {
-                // Nobody waits any more: then nobody is to be told.
+                // If the caller no longer waits, there is nothing to tell it.
                 let _ = done.try_send(());
                 Ok(())
             }

@@ -105,15 +105,15 @@ impl Watch {
     }
 }
 
-/// Writes the last words of the process that is watched, if one is: for ends that do not come back
-/// to who started it.
+/// Logs the end of the watched process, if there is one: for exits that do not return to the
+/// caller.
 pub(super) fn end_current(code: u8, reason: &str) {
     if let Some(watched) = CURRENT.get() {
         watched.end(code, reason);
     }
 }
 
-/// Starts the log and sends it all events of this program, and warnings of others.
+/// Starts the log and sends it all events of this program, and warnings of other crates.
 fn start_log() -> Option<Journal> {
     let journal = Journal::start(super::warn).ok()?;
     let ours = Targets::new()
@@ -233,12 +233,12 @@ impl Watched {
         // Held while writing, so that nothing comes after the last one.
         let is_ended = lock(&self.is_ended);
         if !*is_ended {
-            // Whoever reads sees the age of the one before; the next one may succeed.
+            // A reader sees the age of the previous status; the next write may succeed.
             let _ = status.write(&self.process.output.logs());
         }
     }
 
-    /// Shows the status to those who do not see this disk.
+    /// Shares the status with hosts that do not see this disk.
     fn share_status(&self) {
         let name = ProcessStatus::file_name(self.identity.process);
         // As above.

@@ -22,7 +22,7 @@ pub enum EnvironmentError {
         "this process was started by {by}, but the variable {variable} is missing; set it, or pass --hosts FILE"
     )]
     Missing {
-        /// Who started the process.
+        /// What started the process.
         by: &'static str,
         /// The variable.
         variable: &'static str,
@@ -35,13 +35,13 @@ pub enum EnvironmentError {
         /// Not set.
         missing: &'static str,
     },
-    /// Nobody says where the other processes are.
+    /// The addresses of the other processes are missing.
     #[error(
         "{by} says that this is process {process} of {processes}, but not where the others are; \
          pass --hosts FILE, or set {HOSTS_VARIABLE} to a comma-separated list of host:port{more}"
     )]
     NoPeers {
-        /// Who started the process.
+        /// What started the process.
         by: &'static str,
         /// Its number.
         process: usize,

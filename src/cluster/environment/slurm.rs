@@ -112,7 +112,7 @@ fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     }
 }
 
-/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or nobody could have that many.
+/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or impossibly large.
 fn tasks(text: &str) -> Option<Vec<usize>> {
     let mut tasks = Vec::new();
     for part in text.split(',') {

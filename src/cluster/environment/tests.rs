@@ -16,7 +16,7 @@ fn variables(text: &str) -> Variables {
     text.split_whitespace().map(pair).collect()
 }
 
-/// Who said so, process, processes, most on a host, threads, addresses, token, in short.
+/// Source, process, processes, most on a host, threads, addresses, token, in short.
 fn told(text: &str) -> String {
     match find(&variables(text), WANTED) {
         Ok(None) => "alone".to_owned(),

@@ -23,7 +23,7 @@ pub(crate) enum Boundary {
     Quoted(u8),
 }
 
-/// Where in a CSV record the scanner stands.
+/// The scanner's position in a CSV record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     FieldStart,
@@ -135,7 +135,7 @@ enum Cut {
 }
 
 impl<R: Read> RecordCutter<R> {
-    /// Cuts a stream of which a record begins at `offset`, where it now stands.
+    /// Cuts a stream in which a record begins at `offset`, its current position.
     pub(crate) fn new(stream: R, offset: u64, boundary: Boundary, max_record_bytes: u64) -> Self {
         Self {
             stream,

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-/// From so many streamed files per process on, whole files go to processes.
+/// From this many streamed files per process on, whole files go to processes.
 const FILES_PER_PROCESS: usize = 4;
 
 /// Which part of the blocks this process takes; the shares of all processes cover each block once.
@@ -97,7 +97,7 @@ impl BlockQueue {
         self.block_bytes
     }
 
-    /// The next block for whoever asks, from any thread; `None` when there are no more.
+    /// The next block for the calling thread; `None` when there are no more.
     ///
     /// Blocks come in no particular order. After an error every later call, from any thread, fails with
     /// [`InputError::Stopped`].
@@ -112,7 +112,8 @@ impl BlockQueue {
         block
     }
 
-    /// Asks each open source that nobody else is reading; then waits for the first of the others.
+    /// Asks each open source that no other thread is reading; then waits for the first of the
+    /// others.
     fn find_block(&self) -> Result<Option<Block>, InputError> {
         loop {
             let first = self.first_open.load(Ordering::Acquire);

@@ -47,7 +47,7 @@ pub(super) struct CountStream {
     block_bytes: u64,
     max_document_bytes: u64,
     on_damage: OnDamage,
-    /// Entries of the last document seen, which may go on.
+    /// Entries of the last document seen, which may continue.
     held: Vec<u8>,
     /// Entries before `held`.
     entries_before: u64,
@@ -209,7 +209,8 @@ impl CountStream {
         Ok(block)
     }
 
-    /// What is wrong with a whole file of so many entries: an error, unless the job keeps damaged files.
+    /// What is wrong with a whole file with this many entries: an error, unless the job keeps
+    /// damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;
         let reason = format!("the file has {found} entries, but its third line says {wanted}");

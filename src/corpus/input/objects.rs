@@ -12,7 +12,7 @@ use super::InputError;
 use super::pattern::{OPTIONS, compile};
 use crate::storage::object::{Bucket, ObjectUrl, StoreError, is_remote};
 
-/// The address that an expanded pattern stands for, if it is one: by itself, or from such a base.
+/// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     if is_remote(Path::new(expanded)) {
         return Some(expanded.to_owned());

@@ -216,7 +216,7 @@ impl Exclusions {
         Ok(exclusions)
     }
 
-    /// Whether the file at `path` (as [`find`] gives it), called `name`, is left out.
+    /// Whether the file at `path` (as returned by [`find`]), called `name`, is excluded.
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
         let path = rooted(path);
         let component = |pattern: &Pattern| {
@@ -239,7 +239,7 @@ fn rooted(path: &Path) -> PathBuf {
     }
 }
 
-/// The path without `.` and, where a name stands before it, without `..`.
+/// The path without `.` and, after a name, without `..`.
 pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {

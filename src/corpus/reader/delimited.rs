@@ -144,7 +144,7 @@ pub(super) fn read_csv(
     let mut parser = parser(bytes);
     let mut record = csv::ByteRecord::new();
     loop {
-        // The parser still stands before the last row's line feed, and before blank lines.
+        // The parser is still before the last row's line feed, and before blank lines.
         let position = parser.position().byte() as usize;
         let blank = bytes[position..]
             .iter()

@@ -135,7 +135,7 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::TooLarge, reason)
     }
 
-    /// What stands for the rest of a file that broke.
+    /// Represents the rest of a file that failed.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
         let reason =
             format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");

@@ -111,7 +111,7 @@ fn finish<'a>(
     }
 }
 
-/// Adds up the counts of a term that several lines give.
+/// Sums the counts of a term that occurs on several lines.
 fn add_repeated(counts: &mut Vec<(u32, u32)>) {
     if counts.is_sorted_by(|a, b| a.0 < b.0) {
         return;

@@ -30,7 +30,7 @@ const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 /// Key of the file metadata that marks a shard, and the version of its layout.
 const FORMAT_KEY: &str = "topicmill.shard";
 const FORMAT_VERSION: &str = "2";
-/// What stands before the name of a pass-through column, so that it cannot clash with ours.
+/// Prefix of the name of a metadata column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
 const FIXED_COLUMNS: [&str; 8] = [

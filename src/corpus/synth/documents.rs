@@ -48,7 +48,7 @@ pub(super) fn write_documents(
     })
 }
 
-/// A word as it stands between the quotation marks of a JSON string.
+/// A word in the form that it has between the quotation marks of a JSON string.
 fn json_inside(word: &str) -> String {
     let quoted = serde_json::Value::from(word).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -103,7 +103,7 @@ impl Tokenizer {
         let text = nfc(stretch, &mut self.normalized);
         let form = &mut self.form;
         match self.rule {
-            // A mark that stands after spaces makes a word with them.
+            // A mark after spaces makes a word with them.
             TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {

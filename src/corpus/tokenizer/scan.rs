@@ -33,7 +33,7 @@ pub(super) const CORE: u8 = LETTER | DIGIT | JOIN;
 
 const MID_SHIFT: u8 = 4;
 
-/// The class of every known character under a rule. Class 0 stands between words.
+/// The class of every known character under a rule. Class 0 separates words.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     bytes: [u8; 256],

@@ -273,7 +273,7 @@ mod tests {
 
     type Lines = (Vec<(String, DriftSums)>, bool);
 
-    /// All groups as workers that read every so many-th document find them.
+    /// All groups as found by workers that read every N-th document.
     fn added_up(threads: usize, most_bytes: usize) -> Lines {
         let parts = execute(
             &Placement::single(threads),

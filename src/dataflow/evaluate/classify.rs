@@ -26,7 +26,7 @@ use crate::infer::term_topics::TermTopics;
 use crate::job::defaults::inference;
 use crate::model::factors::FactorTable;
 
-/// A label stands for itself by its SHA-256: of one length, and the same for the same text alone.
+/// A label is represented by its SHA-256: of fixed length, and equal only for equal texts.
 type Label = [u64; 4];
 
 /// Words of a document before its proportions.
@@ -199,7 +199,7 @@ impl Evaluation {
     }
 }
 
-/// What stands in a document's column, the metadata being the first ones and the group the last.
+/// The value of a document's column, the metadata being the first ones and the group the last.
 fn text_of(document: &ShardDocument, column: usize) -> Option<&str> {
     let text = document.metadata.get(column).unwrap_or(&document.group);
     text.as_deref()

@@ -235,5 +235,5 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
     format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable")
 }
 
-/// Where the texts stand that a process reads.
+/// The location of the texts that a process reads.
 pub(super) type TextsShared = Once<Texts>;

@@ -41,7 +41,7 @@ use coherence::{Coherence, TextsShared, wants_sample};
 use model::Loaded;
 use score::{Chosen, Shards};
 
-/// A model of others.
+/// An external model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// Its file or folder.
@@ -76,7 +76,7 @@ struct Shared {
     texts: TextsShared,
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct EvaluationSummary {
     /// The figures, in the order of the metrics.
@@ -248,7 +248,7 @@ impl Evaluation {
         }
     }
 
-    /// What the sample is, if that is asked for.
+    /// The sample, if it is needed.
     fn rule(
         &self,
         worker: &mut Worker,

@@ -32,7 +32,7 @@ pub(super) struct Loaded {
     pub(super) topic_count: usize,
     /// What makes two models the same: a hash of their topics and of α.
     pub(super) fingerprint: String,
-    /// Of each topic so many of the heaviest terms as were asked for, heaviest first.
+    /// The heaviest terms of each topic, as many as requested, heaviest first.
     pub(super) top_terms: Vec<Vec<u32>>,
     /// For people.
     pub(super) notes: Vec<String>,
@@ -102,7 +102,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     })
 }
 
-/// Reads a model of others, whatever its form.
+/// Reads an external model of any form.
 fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     let view = View::open(&model.path, Wanted::All)?;
     let path = view.path();
@@ -129,7 +129,7 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     })
 }
 
-/// A model of others on the job's vocabulary.
+/// An external model on the job's vocabulary.
 fn on_vocabulary(
     run: &Process,
     model: &Foreign,

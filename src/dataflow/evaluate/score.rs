@@ -34,7 +34,7 @@ impl Chosen {
         Self { rule, seed, bound }
     }
 
-    /// The so many of them with the smallest hash keys. All workers must call it.
+    /// The documents with the smallest hash keys, up to the limit. All workers must call it.
     pub(super) fn at_most(
         mut self,
         worker: &mut Worker,

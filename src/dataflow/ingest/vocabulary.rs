@@ -65,7 +65,7 @@ pub(super) fn agree(
     Ok((TermMap::new(&terms, vocabulary), agreed))
 }
 
-/// Prunes and writes the vocabulary; returns all its terms in its order, for everybody.
+/// Prunes and writes the vocabulary; returns all its terms in its order, for all workers.
 fn prune(
     process: &Process,
     counts: Vec<TermCount>,

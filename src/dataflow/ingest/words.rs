@@ -68,7 +68,7 @@ fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
     Some((term, HEAD + length.div_ceil(8)))
 }
 
-/// Every worker gives records of N words and gets those of all, in the order of the workers.
+/// Every worker passes records of N words and gets those of all, in the order of the workers.
 pub(super) fn gather_records<const N: usize>(
     worker: &mut Worker,
     mine: &[[u64; N]],

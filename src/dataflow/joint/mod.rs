@@ -67,7 +67,7 @@ pub struct JointShared {
 struct Documents {
     bags: Bags,
     assignments: Assignments,
-    /// Each is changed by the thread that has its document in hand.
+    /// Each is changed by the thread that samples its document.
     sums: Vec<Mutex<TopicSums>>,
 }
 
@@ -128,7 +128,7 @@ pub fn sample_together<'a>(
     }))
 }
 
-/// Whether every shard's part stands already.
+/// Whether every shard's part already exists.
 fn is_written(worker: &mut Worker, plan: JointPlan<'_>) -> Result<bool, RunError> {
     let mut missing = 0;
     if worker.index() == 0 {

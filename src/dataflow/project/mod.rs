@@ -52,7 +52,7 @@ pub struct ProjectPlan<'a> {
     pub metadata: &'a FileMetadata,
 }
 
-/// Hands out the shards of a process, and knows who is at work on one.
+/// Hands out the shards of a process, and counts the workers that have one.
 #[derive(Debug, Default)]
 pub struct Shards {
     tickets: Tickets,
@@ -83,7 +83,7 @@ impl Shards {
     }
 }
 
-/// A worker with a shard in hand, which it finishes before a signal ends the run.
+/// A worker with a shard, which it finishes before a signal ends the run.
 struct AtWork<'a> {
     count: &'a AtomicUsize,
     _deferral: Deferral,

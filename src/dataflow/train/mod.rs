@@ -159,7 +159,8 @@ struct Trainer<'a> {
     index: usize,
     part: usize,
     purpose: u64,
-    /// True once a process was asked to leave: training ends at the next place to go on from.
+    /// True once a process has received a signal: training ends at the next point from which it can
+    /// resume.
     is_leaving: bool,
     /// When the last checkpoint was written, and the rounds taken by then, if there is one.
     checkpointed: Instant,
@@ -209,7 +210,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// One round; gives the held-out log-likelihood per token where it is evaluated.
+    /// One round; returns the held-out log-likelihood per token if it is evaluated.
     fn take_round(
         &mut self,
         worker: &mut Worker,

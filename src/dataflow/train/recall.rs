@@ -38,7 +38,7 @@ impl Candidates {
     }
 }
 
-/// What training would go on with.
+/// The state from which training would resume.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The process.
@@ -51,14 +51,14 @@ pub struct Wanted<'a> {
     pub assignments: Option<&'a Assignments>,
 }
 
-/// What stands under one of the names of checkpoints.
+/// What was found under one of the names of checkpoints.
 enum Found {
     Absent,
     Sound(Box<Saved>),
     Damaged(String),
 }
 
-/// Chooses the checkpoint to go on from; `None` where there is none. All workers must call it.
+/// Chooses the checkpoint to resume from; `None` if there is none. All workers must call it.
 ///
 /// # Errors
 /// All checkpoints are damaged; they are of other settings; processes see different ones; the file
@@ -95,7 +95,7 @@ pub fn choose<'a>(
     })
 }
 
-/// Compares what the processes found under a name; gives what is wrong with it, if anything is.
+/// Compares what the processes found under a name; returns what is wrong with it, if anything.
 fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError> {
     let mine = match found {
         Found::Absent => "absent".to_owned(),

@@ -134,7 +134,7 @@ impl Trainer<'_> {
     }
 }
 
-/// Writes the process's assignments under their final name; gives their bytes.
+/// Writes the process's assignments under their final name; returns their bytes.
 fn save_assignments(
     process: &Process,
     round: u64,
@@ -182,7 +182,7 @@ pub fn save(
     Ok(hash)
 }
 
-/// Writes what the process's model would publish; gives the file, and the hash that names it.
+/// Writes what the process's model would publish; returns the file, and the hash that names it.
 fn write_model(
     process: &Process,
     model: &ProcessModel,

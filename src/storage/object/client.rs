@@ -229,7 +229,7 @@ impl Bucket {
         }
     }
 
-    /// Writes a small object; gives its tag.
+    /// Writes a small object; returns its tag.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -241,10 +241,11 @@ impl Bucket {
         Ok(put.e_tag.unwrap_or_default())
     }
 
-    /// Writes a small object if the condition holds, and gives its tag; `None` if it does not hold.
+    /// Writes a small object if the condition holds, and returns its tag; `None` if it does not
+    /// hold.
     ///
-    /// A write whose answer was lost may be repeated and then find its own work: who must know
-    /// reads the object.
+    /// A write whose response was lost may be repeated and then find its own work: a caller that
+    /// must know reads the object.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -271,8 +272,8 @@ impl Bucket {
         }
     }
 
-    /// Copies a local file to an object, in parts if it is large; gives its tag. The object appears
-    /// when all of it has arrived.
+    /// Copies a local file to an object, in parts if it is large; returns its tag. The object
+    /// appears once all of it has arrived.
     ///
     /// # Errors
     /// The store refuses or does not answer; the file cannot be read, or changes meanwhile.

@@ -31,7 +31,7 @@ pub(super) fn handle() -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// Waits for a future on the calling thread. What a store does not answer has a time limit of its own.
+/// Waits for a future on the calling thread. A store that does not respond has its own timeout.
 pub(super) fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
     liveness::waiting(|| handle.block_on(future))
 }

@@ -55,8 +55,8 @@ pub(super) async fn read_range(
     }
 }
 
-/// Copies a file of so many bytes to an object, part by part; gives its tag. What has arrived is
-/// given up where a part fails.
+/// Copies a file of the given size to an object, part by part; returns its tag. If a part fails,
+/// the uploaded parts are discarded.
 pub(super) async fn put_parts(
     store: &AmazonS3,
     location: &Key,

@@ -8,7 +8,7 @@ use arrow::compute::concat_batches;
 use super::*;
 use crate::tables::output::SUCCESS;
 
-/// Problems after a table's rows were replaced and the manifest written anew.
+/// Problems after a table's rows were replaced and the manifest was rewritten.
 fn after(table: &str, change: impl Fn(RecordBatch) -> RecordBatch) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let output = write_output(folder.path());

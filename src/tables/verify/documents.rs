@@ -244,7 +244,7 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Whatever is left belongs to no document.
+    /// Any remaining rows belong to no document.
     fn finish(&mut self, report: &mut VerifyReport) -> Result<(), TableError> {
         if let Some((row, batch)) = self.current()? {
             let id = batch.doc_id.value(row);
