@@ -152,7 +152,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
     place.write("job.toml", JOB);
     let (code, said) = place.refused("plan job.toml --set corpus.input=nothing/*.txt");
     assert_eq!(code, 65);
-    assert!(said.contains("nothing matches `nothing/*.txt`"), "{said}");
+    assert!(said.contains("no file matches `nothing/*.txt`"), "{said}");
     assert!(
         said.contains("help: jobs/planted.toml needs no input"),
         "{said}"

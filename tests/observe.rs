@@ -248,7 +248,7 @@ fn a_failure_is_the_last_word_of_the_log() {
     );
     assert_eq!(end["code"], code);
     let reason = end["reason"].as_str().unwrap();
-    assert!(reason.contains("other settings"), "{reason}");
+    assert!(reason.contains("different settings"), "{reason}");
     assert_eq!(place.status()["processes"][0]["exit"]["code"], code);
 }
 

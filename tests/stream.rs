@@ -557,7 +557,7 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
     assert_eq!(code, 64);
     assert!(said.contains("no job.toml"), "{said}");
     for (flags, word) in [
-        ("--stdin --set model.topics=6", "other settings"),
+        ("--stdin --set model.topics=6", "different settings"),
         ("--stdin --set project.method=none", "set another one"),
         ("--stdin --set project.method=gibbs-joint", "one by one"),
         ("--stdin --set project.method=retrain", "one by one"),

@@ -24,7 +24,7 @@ pub enum Display {
     Plain,
     /// A bar on stderr, a terminal.
     Bar,
-    /// JSON objects, one a line, on stdout.
+    /// JSON objects, one per line, on stdout.
     Json,
 }
 

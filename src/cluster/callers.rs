@@ -22,7 +22,7 @@ struct Places {
 }
 
 impl Callers {
-    /// Gives a caller a place, and its number.
+    /// Assigns a caller a place; returns its number.
     ///
     /// # Errors
     /// The system has no more handles.

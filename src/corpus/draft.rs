@@ -122,7 +122,7 @@ impl Drafter {
         &mut self.counter
     }
 
-    /// Gives the terms up, when the last document is drafted.
+    /// Returns the terms, once the last document is drafted.
     pub fn into_terms(self) -> TermCounter {
         self.counter
     }

@@ -98,7 +98,7 @@ pub struct TokenSettings {
 pub enum StopWords {
     /// A language's list, by ISO 639-1 code.
     Language(String),
-    /// A file, one word a line, `#` comments.
+    /// A file, one word per line, `#` comments.
     File(PathBuf),
 }
 

@@ -158,7 +158,7 @@ fn unfinished_name(folder: &Path) -> PathBuf {
     folder.with_file_name(name)
 }
 
-/// Gives the finished folder its name, and waits until the disk has it.
+/// Renames the finished folder to its final name, and waits until the disk has it.
 fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
     let sync = |path: &Path| storage::sync_folder(path).map_err(|e| SynthError::io(path, e));
     sync(&unfinished.join("answer"))?;

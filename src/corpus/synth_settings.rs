@@ -21,7 +21,7 @@ pub struct SynthSettings {
     pub zipf: f64,
     /// The seed of every draw.
     pub seed: u64,
-    /// A file of words to use, one a line (`#` comments), the first `vocabulary` of them;
+    /// A file of words to use, one per line (`#` comments), the first `vocabulary` of them;
     /// pronounceable ones are generated if it is absent.
     #[serde(skip)]
     pub words: Option<PathBuf>,

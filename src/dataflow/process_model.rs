@@ -40,7 +40,7 @@ impl Purpose {
     }
 }
 
-/// Parameters and factors in one part a thread.
+/// Parameters and factors in one part per thread.
 pub struct ProcessModel {
     parts: Vec<RwLock<Parameters>>,
     /// The average of counts over passes, if `is_averaged`.
@@ -169,7 +169,7 @@ impl ProcessModel {
         *slot = Some(Factors::prepare(&parameters, priors, is_needed, buffers));
     }
 
-    /// Gives the factors of all parts to `read`.
+    /// Passes the factors of all parts to `read`.
     pub fn with_table<T>(&self, read: impl FnOnce(FactorTable<'_>) -> T) -> T {
         let locks = self.factors.iter();
         let guards: Vec<_> = locks
@@ -202,7 +202,7 @@ impl ProcessModel {
     }
 
     /// Takes the step of a round for one part (Mimno 2012, Eq. 11), with the merged statistics;
-    /// now and then the scale is folded back, and λ̃ below `prune` dropped. All workers of the
+    /// from time to time the scale is folded back, and λ̃ below `prune` dropped. All workers of the
     /// process must call it.
     pub fn global_step(
         &self,

@@ -28,7 +28,7 @@ struct Phase {
 }
 
 impl Progress {
-    /// Begins a phase, of so many units in all if that is known. The first worker that comes
+    /// Begins a phase, with `total` units if that is known. The first worker that comes
     /// begins it, the others find it begun.
     pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
         liveness::stage(phase);

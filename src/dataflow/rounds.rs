@@ -109,7 +109,7 @@ impl Rounds {
         self.input.advance_to(next);
     }
 
-    /// Waits until at most `outstanding` of the rounds sent are incomplete; gives those that are
+    /// Waits until at most `outstanding` of the rounds sent are incomplete; returns those that are
     /// complete and were not given before, oldest first. All workers get the same.
     pub fn receive(&mut self, worker: &mut Worker, outstanding: usize) -> Vec<Merged> {
         let until = self.input.time().saturating_sub(outstanding as u64);
@@ -136,7 +136,7 @@ impl Rounds {
         self.receive(worker, 0).pop().unwrap_or_default()
     }
 
-    /// Adds up everybody's `values`, place by place; every worker must give as many, while no round
+    /// Adds up all workers' `values`, place by place; every worker must give as many, while no round
     /// is outstanding.
     pub fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Vec<i64> {
         for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {

@@ -59,7 +59,7 @@ pub const STEP_DECAY: f64 = 0.6;
 pub const PRUNE: f64 = 0.4;
 /// `train.assignments_mib`: two thousand million tokens in a process; more go to disk.
 pub const ASSIGNMENTS_MIB: f64 = 4096.0;
-/// `train.patience`: evaluations scatter by some 0.005 nats a token; five in a row without a gain are
+/// `train.patience`: evaluations scatter by some 0.005 nats per token; five in a row without a gain are
 /// not chance.
 pub const PATIENCE: u64 = 5;
 /// `train.tolerance`: nats per token; below what evaluations scatter by.

@@ -61,7 +61,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Gives a file or folder another name, at once, replacing a file that bears it. Neither file nor
+/// Renames a file or folder atomically, replacing a file of the new name. Neither file nor
 /// folders are synced.
 ///
 /// # Errors

@@ -70,7 +70,7 @@ pub struct Answered {
     pub tokens: u64,
 }
 
-/// Answers lines, one after the other, with the same buffers; one a thread.
+/// Answers lines, one after the other, with the same buffers; one per thread.
 pub struct Answerer<'a> {
     model: &'a StreamModel,
     /// Whether a line that is no document ends the stream.

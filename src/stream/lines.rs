@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::corpus::block::cutter::{Boundary, Piece, RecordCutter};
 
-    /// Gives its chunks one a call, then breaks or ends.
+    /// Yields its chunks one per call, then fails or ends.
     struct Chunks(Vec<io::Result<&'static [u8]>>);
 
     impl Read for Chunks {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(at_hand, [false, true, false, false]);
     }
 
-    /// Gives its bytes in pieces of these lengths, now and then interrupted, then breaks or ends.
+    /// Yields its bytes in pieces of these lengths, sometimes interrupted, then fails or ends.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

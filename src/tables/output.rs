@@ -208,7 +208,7 @@ impl Output {
         sync_folder(parent)
     }
 
-    /// Gives a published file another final name, replacing what stood there. Both names are in one
+    /// Renames a published file to another final name, replacing a previous file. Both names are in one
     /// folder.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
         if let Some(stored) = &self.stored {

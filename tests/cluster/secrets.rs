@@ -39,11 +39,11 @@ fn another_secret_is_named_on_both_sides_and_the_right_one_may_still_join() {
     run.secret = Some(OTHER);
     let second = run.start("reduce", 1);
     let line = format!(
-        "missing: process 1 ({}: has another secret",
+        "missing: process 1 ({}: has a different secret",
         run.addresses[1]
     );
     first.end(LIMIT).expect(69, &line);
-    second.end(LIMIT).expect(64, "has another secret");
+    second.end(LIMIT).expect(64, "has a different secret");
 }
 
 #[test]

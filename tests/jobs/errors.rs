@@ -155,8 +155,8 @@ fn what_is_missing_double_or_not_toml_is_told() {
         told_syntax.starts_with("jobs/small.toml:9: invalid TOML: "),
         "{told_syntax}"
     );
-    assert!(told(with(&["passes"])).starts_with("--set passes: not of the form"));
-    assert!(told(with(&["passes=3"])).starts_with("--set passes=3: not of the form"));
+    assert!(told(with(&["passes"])).starts_with("--set passes: expected section.key=value"));
+    assert!(told(with(&["passes=3"])).starts_with("--set passes=3: expected section.key=value"));
     let told_read = told(Job::load(Path::new("no/such/job.toml"), &[]));
     assert!(
         told_read.starts_with("no/such/job.toml: cannot be read | "),

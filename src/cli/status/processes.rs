@@ -107,7 +107,7 @@ impl Processes<'_> {
         Some(overall)
     }
 
-    /// A line a process.
+    /// A line per process.
     pub(super) fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(NOTHING).set_header([

@@ -287,7 +287,7 @@ impl<R: Read> RecordCutter<R> {
 mod tests {
     use super::*;
 
-    /// Gives its bytes few at a time, then breaks or ends.
+    /// Yields its bytes a few at a time, then fails or ends.
     struct Trickle<'a> {
         bytes: &'a [u8],
         breaks: bool,

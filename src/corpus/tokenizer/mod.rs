@@ -22,7 +22,7 @@ use self::form::Form;
 use self::scan::{CORE, Classes, WIDE};
 use super::settings::{TokenRule, TokenSettings};
 
-/// Cuts texts into tokens; one a worker, so that its buffers are reused.
+/// Cuts texts into tokens; one per worker, so that its buffers are reused.
 ///
 /// What a token looks like, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is

@@ -95,12 +95,12 @@ impl Drop for AtWork<'_> {
     }
 }
 
-/// Projects this worker's share of the shards; gives the tally of all documents, the same to every
+/// Projects this worker's share of the shards; returns the tally of all documents, the same to every
 /// worker.
 ///
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
-/// leave, once the shards in hand are complete.
+/// leave, once the current shards are complete.
 pub fn project(
     worker: &mut Worker,
     plan: ProjectPlan<'_>,

@@ -285,7 +285,7 @@ impl<'a> Trainer<'a> {
             .prepare_for(plan.process, self.part, documents, &priors, purpose);
     }
 
-    /// Samples documents of the minibatch, and merges for others now and then; gives the entries
+    /// Samples documents of the minibatch, and merges for others from time to time; returns the entries
     /// for each owner.
     fn local_step(
         &mut self,

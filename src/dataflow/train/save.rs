@@ -166,7 +166,7 @@ fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Resu
     Ok(output.publish(&temporary, CHECKPOINT_FILE)?)
 }
 
-/// Writes what the process's model would publish under its final name; gives the hash that names
+/// Writes what the process's model would publish under its final name; returns the hash that names
 /// it.
 ///
 /// # Errors
