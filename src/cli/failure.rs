@@ -46,7 +46,7 @@ Exit codes:
   143  stopped (SIGTERM, SIGINT); rerun to resume";
 
 impl Exit {
-    /// The exit with this code; a mistake of ours if there is none.
+    /// The exit with this code; an internal error if there is none.
     pub fn of(code: u8) -> Self {
         let all = [
             Self::Usage,

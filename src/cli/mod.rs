@@ -146,7 +146,7 @@ fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }
 
-/// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is no failure.
+/// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is not a failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout

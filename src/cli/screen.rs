@@ -124,7 +124,7 @@ fn plain_line(pace: &Pace, moment: Moment) -> String {
     format!("{phase}: {amount}{comma}{remarks}")
 }
 
-/// The JSON form of progress. A phase's end is told by the next one's begin.
+/// The JSON form of progress. The beginning of the next phase implies the end of this one.
 #[derive(Serialize)]
 struct JsonProgress<'a> {
     phase: &'a str,

@@ -10,7 +10,7 @@ use super::tls;
 
 /// A connection, in the clear or encrypted.
 pub(super) struct Channel {
-    /// What the bytes go through.
+    /// What carries the bytes.
     pub(super) socket: TcpStream,
     /// The state of the encryption, if there is one.
     pub(super) tls: Option<Connection>,

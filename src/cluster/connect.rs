@@ -81,7 +81,7 @@ fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
 
 /// What the threads of one set-up share.
 pub(super) struct Setup {
-    /// Our greeting, but for the nonce.
+    /// Our greeting, except for the nonce.
     pub(super) mine: Hello,
     /// Our number.
     pub(super) process: usize,
@@ -339,7 +339,7 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
         };
         let greeting = Arc::clone(setup);
         let started = start("cluster:greet", move || {
-            // A caller that breaks off or talks nonsense is no concern of ours.
+            // A caller that breaks off or sends garbage does not concern the run.
             let _ = greet(&greeting, stream, place);
             greeting.callers.leave(place);
         });

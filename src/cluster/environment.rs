@@ -251,7 +251,7 @@ fn plain(
     }))
 }
 
-/// A pod of an Indexed Job that was told how many there are.
+/// A pod of an Indexed Job for which the number of processes is given.
 fn kubernetes(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
     let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
     Ok(numbers.map(|(process, processes)| Candidate {

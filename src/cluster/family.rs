@@ -28,7 +28,7 @@ pub(super) const TERM: &str = "TERM";
 const GRACE: Duration = Duration::from_secs(2);
 /// How long they may take to end when their life lines are closed.
 const CLOSED: Duration = Duration::from_secs(5);
-/// How long all may take to write a checkpoint when they are told to stop.
+/// How long all processes may take to write a checkpoint after they were told to stop.
 const STOPPING: Duration = Duration::from_secs(60);
 /// How long the last lines of a process may take to come.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ pub(super) struct Member {
     pub(super) is_remote: bool,
 }
 
-/// What a watcher of the children is told.
+/// An event that a watcher of the children receives.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A process wrote a line of errors, without its line break.
@@ -148,7 +148,8 @@ impl Family {
         Ok(family)
     }
 
-    /// Waits for all children, and sees to it that they end when one fails or `interrupts` says so.
+    /// Waits for all children, and makes sure that they end when one fails or `interrupts` requires
+    /// it.
     ///
     /// # Errors
     /// The system does not say how a child is.
@@ -333,7 +334,7 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
 
 /// The exit code of a process, 128 and the signal's number for one that a signal ended.
 ///
-/// A shell elsewhere says 126 or 127 when there is no such program.
+/// A remote shell returns 126 or 127 when there is no such program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -50,7 +50,7 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         message: farewell.text.clone(),
     };
     guard::note_lost(peer.process, &peer.address);
-    // It may only be frozen, and shall know when it thaws.
+    // It may only be frozen, and should learn of it when it thaws.
     guard::end(&failure, &farewell, None)
 }
 
@@ -77,7 +77,7 @@ fn in_words(farewell: &Farewell, teller: &Peer, own: Option<usize>) -> String {
     farewell.text.clone()
 }
 
-/// What the others are told when this process ends by itself.
+/// The message to the others when this process ends by itself.
 pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -> Farewell {
     Farewell {
         code: match failure.code {
@@ -98,7 +98,7 @@ pub(super) fn say(farewell: &Farewell, teller: Option<usize>) {
     let links = links();
     for peer in &links {
         if teller == Some(peer.process) {
-            // This is all that it waits for.
+            // It waits for nothing else.
             let _ = peer.socket.shutdown(Shutdown::Write);
             continue;
         }

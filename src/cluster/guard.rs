@@ -21,7 +21,7 @@ use super::frame::Farewell;
 pub const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code of a bug in this program: a panic (EX_SOFTWARE).
 pub const EXIT_INTERNAL: u8 = 70;
-/// Exit code of a process that a signal asked to end, and of those that end with it (128 + SIGTERM).
+/// Exit code of a process that a signal ended, and of those that end with it (128 + SIGTERM).
 pub const EXIT_ENDED: u8 = 143;
 
 /// How long the report may take before the process exits without it.
@@ -39,7 +39,7 @@ pub struct Failure {
 
 type Report = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// How the command line wants to be told; set once.
+/// How the command line reports a failure; set once.
 static REPORT: OnceLock<Report> = OnceLock::new();
 /// True from the moment on at which the end was decided.
 static ENDING: AtomicBool = AtomicBool::new(false);

@@ -53,7 +53,7 @@ pub enum HostsError {
         /// The file.
         path: PathBuf,
     },
-    /// The file has not one address for each process.
+    /// The file does not have one address per process.
     #[error("{}: {found} addresses for {wanted} processes; write one line per process, or change -n", path.display())]
     Count {
         /// The file.

@@ -58,7 +58,7 @@ pub enum SecretError {
         "the secret in {SECRET_VARIABLE} is not plain text; `openssl rand -hex 32` makes a good one"
     )]
     NotText,
-    /// The secret is to be sent as a line, and is not one.
+    /// The secret must be sent as a line, but is not one.
     #[error("the secret is not one line of text; `openssl rand -hex 32` makes a good one")]
     NotALine,
     /// The system has no random numbers.

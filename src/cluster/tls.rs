@@ -90,7 +90,7 @@ impl Tls {
     }
 }
 
-/// Refuses the other end of a connection whose certificate is not one for `host`.
+/// Refuses the other end of a connection if its certificate is not for `host`.
 pub(super) fn check_peer(connection: &Connection, host: &str) -> Result<(), String> {
     let chain = connection.peer_certificates().unwrap_or_default();
     let leaf = chain.first().ok_or("it presented no certificate")?;

@@ -98,7 +98,7 @@ pub enum CollectionError {
 }
 
 impl Collection {
-    /// The version that [`format`](Self::format) must bear.
+    /// The required version in [`format`](Self::format).
     pub const FORMAT: u32 = FORMAT;
 
     /// Reads the collection of the output folder `root`.

@@ -105,7 +105,7 @@ pub enum Body<'a> {
     },
     /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
     Missing {
-        /// The status this document will bear.
+        /// The status of this document.
         status: DocumentStatus,
         /// What was wrong, for the log: file, line and remedy.
         reason: String,

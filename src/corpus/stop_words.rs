@@ -14,7 +14,7 @@ use super::tokenizer::Tokenizer;
 /// What is wrong with a job's stop words.
 #[derive(Debug, thiserror::Error)]
 pub enum StopWordsError {
-    /// There is no list of that name.
+    /// No list has that name.
     #[error(
         "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{suggestion}\"? \
          Lists are named by ISO 639-1 code: {available}; a word file must exist"

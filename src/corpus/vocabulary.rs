@@ -84,7 +84,7 @@ pub struct VocabularyTerm {
     pub status: TermStatus,
 }
 
-/// A list of terms that is no vocabulary.
+/// A list of terms that is not a vocabulary.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VocabularyError {
     /// A kept term follows one that is not kept.
@@ -217,7 +217,7 @@ impl Vocabulary {
     }
 
     /// SHA-256 over the kept terms by id, each as its length in bytes (u64, little-endian) and its
-    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary bear the same.
+    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary have the same one.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for term in self.kept_terms() {

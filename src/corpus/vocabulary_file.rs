@@ -34,7 +34,7 @@ pub enum VocabularyFileError {
         /// The line, from 1.
         line: usize,
     },
-    /// The lines are no vocabulary together.
+    /// The lines do not form a vocabulary.
     #[error("{}: {source}", path.display())]
     Vocabulary {
         /// The file.

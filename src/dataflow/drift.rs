@@ -216,7 +216,7 @@ fn count_shard(
     Ok(())
 }
 
-/// Adds one document to some sums, but for its pruned terms.
+/// Adds one document to some sums, except its pruned terms.
 fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sums: &mut DriftSums) {
     let fixed = |value: f64| (value * FIXED_POINT).round_ties_even() as i64;
     let length = document.tokens_in_vocabulary as f64;

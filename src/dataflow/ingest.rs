@@ -163,7 +163,7 @@ fn begin(worker: &Worker, process: &Process, unit: &'static str, total: u64) {
 /// The collection that is already in the output folder, if it is the job's.
 ///
 /// Worker 0 looks and tells, so that all do the same; and all compare what they see of the input.
-/// Where there is none, what an ingest that was stopped has left is removed.
+/// If there is none, the leftovers of an ingest that was stopped are removed.
 fn find_complete(
     worker: &mut Worker,
     process: &Process,

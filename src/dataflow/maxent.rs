@@ -249,7 +249,7 @@ struct Labelled<'a> {
     topics: usize,
 }
 
-/// The documents in all that a worker has packed.
+/// The total number of documents that a worker has packed.
 fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
     let (mut documents, mut rest) = (Vec::new(), words);
     while let [number, length, others @ ..] = rest {

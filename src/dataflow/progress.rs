@@ -94,7 +94,7 @@ impl Progress {
         }
     }
 
-    /// Counts documents and tokens that this process has gone through in a stage.
+    /// Counts documents and tokens that this process has processed in a stage.
     pub fn work(&self, stage: WorkStage, documents: u64, tokens: u64) {
         liveness::tick();
         let counts = &self.work[stage as usize];
@@ -102,7 +102,7 @@ impl Progress {
         counts[1].fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// What this process has gone through in each stage, in the order of [`WorkStage::ALL`].
+    /// What this process has processed in each stage, in the order of [`WorkStage::ALL`].
     pub fn worked(&self) -> [Work; WorkStage::ALL.len()] {
         WorkStage::ALL.map(|stage| {
             let [documents, tokens] = &self.work[stage as usize];

@@ -133,7 +133,7 @@ impl ProcessStatus {
         all
     }
 
-    /// The status that `json` describes, or `None` when it is none.
+    /// The status that `json` describes, or `None` if it is not a status.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }

@@ -16,7 +16,7 @@ pub struct ProgressSnapshot {
     pub total: Option<u64>,
     /// What is counted: "documents", "rounds", …
     pub unit: &'static str,
-    /// What else is worth seeing, such as the latest held-out log-likelihood; may be empty.
+    /// Further information, such as the latest held-out log-likelihood; may be empty.
     pub note: String,
 }
 
@@ -60,7 +60,7 @@ pub struct CheckpointMark {
     pub bytes: u64,
 }
 
-/// A stage that goes through documents.
+/// A stage that processes documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkStage {
     /// Reading the input.
@@ -85,7 +85,7 @@ impl WorkStage {
     }
 }
 
-/// What a process has gone through in a stage, in this run.
+/// What a process has processed in a stage, in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Documents.

@@ -135,7 +135,7 @@ pub struct DriftSummary {
     pub too_many_groups: bool,
 }
 
-/// Topics that are not worth reading. A topic can be a duplicate and junk, but not dead as well.
+/// Topics without use for a reader. A topic can be a duplicate and junk, but not dead as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TopicFaults {
     /// Topics in all.

@@ -135,7 +135,7 @@ impl Lease {
         let renewer = thread::Builder::new()
             .name("lease".to_owned())
             .spawn(move || renewed.keep_renewing());
-        // Without the thread the lease runs out, and `check` says so.
+        // Without the thread the lease expires, and `check` reports it.
         let renewer = renewer.ok();
         Self { shared, renewer }
     }

@@ -89,7 +89,7 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     unless_missing(fs::remove_dir(folder))
 }
 
-/// Removes a folder, if it is there, and all that is in it, by name. A link is removed, not followed.
+/// Removes a folder, if it exists, and everything in it, by name. A link is removed, not followed.
 ///
 /// # Errors
 /// The file system refuses.

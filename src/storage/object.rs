@@ -153,7 +153,7 @@ pub enum StoreErrorKind {
     Missing,
     /// The object is another than it was.
     Changed,
-    /// No answer within the time allowed, or one that is no answer.
+    /// No response within the time allowed, or an invalid one.
     Unreachable,
     /// The local disk.
     Disk,

@@ -32,7 +32,7 @@ impl Remote {
     /// touched.
     ///
     /// # Errors
-    /// The address is none; the settings are wrong.
+    /// The address is invalid; the settings are wrong.
     pub fn open(url: &Path, local: &Path) -> Result<Self, StoreError> {
         let url = ObjectUrl::parse(url)?;
         Ok(Self {

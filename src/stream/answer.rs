@@ -73,7 +73,7 @@ pub struct Answered {
 /// Answers lines, one after the other, with the same buffers; one per thread.
 pub struct Answerer<'a> {
     model: &'a StreamModel,
-    /// Whether a line that is no document ends the stream.
+    /// Whether an invalid line ends the stream.
     strict: bool,
     reader: LineReader,
     bagger: Bagger,
@@ -140,7 +140,7 @@ impl<'a> Answerer<'a> {
     }
 }
 
-/// All but the reader, which is at work while a document is answered.
+/// Everything except the reader, which works while a document is answered.
 struct About<'a> {
     model: &'a StreamModel,
     strict: bool,

@@ -15,7 +15,7 @@ pub enum StreamError {
     /// The job of a result cannot be used.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A folder that is no finished result.
+    /// A folder that is not a finished result.
     #[error(
         "{}: no job.toml, so this is not a finished result; pass the job file, or finish the run",
         path.display()
@@ -55,7 +55,7 @@ pub enum StreamError {
         /// The sections of the job that differ.
         what: &'static str,
     },
-    /// The job's method is not one that a stream can be projected with.
+    /// The job's method cannot project a stream.
     #[error("{0}")]
     Method(&'static str),
     /// An object store, or the copy of what lies there.
@@ -78,7 +78,7 @@ pub enum StreamError {
         /// What the system said.
         source: io::Error,
     },
-    /// A line that is no document, where those are to end the stream.
+    /// An invalid line, if such lines end the stream.
     #[error("standard input, line {line}: {reason}")]
     BadLine {
         /// The line, from 1.

@@ -20,7 +20,7 @@ use crate::corpus::reader::line::LineReader;
 
 /// Documents of a batch at most: a batch is one thread's.
 const BATCH_DOCUMENTS: usize = 8;
-/// Bytes of a batch at most, but for one longer line.
+/// Bytes of a batch at most, except for one longer line.
 const BATCH_BYTES: u64 = 64 * 1024;
 /// Batches in flight per worker.
 const BATCHES_PER_WORKER: usize = 4;
@@ -29,12 +29,12 @@ const BYTES_IN_HAND: u64 = 32 << 20;
 /// Answers that are held back while more are ready.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
-/// How a stream is gone through.
+/// The options of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Threads that infer, ≥ 1; they change no answer.
     pub threads: usize,
-    /// Whether a line that is no document ends the stream, instead of being answered.
+    /// Whether an invalid line ends the stream, instead of being answered.
     pub strict: bool,
 }
 
@@ -139,7 +139,7 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
     }
 }
 
-/// The documents of a batch that begins with this line: of those that have come, for none is waited.
+/// The documents of a batch that begins with this line: only those that have already arrived.
 fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> Vec<Numbered> {
     let (mut documents, mut bytes) = (Vec::new(), 0);
     let mut line = Some(first);

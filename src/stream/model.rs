@@ -73,7 +73,7 @@ pub struct StreamModel {
     pub vocabulary: Vocabulary,
     /// The factors of all of them, in the geometry and with the η that φ is published with.
     pub factors: Factors,
-    /// The same without small entries, where the method goes through those.
+    /// The same without small entries, if the method uses those.
     pub topics: TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<Classifier>,

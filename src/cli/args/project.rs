@@ -61,7 +61,7 @@ impl ProjectArgs {
             ("--port", placement.port.is_some()),
         ];
         let place = place.into_iter().find(|(_, is_given)| *is_given);
-        // What was typed of the others, up to what is no flag.
+        // The other arguments as typed, up to the first that is not a flag.
         let typed = self.run.given.iter().map(|word| word.to_string_lossy());
         let mut typed = typed.take_while(|word| word != "--");
         let idle = typed.find_map(|word| {

@@ -23,7 +23,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// thread, until the process ends; returns the address.
 ///
 /// # Errors
-/// The address is none, or cannot be listened at.
+/// The address is invalid, or the process cannot listen on it.
 pub(super) fn serve(
     address: &str,
     process: usize,
@@ -36,7 +36,7 @@ pub(super) fn serve(
         .spawn(move || {
             for client in listener.incoming() {
                 match client {
-                    // A client that breaks off is no concern of ours.
+                    // A client that breaks off does not concern the run.
                     Ok(client) => drop(answer(client, &render)),
                     Err(_) => thread::sleep(PAUSE),
                 }

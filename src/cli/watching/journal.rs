@@ -37,7 +37,7 @@ enum Message {
 }
 
 impl Journal {
-    /// Starts the thread. `give_up` is told why nothing more is logged, should that happen.
+    /// Starts the thread. If logging has to stop, `give_up` receives the reason.
     pub(super) fn start(give_up: fn(&str)) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
         thread::Builder::new()
@@ -49,7 +49,7 @@ impl Journal {
 
     /// Opens the file, for appending, with what was said before.
     pub(super) fn open(&self, path: PathBuf) {
-        // Refused only by a thread that is stuck or gone: then there is no log.
+        // Fails only if the thread is stuck or gone: then there is no log.
         let _ = self.sender.try_send(Message::Open(path));
     }
 

@@ -113,7 +113,7 @@ impl Piece {
     }
 }
 
-/// A stream of which runs of records are taken one after the other.
+/// A stream from which runs of records are taken one after the other.
 pub(crate) struct RecordCutter<R> {
     stream: R,
     boundary: Boundary,
@@ -174,7 +174,7 @@ impl<R: Read> RecordCutter<R> {
 
     /// The records that begin before `end`; nothing once the stream has ended.
     ///
-    /// A break of the stream is told once, as the last piece.
+    /// A failure of the stream is reported once, as the last piece.
     pub(crate) fn next_pieces(&mut self, end: u64) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while self.offset < end && !(self.ended && self.held.is_empty()) {

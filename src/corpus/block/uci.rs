@@ -113,7 +113,7 @@ impl CountStream {
         Ok(None)
     }
 
-    /// Appends entries to `held`, but for those of the document being dropped.
+    /// Appends entries to `held`, except those of the document being dropped.
     fn hold(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let (Some(dropped), false) = (self.dropping, rest.is_empty()) {
@@ -185,7 +185,7 @@ impl CountStream {
         block
     }
 
-    /// The last block: all that is held, and every document up to the number in the header.
+    /// The last block: everything held, and every document up to the number in the header.
     fn last_block(
         &mut self,
         broken: Option<String>,

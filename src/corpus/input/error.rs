@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// An input that cannot be read as the job asks; names the path or pattern and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// A pattern of `corpus.input` or `corpus.exclude` is no glob.
+    /// A pattern of `corpus.input` or `corpus.exclude` is not a valid glob.
     #[error(
         "corpus: the pattern `{pattern}` is not valid: {reason}; write `[[]` for a literal `[`"
     )]

@@ -119,7 +119,7 @@ impl<'s> Keys<'s> {
 /// What an object holds under a key.
 #[derive(Clone, Default)]
 enum Held<'a> {
-    /// Null, or there is no such key.
+    /// Null, or an absent key.
     #[default]
     Nothing,
     Text(Cow<'a, str>),
@@ -140,7 +140,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// As a document's text; the kind of value where that is none.
+    /// As a document's text; the kind of value if it is not text.
     fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
         match self {
             Self::Nothing => Ok(None),

@@ -25,7 +25,7 @@ use std::io::{Seek, SeekFrom};
 /// Bytes of a plain file that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 
-/// What takes the documents of a block, one after the other.
+/// Receives the documents of a block, one after the other.
 pub type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
 /// Hands every document of the block to `emit`, in the input's order.

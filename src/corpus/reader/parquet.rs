@@ -254,7 +254,7 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
         .collect()
 }
 
-/// The type that a column is converted to before its values are read; `None` where they are no text.
+/// The type to which a column is converted before its values are read; `None` if they are not text.
 fn text_type(kind: &DataType) -> Option<DataType> {
     let item = |field: &Field| {
         let text = text_type(field.data_type())? == DataType::LargeUtf8;

@@ -141,7 +141,7 @@ impl Evaluation {
         Ok(found)
     }
 
-    /// Refuses what there is none of, and what memory has no room for.
+    /// Refuses empty input, and input that does not fit in memory.
     fn check_labelled(&self, documents: u64, model: &Loaded, name: &str) -> Result<(), RunError> {
         let topics = model.topic_count as u64;
         if documents == 0 {

@@ -210,7 +210,7 @@ impl Evaluation {
     }
 }
 
-/// How a reference corpus is read: as the job's own, but for what names its files and their columns.
+/// How a reference corpus is read: as the job's own, except for its files and columns.
 fn reference_settings(job: &Job) -> CorpusSettings {
     CorpusSettings {
         input: job.evaluate.reference.clone(),

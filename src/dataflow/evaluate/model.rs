@@ -116,7 +116,7 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     }
     matrix::read(path, terms).map_err(|error| match error {
         MatrixError::Foreign(error) => error.into(),
-        // Other than where our own tables are damaged, this is what somebody gave us.
+        // Unless our own tables are damaged, this is the user's file.
         MatrixError::Table(TableError::Format { path, message }) => {
             let problem = message;
             ForeignError::Content { path, problem }.into()

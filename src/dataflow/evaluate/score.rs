@@ -177,7 +177,7 @@ impl Shards<'_> {
     }
 }
 
-/// The next shard that this worker gets hold of, of those of its process.
+/// The next shard for this worker, of those of its process.
 pub(super) fn next_shard(
     evaluation: &Evaluation,
     tickets: &Tickets,

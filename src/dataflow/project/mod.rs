@@ -42,7 +42,7 @@ pub struct ProjectPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred.
     pub infer: &'a InferSettings,
-    /// Its factors without small entries, where the method goes through those.
+    /// Its factors without small entries, if the method uses those.
     pub topics: &'a TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<&'a Classifier>,
@@ -60,7 +60,7 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Begins work; nobody looks for those at work before all workers of the process are.
+    /// Begins work; the count is read only after all workers of the process have begun.
     fn begin(&self, process: &Process) -> AtWork<'_> {
         self.at_work.fetch_add(1, Ordering::SeqCst);
         process.meet();

@@ -120,7 +120,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
 /// What a message begins with that says what is wrong with a checkpoint.
 const DAMAGED: &str = "damaged ";
 
-/// Takes a newest checkpoint that is damaged out of the way, and says so.
+/// Moves a damaged newest checkpoint out of the way, and reports it.
 fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Result<(), RunError> {
     let Some(reason) = damaged.first() else {
         return Ok(());

@@ -156,7 +156,7 @@ fn length(path: &Path) -> u64 {
 }
 
 /// Writes the newest checkpoint, and keeps the one that was it until now under another name. At
-/// every moment one of the two names bears a complete one.
+/// every moment one of the two names has a complete one.
 fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Result<(), RunError> {
     let output = &process.output;
     let temporary = write_model(process, model, header)?.0;

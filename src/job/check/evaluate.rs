@@ -72,7 +72,7 @@ fn coherence_terms(section: &Section) -> Result<usize, JobError> {
     }
 }
 
-/// Names of files; none says that there is no reference corpus.
+/// Names of files; an empty list means that there is no reference corpus.
 fn reference(section: &Section) -> Result<Vec<String>, JobError> {
     let names = section.texts("reference")?.unwrap_or_default();
     match section.get("reference") {

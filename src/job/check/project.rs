@@ -41,7 +41,7 @@ pub(in crate::job) fn keys_of_budget(section: &Section) -> Vec<&'static str> {
         return Vec::new();
     };
     let usual = Some(defaults::method(budget));
-    // What is wrong is told when the section is read.
+    // Errors are reported when the section is read.
     let Ok(method) = section.choice("method", METHODS, usual) else {
         return Vec::new();
     };

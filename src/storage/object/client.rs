@@ -90,7 +90,7 @@ impl Bucket {
         Ok(bucket)
     }
 
-    /// What the store says of an object; `None` if there is none.
+    /// The metadata of an object; `None` if there is none.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -301,7 +301,7 @@ impl Bucket {
         copy.map_err(|e| self.error(from, &e))
     }
 
-    /// Removes an object; what is not there is no error.
+    /// Removes an object; an absent one is not an error.
     ///
     /// # Errors
     /// The store refuses or does not answer.

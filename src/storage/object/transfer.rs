@@ -72,7 +72,7 @@ pub(super) async fn put_parts(
     };
     let sent = send_parts(upload.as_mut(), &mut file, bytes).await;
     if !matches!(sent, Ok(Ok(()))) {
-        // The store keeps the parts until it is told; it may be the one that does not listen.
+        // The store keeps the parts until it is told to discard them, and may not be responding.
         let _ = upload.abort().await;
     }
     match sent? {
@@ -109,7 +109,7 @@ async fn send_parts(
     Ok(Ok(()))
 }
 
-/// An answer that is none.
+/// The error for an invalid response.
 pub(super) fn broken(reason: &'static str) -> Error {
     Error::Generic {
         store: "S3",
