@@ -99,7 +99,7 @@ fn synth_makes_a_corpus_and_finds_it_again() {
     let place = Place::new();
     let line = "synth --path corpus --topics 3 --documents 200 --terms 50 --mean-length 20";
     let first = place.printed(line);
-    assert!(first.contains("200 documents of "), "{first}");
+    assert!(first.contains("200 documents with "), "{first}");
     assert!(first.contains("documents-*.jsonl (1 file, "), "{first}");
     assert!(first.contains("corpus/answer/topics.tsv"), "{first}");
     let lines = fs::read_to_string(place.path("corpus/documents-00000.jsonl")).expect("made");
@@ -409,7 +409,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
         "127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
     );
     let said = place.printed("certificates --hosts hosts --out tls --days 2");
-    assert!(said.starts_with("certificates of 2 hosts"), "{said}");
+    assert!(said.starts_with("certificates for 2 hosts"), "{said}");
     assert!(said.contains("--tls-cert 'tls/{host}.pem'"), "{said}");
     let mut names: Vec<_> = fs::read_dir(place.path("tls"))
         .expect("made")

@@ -82,7 +82,7 @@ fn usage(out: &Path, hosts: usize, days: u32) -> String {
         "certificates for {hosts} hosts, valid for {days} days, in {out}\n\
          Give each host ca.pem and its own .pem and .key, and start every process with\n  \
          --tls-ca {out}/ca.pem --tls-cert '{out}/{{host}}.pem' --tls-key '{out}/{{host}}.key'\n\
-         where {{host}} is left as it stands: each process puts in its own host of the host file.\n\
-         A secret (TOPICMILL_SECRET) is needed beside them.\n"
+         where {{host}} is a placeholder: each process substitutes its own host of the host file.\n\
+         The processes also need a secret (TOPICMILL_SECRET).\n"
     )
 }

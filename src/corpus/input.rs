@@ -88,8 +88,9 @@ impl Input {
 
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
-    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, vocabularies included;
-    /// times of modification do not enter. Of an object its tag stands for its ends. Fails when a file can no longer be read.
+    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
+    /// vocabularies; modification times do not enter. For an object, its tag replaces the first and
+    /// last 64 KiB. Fails when a file can no longer be read.
     pub fn fingerprint(&self) -> Result<String, InputError> {
         let mut digest = Sha256::new();
         for file in &self.files {

@@ -91,7 +91,7 @@ impl Source {
 /// those of one process with the same `shared`; all get the same.
 ///
 /// # Errors
-/// The input cannot be read; the disk; another collection stands in the output folder; there is no
+/// The input or the disk cannot be read; the output folder contains another collection; there is no
 /// document, or no term is left.
 pub fn ingest(
     worker: &mut Worker,

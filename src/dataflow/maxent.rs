@@ -109,8 +109,8 @@ impl MaxEntPlan<'_> {
         Ok(is_ours.then_some(found))
     }
 
-    /// The largest key of the documents that are looked at: about so many have terms as are
-    /// wanted. That takes no look at the documents.
+    /// The largest key of the documents to consider: about as many as requested have terms. This
+    /// takes no look at the documents.
     fn bound(&self) -> u64 {
         let collection = self.collection;
         let wanted = self.process.job.project.maxent.documents as u128;

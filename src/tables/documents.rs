@@ -93,8 +93,8 @@ impl DocumentsWriter {
     }
 }
 
-/// The names under which the job's columns stand in `documents`: their own, with `_input` behind
-/// as often as is needed to differ from all before it (SQL does not tell capitals).
+/// The names of the job's columns in `documents`: their own, with `_input` appended as often as
+/// needed to differ from all before it (SQL ignores case).
 ///
 /// ```
 /// # use topicmill::tables::documents::metadata_columns;

@@ -109,8 +109,8 @@ impl Manifest {
         }
     }
 
-    /// Lists every table and model file that stands in the output. `written`: parts whose
-    /// [`PartInfo`] is known, by relative path; the others are read and hashed.
+    /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
+    /// known, by relative path; the others are read and hashed.
     pub fn describe(
         &mut self,
         output: &Output,

@@ -145,14 +145,14 @@ impl Output {
         self.lock.is_some() || self.stored.as_ref().is_some_and(Stored::is_locked)
     }
 
-    /// What a path relative to the folder (`documents/part-00000.parquet`) is called in the end. To
-    /// read it, ask [`local`](Self::local).
+    /// The final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read
+    /// it, ask [`local`](Self::local).
     pub fn path(&self, relative: &str) -> PathBuf {
         self.place.root.join(relative)
     }
 
-    /// Where this process reads a published file: there, or in its own copy of it. Where no such
-    /// file is published, nothing stands at the path.
+    /// Where this process reads a published file: there, or in its own copy of it. If no such file
+    /// is published, there is no file at the path.
     pub fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
         match &self.stored {
             Some(stored) => stored.fetch(relative),
@@ -328,8 +328,8 @@ impl Output {
     }
 }
 
-/// Who writes here now, as the lock tells it; `None` when nobody does. A run that starts in the very
-/// moment of the question is told that the folder is in use.
+/// The current holder of the output, according to the lock; `None` if it is free. A run that starts
+/// at this very moment is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
     if is_remote(root) {
         return stored::holder(root);

@@ -75,7 +75,7 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
     };
     let fraction = told(long(numbers(&[0.0, 0.0, 1.5, 1.0])));
     assert!(
-        fraction.contains("row 2 (from 0): 1.5 is no topic"),
+        fraction.contains("row 2 (from 0): 1.5 is not a topic"),
         "{fraction}"
     );
     let negative = told(long(whole(&[0, -1, 1, 1])));

@@ -141,7 +141,7 @@ fn a_result_is_like_itself() {
         (value("documents_scored"), value("documents_skipped")),
         (400.0, 0.0)
     );
-    assert!(summary["notes"].to_string().contains("of one model"));
+    assert!(summary["notes"].to_string().contains("have the same model"));
     let held_out = RUN.summary("itself-held-out", &["--compare", "out"]);
     let scored = figure(&held_out, "documents_scored", "comparison");
     let expected = figures(&held_out)["documents_scored document_completion"];

@@ -289,8 +289,8 @@ fn schema(metadata_names: &[String]) -> Schema {
     Schema::new(fields)
 }
 
-/// Drafts are written for speed, final shards for size. Statistics serve nobody: every reader
-/// reads every row.
+/// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads
+/// every row.
 fn properties(compression: ShardCompression) -> WriterProperties {
     let column = |name: &str| ColumnPath::new(vec![name.into(), "list".into(), "element".into()]);
     let marker = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_owned());

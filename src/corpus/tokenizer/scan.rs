@@ -68,8 +68,8 @@ impl Classes {
         }
     }
 
-    /// The letters here are ALetter, alphabetic, not numeric, starters, and NFC as they stand; a
-    /// test asks the crates about each of them.
+    /// The letters here are ALetter, alphabetic, not numeric, starters, and already NFC; a test
+    /// asks the crates about each of them.
     fn foreign(&self, bytes: &[u8]) -> (u8, usize) {
         match *bytes {
             [0xC3, 0x97 | 0xB7, ..] | [0xC2, 0xAB | 0xBB, ..] => (self.sign, 2),
@@ -146,8 +146,8 @@ pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
     }
 }
 
-/// How many ASCII letters stand at `at`, and their classes together. Looks at eight bytes at a
-/// time, and so not at the last seven of a text: 0 letters only means to look closer.
+/// The number of ASCII letters at `at`, and their classes together. Looks at eight bytes at a time,
+/// and so not at the last seven of a text: 0 letters only means to look closer.
 #[inline]
 fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
     let (mut length, mut upper) = (0, 0);

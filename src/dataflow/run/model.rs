@@ -203,8 +203,8 @@ impl<'a> Run<'a> {
         Ok(saved)
     }
 
-    /// Refuses a checkpoint of another job before anything is read for it. A damaged one is left to
-    /// whoever goes on from it.
+    /// Refuses a checkpoint of another job before anything is read for it. The code that resumes
+    /// handles a damaged one.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
         let path = self.process.output.path(CHECKPOINT_FILE);
         match checkpoint::read_header(&self.process.output.local(CHECKPOINT_FILE)?) {

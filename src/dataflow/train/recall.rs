@@ -179,8 +179,8 @@ pub(super) fn assigned_round(header: &Header) -> Option<u64> {
     header.next.map(|next| next.round)
 }
 
-/// Reads the assignments that belong to a checkpoint, those of this process's documents, whoever
-/// wrote them.
+/// Reads the assignments that belong to a checkpoint, those of this process's documents, from the
+/// files of all processes.
 ///
 /// # Errors
 /// [`Damaged`](CheckpointError::Damaged) if a file is, or if documents are missing; the file system

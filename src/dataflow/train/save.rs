@@ -83,8 +83,9 @@ impl Trainer<'_> {
         self.rounds.sum(worker, &[0]);
     }
 
-    /// Assignments first, then the checkpoint that names them, then older assignments go. The
-    /// checkpoint before it is kept, with its assignments; so one that stands is not written again.
+    /// Assignments first, then the checkpoint that names them; then older assignments are removed.
+    /// The previous checkpoint is kept, with its assignments; an existing checkpoint is not written
+    /// again.
     fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), RunError> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
