@@ -437,7 +437,7 @@ fn a_scheduler_s_environment_is_enough() {
     assert_eq!(code, Some(0), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("4 processes of PMI") && text.contains("found by PMI"),
+        text.contains("4 processes (PMI)") && text.contains("numbered by PMI"),
         "{text}"
     );
     let (code, output) = plan(&mpi[..2]);

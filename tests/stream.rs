@@ -346,7 +346,7 @@ fn every_method_gives_a_stream_the_rows_of_its_tables() {
     }
     let (code, _, said) = stream("project methods - --set project.method=hybrid", b"");
     assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("model/maxent is not there"), "{said}");
+    assert!(said.contains("model/maxent is missing"), "{said}");
 }
 
 #[test]
@@ -563,11 +563,11 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
         ("--stdin --set project.method=retrain", "one by one"),
         (
             "--stdin --set project.method=maxent",
-            "model/maxent is not there",
+            "model/maxent is missing",
         ),
-        ("--stdin --processes 2", "--processes says nothing"),
-        ("--stdin --json", "--json says nothing"),
-        ("--stdin --profile", "--profile says nothing"),
+        ("--stdin --processes 2", "--processes cannot be used"),
+        ("--stdin --json", "--json cannot be used"),
+        ("--stdin --profile", "--profile cannot be used"),
         ("--stdin -w 0", "--threads is 0"),
         ("--strict", "add --stdin"),
     ] {

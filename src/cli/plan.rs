@@ -233,8 +233,8 @@ fn runs_on(placement: &Placement) -> String {
             by,
             ..
         } => {
-            let by = by.map_or(String::new(), |by| format!(", from {by}"));
-            format!("{count} processes on {peers}, {threads} each; this is process {index}{by}")
+            let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
+            format!("{count} processes ({peers}), {threads} each; this is process {index}{by}")
         }
     }
 }

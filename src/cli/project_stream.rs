@@ -74,7 +74,7 @@ fn report(summary: &Summary, seconds: f64) -> String {
     let per_second = summary.documents as f64 / seconds.max(1e-9);
     let bad = match summary.bad {
         0 => String::new(),
-        bad => format!("({} of them invalid)", figures::grouped(bad)),
+        bad => format!(" ({} of them invalid)", figures::grouped(bad)),
     };
     format!(
         "{} documents{bad}, {} tokens, {per_second:.1} documents/s",

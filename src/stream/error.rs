@@ -36,8 +36,8 @@ pub enum StreamError {
     /// The method needs a classifier, and the job's is not there for the model.
     #[error(
         "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
-         project` with this project.method first (with --overwrite, which makes the tables anew, \
-         where they are another method's), or set another one, as in --set project.method=cvb0",
+         project` with this project.method first (with --overwrite, which rewrites the tables, \
+         if they are from another method), or set another one, as in --set project.method=cvb0",
         path.display()
     )]
     NoClassifier {

@@ -87,7 +87,7 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     // The frozen one hears of it when it thaws.
     frozen.signal("CONT");
     let ended = frozen.end(SOON);
-    ended.expect_line(69, "reports this process as lost: ");
+    ended.expect_line(69, "process ");
     ended.expect(69, &format!("reports this process as lost: {line}"));
 }
 

@@ -80,7 +80,7 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
     );
     let negative = told(long(whole(&[0, -1, 1, 1])));
     assert!(
-        negative.contains("row 1 (from 0): -1 is no topic"),
+        negative.contains("row 1 (from 0): -1 is not a topic"),
         "{negative}"
     );
     let nothing = told(vec![("term", texts(&["a"])), ("topic", texts(&["0"]))]);
