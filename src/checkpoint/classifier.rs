@@ -196,7 +196,7 @@ mod tests {
         ] {
             assert!(refused(change).contains("does not fit"));
         }
-        assert!(refused(|h| h.term_count = 2).contains("impossible"));
-        assert!(refused(|h| h.topic_count = 0).contains("impossible"));
+        assert!(refused(|h| h.term_count = 2).contains("out of range"));
+        assert!(refused(|h| h.topic_count = 0).contains("out of range"));
     }
 }

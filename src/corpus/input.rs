@@ -376,7 +376,7 @@ mod tests {
             discover(&settings).unwrap_err().to_string()
         };
         assert!(refusal("a.jsonl.bz2", b"BZh91AY&SY").contains("is bzip2"));
-        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("unpack it"));
+        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
     }
 }

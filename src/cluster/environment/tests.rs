@@ -84,7 +84,7 @@ fn a_slurm_step_that_makes_no_sense_is_an_error() {
     let cases = [
         (
             STEP.replace("NODENAME=node2", "NODENAME=node1"),
-            "on node1; start it with srun --distribution=block",
+            "node, node1; start it with srun --distribution=block",
         ),
         (
             STEP.replace("2(x2)", "2(x3)"),
@@ -95,7 +95,7 @@ fn a_slurm_step_that_makes_no_sense_is_an_error() {
             "one count per node of the step",
         ),
         (STEP.replace("2(x2)", "two"), "TASKS_PER_NODE is \"two\""),
-        (STEP.replace("node[1-2]", "node[1-"), "should be node names"),
+        (STEP.replace("node[1-2]", "node[1-"), "must be node names"),
         (STEP.replace("PROCID=2", "PROCID=4"), "below the number"),
         (STEP.replace("PROCID=2", "PROCID=x"), "a whole number"),
         (
@@ -191,7 +191,10 @@ fn our_own_variables_go_first_and_must_be_whole() {
         ("TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESSES is set, but"),
         ("TOPICMILL_PROCESS=1", "TOPICMILL_PROCESS is set, but"),
         ("TOPICMILL_PROCESS=2 TOPICMILL_PROCESSES=2", "below"),
-        ("TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2", "by TOPICMILL"),
+        (
+            "TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2",
+            "TOPICMILL_PROCESS says",
+        ),
         ("TOPICMILL_PROCESS=0 TOPICMILL_HOSTS=a", "TOPICMILL_HOSTS:1"),
     ];
     for (text, expected) in cases {
