@@ -1,11 +1,11 @@
-//! A model on disk: the checkpoint that training resumes from, and the model that it ends in.
+//! A model on disk: a checkpoint that training resumes from, or the finished model.
 //!
 //! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
-//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. Bytes depend
-//! on the model alone, not on how many parts it was in. Little-endian.
+//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. The bytes
+//! depend on the model alone, not on the number of parts it was in. Little-endian.
 //!
-//! In Gibbs sampling, what a checkpoint holds of the model are the counts averaged so far; the counts
-//! themselves are those of the [`assignments`] beside it.
+//! In Gibbs sampling, the model in a checkpoint is the counts averaged so far; the current counts
+//! are those of the [`assignments`] beside it.
 
 pub mod assignments;
 pub mod classifier;
@@ -33,7 +33,7 @@ const MAX_HEADER_BYTES: u64 = 1 << 30;
 pub struct Header {
     /// Hash of the settings that the model depends on; another hash is another model.
     pub settings_hash: String,
-    /// Fingerprint of the vocabulary that term ids stand for.
+    /// Fingerprint of the vocabulary that defines the term ids.
     pub vocabulary_hash: String,
     /// K.
     pub topic_count: usize,
@@ -41,13 +41,13 @@ pub struct Header {
     pub vocabulary_size: usize,
     /// The priors it is trained with.
     pub priors: Priors,
-    /// The η that φ is published with; `None` while training goes on.
+    /// The η that φ is published with; `None` during training.
     pub published_eta: Option<f64>,
     /// π: what stored values are multiplied by.
     pub scale: f64,
     /// Rounds taken.
     pub rounds: u64,
-    /// The round that training goes on with; `None` when it is over.
+    /// The round that training resumes with; `None` when it is over.
     pub next: Option<Position>,
     /// Samples of counts that the parameters are the average of; 0 if they are no average.
     pub averaged: u64,
@@ -161,7 +161,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
 
 fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
     if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid("it is not a topicmill model of this version"));
+        return Err(invalid("it is not a model of this version of topicmill"));
     }
     let length = u64::from_le_bytes(read_bytes(input)?);
     if length > size.min(MAX_HEADER_BYTES) {
@@ -198,7 +198,7 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
             let value = f32::from_le_bytes(read_bytes(input)?);
             let ascends = place == row[0] || entries[place - 1].topic < topic;
             if !ascends || topic as usize >= topics || !(value.is_finite() && value >= 0.0) {
-                return Err(invalid("a row holds an impossible entry"));
+                return Err(invalid("a row has an entry that is out of range"));
             }
             entries.push(Entry { topic, value });
         }

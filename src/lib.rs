@@ -1,13 +1,14 @@
-//! topicmill: topic models over collections too large for the tools people have.
+//! topicmill: topic models for collections that are too large for other tools.
 //!
 //! A job ingests a collection, trains latent Dirichlet allocation on a random sample by
-//! sampled-online stochastic variational inference (Mimno, Hoffman & Blei 2012), projects every
-//! document of the collection on the topics, and writes Parquet tables. The same job gives the
-//! same bytes on any number of threads, processes and hosts.
+//! sampled-online stochastic variational inference (Mimno, Hoffman & Blei 2012) followed by
+//! collapsed Gibbs sampling, projects every document of the collection on the topics, and writes
+//! Parquet tables. The same job writes the same bytes on any number of threads, processes and
+//! hosts.
 //!
-//! Modules stand in layers: each one uses only those above it in this list. The mathematics is a
-//! crate of its own below them all, [`lda`]. ARCHITECTURE.md walks through them;
-//! `tests/it/architecture.rs` holds the order.
+//! Modules form layers: each one uses only those above it in this list. The mathematics is a crate
+//! of its own below them all, [`lda`]. ARCHITECTURE.md describes them; `tests/it/architecture.rs`
+//! enforces the order.
 
 pub use lda;
 

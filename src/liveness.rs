@@ -1,8 +1,8 @@
 //! Signs of life of the threads that do a run's work.
 //!
-//! A worker that makes progress calls [`tick`], one that blocks until others are ready does so within
-//! [`waiting`]. Both are cheap, and do nothing in a thread that is not watched, so that any layer may call
-//! them. Who watches, and what becomes of a worker that neither ticks nor waits, is `cluster`'s business.
+//! A worker that makes progress calls [`tick`]; a worker that blocks until others are ready does so
+//! within [`waiting`]. Both are cheap, and do nothing in a thread that is not watched, so that any
+//! layer may call them. `cluster` watches the workers and handles one that neither ticks nor waits.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -63,7 +63,7 @@ pub fn stage(name: &'static str) {
     });
 }
 
-/// Runs `wait`, which blocks until others are ready, or has a time limit of its own.
+/// Runs `wait`, which blocks until others are ready, or has its own timeout.
 pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     let set = |is_waiting| {
         let mut before = false;

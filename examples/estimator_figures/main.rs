@@ -1,5 +1,5 @@
 //! Figures 1 and 2 of Papanikolaou, Foulds, Rubin & Tsoumakas 2017, redone on any UCI bag of words;
-//! docs/INFERENCE.md says what they show.
+//! docs/EXPERIMENTS.md says what they show.
 //!
 //!     cargo run --release --example estimator_figures -- FOLDER [KEY=VALUE,…]…
 //!

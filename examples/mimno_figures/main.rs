@@ -1,4 +1,4 @@
-//! Figures 1, 2 and 4 of Mimno, Hoffman & Blei 2012, redone on any UCI bag of words; docs/PAPER.md
+//! Figures 1, 2 and 4 of Mimno, Hoffman & Blei 2012, redone on any UCI bag of words; docs/EXPERIMENTS.md
 //! says what they show.
 //!
 //!     cargo run --release --example mimno_figures -- FIGURE FOLDER [KEY=VALUE,…]…

@@ -1,9 +1,9 @@
 //! The remembered assignments of a process's documents on disk, beside a checkpoint.
 //!
-//! Each process writes its own documents; whoever resumes reads all files, and takes the documents
-//! that are its own now. Layout, little-endian: a magic number, the round the checkpoint goes on
-//! with, the number of documents; then for each its number, its tokens, and a topic for each
-//! token; at the end a SHA-256 over all of it.
+//! Each process writes its own documents; a resuming process reads all files and takes the
+//! documents that are now its own. Layout, little-endian: a magic number, the round that the
+//! checkpoint resumes with, the number of documents; then for each document its number, its tokens,
+//! and a topic for each token; at the end a SHA-256 over all of it.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -77,7 +77,7 @@ pub fn read(
     read.map_err(|error| sealed::explain(path, error))
 }
 
-/// The same for the bytes of `input`. Whatever they are, it takes no more memory than their size.
+/// The same for the bytes of `input`. It takes no more memory than their size, whatever they are.
 ///
 /// # Errors
 /// Those of `input` and of `visit`; `UnexpectedEof` and `InvalidData` where these are not the
@@ -114,7 +114,7 @@ fn read_body(
         topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
         let is_whole = topics.len() as u64 == tokens;
         if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
-            return Err(invalid("a document's assignments are impossible"));
+            return Err(invalid("a document's assignments are out of range"));
         }
         visit(document, &topics)?;
     }

@@ -1,7 +1,7 @@
-//! The classifier of MaxEnt inference on disk, beside the model that it was trained for.
+//! The MaxEnt classifier on disk, beside the model that it was trained for.
 //!
 //! One file, complete or absent: a magic number, the length of a JSON header and the header, the
-//! bias of each topic, a byte a term of the vocabulary (1: it has weights), the weights term by
+//! bias of each topic, one byte per term of the vocabulary (1: it has weights), the weights term by
 //! term, and a SHA-256 over all of it. Numbers are f32; little-endian.
 
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use super::{CheckpointError, read_bytes};
 use lda::infer::maxent::Classifier;
 use lda::model::MAX_TOPICS;
 
-/// Where the classifier stands in the output folder.
+/// Path of the classifier in the output folder.
 pub const CLASSIFIER_FILE: &str = "model/maxent";
 
 const MAGIC: &[u8; 8] = b"tmmaxen1";
@@ -101,7 +101,9 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHead
 
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
     if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid("it is not a topicmill classifier of this version"));
+        return Err(invalid(
+            "it is not a classifier of this version of topicmill",
+        ));
     }
     let length = u64::from_le_bytes(read_bytes(input)?);
     if length > size.min(MAX_HEADER_BYTES) {
@@ -125,7 +127,7 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHea
     let ids: Vec<u32> = with_weights.map(|(term, _)| term).collect();
     let weights = read_all(input, terms * topics)?;
     let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
-        .ok_or_else(|| invalid("a term or a weight is impossible"))?;
+        .ok_or_else(|| invalid("a term or a weight is out of range"))?;
     Ok((header, classifier))
 }
 
@@ -194,7 +196,7 @@ mod tests {
         ] {
             assert!(refused(change).contains("does not fit"));
         }
-        assert!(refused(|h| h.term_count = 2).contains("impossible"));
-        assert!(refused(|h| h.topic_count = 0).contains("impossible"));
+        assert!(refused(|h| h.term_count = 2).contains("out of range"));
+        assert!(refused(|h| h.topic_count = 0).contains("out of range"));
     }
 }

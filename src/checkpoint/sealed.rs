@@ -1,4 +1,4 @@
-//! A file with a SHA-256 of all its bytes at its end: whole and unchanged, or refused.
+//! A file that ends with a SHA-256 of all its bytes: it is intact, or refused.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};

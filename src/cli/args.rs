@@ -1,4 +1,4 @@
-//! The flags as they are typed; `placement` and `job` check what they mean.
+//! The flags as typed; `placement` and `job` check their meaning.
 
 mod evaluate;
 mod launch;
@@ -39,10 +39,10 @@ const LONG_VERSION: &str = concat!(
     env!("TOPICMILL_FEATURES")
 );
 
-/// Topic models over collections too large for the tools people have.
+/// Topic models for collections that are too large for other tools.
 ///
-/// A job file says what to read, how many topics, and where to write. The same job gives the same
-/// bytes on one thread, on all cores, and on many hosts.
+/// A job file says what to read, how many topics to train, and where to write. The same job writes
+/// the same bytes on one thread, on all cores, and on many hosts.
 #[derive(Debug, Parser)]
 #[command(name = "topicmill", version = VERSION, long_version = LONG_VERSION, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -58,24 +58,24 @@ pub enum Command {
     /// Run a job: ingest, train, project, write the tables
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Only ingest: documents to bags of words, with the vocabulary
+    /// Ingest only: documents to bags of words, with the vocabulary
     #[command(after_help = STAGE_EXAMPLES)]
     Ingest(RunArgs),
-    /// Only train, on a corpus that is ingested
+    /// Train only, on an ingested corpus
     #[command(after_help = STAGE_EXAMPLES)]
     Train(RunArgs),
-    /// Only project, on a model that is trained: every document, or a stream of others
+    /// Project only, with a trained model: every document, or a stream of new ones
     #[command(after_help = project::EXAMPLES)]
     Project(ProjectArgs),
-    /// Measure a job's model, or one of others, on documents of its collection
+    /// Measure a job's model, or an external one, on documents of its collection
     #[command(after_help = evaluate::EXAMPLES)]
     Evaluate(EvaluateArgs),
-    /// Run a job on the hosts of a host file, and again when one is lost
+    /// Run a job on the hosts of a host file; restart it when a process is lost
     #[command(after_help = launch::EXAMPLES)]
     #[command(mut_arg("hosts", |arg| arg.required(true)))]
     #[command(mut_args(launch::hide_place))]
     Launch(LaunchArgs),
-    /// Say what a job would do, without doing it
+    /// Show what a job would do, without running it
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
     /// Show a result's topics, a model, or a table's columns
@@ -84,13 +84,13 @@ pub enum Command {
     /// Check a result against its manifest
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
-    /// Say how far a run is, from its output folder
+    /// Show the progress of a run, from its output folder
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArgs),
     /// Make a corpus with planted topics
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
-    /// Make certificates for the hosts of a run, so that its connections can be encrypted
+    /// Make certificates for the hosts of a run, to encrypt its connections
     #[command(after_help = CERTIFICATES_EXAMPLES)]
     Certificates(CertificatesArgs),
     /// Print a completion script for a shell
@@ -105,15 +105,15 @@ Examples:
   topicmill run jobs/library.toml --processes 2 -w 8
   topicmill run jobs/library.toml -n 2 -p 0 --hosts hosts.txt     on the first host
   topicmill run jobs/library.toml -n 2 -p 1 --hosts hosts.txt     on the second
-  srun topicmill run jobs/library.toml                            SLURM says the rest
+  srun topicmill run jobs/library.toml                            SLURM provides the rest
 
-Without flags about it, the place in a run is found in the environment: that of SLURM, Open MPI,
+Without -n, -p, --hosts and --processes, rank and hosts come from the environment: SLURM, Open MPI,
 PMI, RANK and WORLD_SIZE, Kubernetes, or TOPICMILL_HOSTS and TOPICMILL_PROCESS.
 
-A stage whose result is complete is not run again; a run that was killed continues.";
+A stage whose result is complete is skipped; a run that was killed resumes.";
 
 const STAGE_EXAMPLES: &str = "\
-The stages, in order, each from what the one before left on disk:
+The stages, in order; each reads the previous one's result from disk:
   topicmill ingest  jobs/newsgroups.toml
   topicmill train   jobs/newsgroups.toml
   topicmill project jobs/newsgroups.toml
@@ -127,17 +127,17 @@ Examples:
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
-  topicmill inspect out/quickstart                            the tables, the topics
+  topicmill inspect out/quickstart                            the tables and the topics
   topicmill inspect out/quickstart/model                      the model's settings and size
-  topicmill inspect out/quickstart/document_topics --rows 20  columns, rows, the first ones";
+  topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
   topicmill verify out/quickstart
   topicmill verify out/quickstart --digest
 
-The digest is over the contents of all tables and the model, not their layout in files; runs of the
-same job have the same digest whatever the number of threads, processes and hosts.";
+The digest covers the contents of all tables and the model, not their layout in files; runs of the
+same job have the same digest on any number of threads, processes and hosts.";
 
 const STATUS_EXAMPLES: &str = "\
 Example:
@@ -149,14 +149,14 @@ Examples:
   topicmill synth --path out/large --documents 1000000 --topics 100 --terms 20000
 
 Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
-planted topics, so that a model can be checked against them. Nothing is made twice.";
+planted topics, so that a model can be checked against them. A finished folder is reused.";
 
 const CERTIFICATES_EXAMPLES: &str = "\
 Example:
   topicmill certificates --hosts hosts.txt --out certificates
 
-Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: when a host
-comes in, make all of them anew. Connections need a secret beside the certificates.
+Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: to add a
+host, make all certificates again. Connections also need a secret.
 
 Needs a build with `--features tls`; `topicmill --version` lists the features of this one.";
 
@@ -170,19 +170,19 @@ pub struct RunArgs {
     /// The job file
     #[arg(value_name = "JOB")]
     pub job: PathBuf,
-    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
+    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
     /// How much time a document's topics may take: sets `project.budget`
     #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
     pub budget: Option<String>,
-    /// Delete an output of another configuration, instead of refusing to touch it
+    /// Replace an output of another configuration, instead of refusing to touch it
     #[arg(long)]
     pub overwrite: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     pub quiet: bool,
-    /// Print one JSON object a line on stdout: progress, then the summary
+    /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
     pub json: bool,
     #[allow(
@@ -191,7 +191,7 @@ pub struct RunArgs {
     )]
     #[command(flatten)]
     pub placement: PlacementArgs,
-    /// What was typed of all this, without the place, for other processes; `forward` fills it in.
+    /// The flags as typed, without the placement, for other processes; `forward` fills it in.
     #[arg(skip)]
     pub given: Vec<OsString>,
     #[allow(
@@ -227,16 +227,16 @@ pub struct PlacementArgs {
     /// Start this many processes on this machine
     #[arg(long, value_name = "N")]
     pub processes: Option<usize>,
-    /// Processes in all, one of which is this one
+    /// Total number of processes, including this one
     #[arg(short = 'n', long, value_name = "N")]
     pub process_count: Option<usize>,
-    /// Which of them this one is, from 0
+    /// Number of this process, from 0
     #[arg(short = 'p', long, value_name = "I")]
     pub process: Option<usize>,
-    /// A file with `host:port` of each process, one a line; `#` starts a comment
+    /// A file with the `host:port` of each process, one per line; `#` starts a comment
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
-    /// First port on each host, where a scheduler says the hosts [default: TOPICMILL_PORT, or 7101]
+    /// First port on each host, if a scheduler provides the hosts [default: TOPICMILL_PORT, or 7101]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
 }
@@ -247,10 +247,10 @@ pub struct PlanArgs {
     /// The job file
     #[arg(value_name = "JOB")]
     pub job: PathBuf,
-    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one counts
+    /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Print the job with every key and its value instead, as TOML
+    /// Print the complete job instead, with every key and its value, as TOML
     #[arg(long, conflicts_with = "json")]
     pub resolved: bool,
     /// Print the plan as one JSON object
@@ -273,7 +273,7 @@ pub struct InspectArgs {
     /// Topics to show, largest first; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub topics: usize,
-    /// Terms to show of each topic
+    /// Terms to show per topic
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub terms: usize,
     /// Rows to show of a table
@@ -293,7 +293,7 @@ pub struct VerifyArgs {
     /// Print one digest of all tables' contents and the model
     #[arg(long)]
     pub digest: bool,
-    /// With --digest: a line for each column of each table instead, to see where two results differ
+    /// With --digest: one line per column of each table instead, to see where two results differ
     #[arg(long, requires = "digest")]
     pub tables: bool,
     /// Print one JSON object
@@ -310,7 +310,7 @@ pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Print it again every so many seconds while the run goes on
+    /// Repeat every SECONDS until the run ends; 5 if no number is given
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub watch: Option<u64>,
@@ -319,7 +319,7 @@ pub struct StatusArgs {
 /// Flags of synth.
 #[derive(Clone, Debug, Args)]
 pub struct SynthArgs {
-    /// The folder to make
+    /// The folder to create
     #[arg(long, value_name = "FOLDER")]
     pub path: PathBuf,
     /// Topics to plant
@@ -334,7 +334,7 @@ pub struct SynthArgs {
     /// Tokens in a document, on average
     #[arg(long, value_name = "TOKENS", default_value_t = defaults::SYNTH_MEAN_LENGTH)]
     pub mean_length: f64,
-    /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics each
+    /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics per document
     #[arg(long, value_name = "A", default_value_t = defaults::SYNTH_ALPHA_SUM)]
     pub alpha_sum: f64,
     /// Exponent of the Zipf law of the terms' frequencies
@@ -343,13 +343,13 @@ pub struct SynthArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = defaults::SEED)]
     pub seed: u64,
-    /// Use these words, one a line, instead of made-up ones
+    /// Use the words of this file, one per line, instead of made-up ones
     #[arg(long, value_name = "FILE")]
     pub words: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     pub quiet: bool,
-    /// Print one JSON object a line on stdout: progress, then what was made
+    /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
     pub json: bool,
 }
@@ -357,13 +357,13 @@ pub struct SynthArgs {
 /// Flags of certificates.
 #[derive(Clone, Debug, Args)]
 pub struct CertificatesArgs {
-    /// A file with `host:port` of each process, one a line; `#` starts a comment
+    /// A file with the `host:port` of each process, one per line; `#` starts a comment
     #[arg(long, value_name = "FILE")]
     pub hosts: PathBuf,
     /// The folder to write to; nothing in it is overwritten
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
-    /// Days until they expire
+    /// Days until the certificates expire
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub days: u32,
 }

@@ -1,4 +1,4 @@
-//! `topicmill certificates --hosts FILE --out FOLDER`: throw-away certificates for a run.
+//! `topicmill certificates --hosts FILE --out FOLDER`: temporary certificates for a run.
 
 use std::fs;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
         }
     }
     if hosts.is_empty() {
-        let message = format!("{}: no hosts in it", args.hosts.display());
+        let message = format!("{}: no hosts in this file", args.hosts.display());
         return Err(Failure::message(Exit::Usage, message));
     }
     let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
@@ -60,9 +60,9 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
-    let message = format!("{} is there already", path.display());
+    let message = format!("{} already exists", path.display());
     Err(Failure::message(Exit::Usage, message)
-        .help("give another --out, or remove the old certificates first"))
+        .help("choose another --out, or remove the old certificates first"))
 }
 
 /// Writes a file that must not be there.
@@ -79,10 +79,10 @@ fn write_new(path: &Path, contents: &str, access: Access) -> io::Result<()> {
 fn usage(out: &Path, hosts: usize, days: u32) -> String {
     let out = out.display();
     format!(
-        "certificates of {hosts} hosts, good for {days} days, in {out}\n\
+        "certificates for {hosts} hosts, valid for {days} days, in {out}\n\
          Give each host ca.pem and its own .pem and .key, and start every process with\n  \
          --tls-ca {out}/ca.pem --tls-cert '{out}/{{host}}.pem' --tls-key '{out}/{{host}}.key'\n\
-         where {{host}} is left as it stands: each process puts in its own host of the host file.\n\
-         A secret (TOPICMILL_SECRET) is needed beside them.\n"
+         where {{host}} is a placeholder: each process substitutes its own host of the host file.\n\
+         The processes also need a secret (TOPICMILL_SECRET).\n"
     )
 }

@@ -1,4 +1,4 @@
-//! `topicmill evaluate JOB`: figures of quality, by all workers, in a folder of their own.
+//! `topicmill evaluate JOB`: computes figures of quality on all workers, in a separate folder.
 
 use std::fmt::Write as _;
 use std::io;
@@ -21,18 +21,18 @@ use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
 
-/// What stands in a folder that is a run's, and no evaluation's.
+/// Files that the output folder of a run contains and that of an evaluation does not.
 const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
 
 /// Evaluates a model.
 ///
 /// # Errors
-/// The job or the flags are wrong; whatever ends the evaluation.
+/// The job or the flags are wrong; any error that ends the evaluation.
 pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     let placement = Placement::check(&args.run.placement)?;
     let job = Job::load(&args.run.job, &overrides(args)?)?;
     if job.evaluate.compare.is_some() && args.model.is_some() {
-        let message = "evaluate.compare is of the job's own result, and --model is another model";
+        let message = "evaluate.compare needs the job's own result and cannot be used with --model";
         return Err(Failure::message(Exit::Usage, message)
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
@@ -111,7 +111,7 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
             _ => Exit::Io,
         };
         let failure = Failure::new(exit, error).context(format!("--alpha {given}"));
-        failure.help("give a number for each topic, or a file with one a topic")
+        failure.help("pass one number for every topic, or a file with one per topic")
     };
     let text = std::fs::read_to_string(given).map_err(refuse)?;
     let values: Vec<&str> = text.split_whitespace().collect();
@@ -119,9 +119,9 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
         true => Ok(format!("[{}]", values.join(", "))),
         false => Err(Failure::message(
             Exit::Usage,
-            format!("--alpha {given}: the file holds something that is no number"),
+            format!("--alpha {given}: the file contains something other than numbers"),
         )
-        .help("give one number for each topic, one a line")),
+        .help("write one number per topic, one per line")),
     }
 }
 
@@ -190,13 +190,13 @@ fn refuse_run(target: &Path) -> Result<(), Failure> {
         if exists(&target.join(name))? {
             let message = format!("{} is the output of a run", target.display());
             return Err(Failure::message(Exit::Usage, message)
-                .help("an evaluation has a folder of its own: name another by --output"));
+                .help("an evaluation needs its own folder: name one with --output"));
         }
     }
     Ok(())
 }
 
-/// Runs this process's workers and shows what came of it.
+/// Runs this process's workers and shows the result.
 fn watched(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,

@@ -1,5 +1,4 @@
-//! Which exit code each error of the library ends the program with. Those errors name their
-//! remedy themselves.
+//! The exit code for each error of the library. These errors name their remedy themselves.
 
 use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;

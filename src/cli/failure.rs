@@ -1,4 +1,4 @@
-//! What ends the program early: an error, its exit code, its remedy.
+//! A failure that ends the program: an error, its exit code, its remedy.
 //!
 //! The codes are those of sysexits.h that schedulers can key on; `--help` lists them.
 
@@ -38,15 +38,15 @@ Exit codes:
     0  done, or already done
    64  the command line or the job file is wrong; nothing was done
    65  the input or a stored result is wrong
-   69  another process or host cannot be reached, or was lost; a worker stalled
-   70  a mistake in topicmill; please report it
+   69  another process or host is unreachable or was lost; a worker stalled
+   70  a bug in topicmill; please report it
    74  reading or writing failed
-   75  a passing failure; the same command may succeed later
-  137  a process was killed; the same command continues
-  143  told to stop (SIGTERM, SIGINT); the same command continues";
+   75  a temporary failure; the same command may succeed later
+  137  a process was killed; rerun to resume
+  143  stopped (SIGTERM, SIGINT); rerun to resume";
 
 impl Exit {
-    /// The exit with this code; a mistake of ours if there is none.
+    /// The exit with this code; an internal error if there is none.
     pub fn of(code: u8) -> Self {
         let all = [
             Self::Usage,

@@ -26,6 +26,12 @@ pub(super) fn rate(per_second: f64) -> String {
     }
 }
 
+/// A parameter, to five significant digits: 8.94427190999916 → "8.9443".
+pub(super) fn parameter(value: f64) -> String {
+    let rounded = format!("{value:.4e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
 /// 1536 → "1.5 KiB".
 pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -70,6 +76,10 @@ mod tests {
         assert_eq!(rate(f64::NAN), "0");
         assert_eq!(rate(3.25), "3.2");
         assert_eq!(rate(21_600.4), "21,600");
+        assert_eq!(parameter(8.944_271_909_999_16), "8.9443");
+        assert_eq!(parameter(0.05), "0.05");
+        assert_eq!(parameter(100.0), "100");
+        assert_eq!(parameter(100.0 * 0.07), "7");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(10 << 30), "10.0 GiB");
         assert_eq!(seconds(3.21), "3.2 s");

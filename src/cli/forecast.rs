@@ -1,5 +1,5 @@
-//! What a job would meet and take, for `topicmill plan`: its input, its size, its memory and disk,
-//! the hosts, what stands in its output folder. Nothing is written.
+//! The estimates of `topicmill plan`: the job's input, size, memory, disk and hosts, and the state
+//! of its output folder. Nothing is written.
 
 use serde_json::json;
 
@@ -123,14 +123,14 @@ impl Forecast {
         }
         let fitting = fitting_sample(job, &self.survey, self.processes, self.threads, share);
         let remedy = match fitting {
-            Some(documents) => format!("a smaller sample fits: --set sample.documents={documents}"),
+            Some(documents) => format!("use a smaller sample: --set sample.documents={documents}"),
             None => {
-                "fewer threads (-w), fewer topics, or a smaller vocabulary.max_terms".to_owned()
+                "use fewer threads (-w), fewer topics, or a smaller vocabulary.max_terms".to_owned()
             }
         };
         let (needed, share) = (figures::bytes(needed), figures::bytes(share));
         let message = format!(
-            "this may need {needed} of memory in each process, and this machine has {share} for each"
+            "this may need {needed} of memory in each process, but this machine has {share} for each"
         );
         Err(Failure::message(Exit::Data, message).help(remedy))
     }
@@ -155,7 +155,7 @@ impl Forecast {
             "about "
         };
         format!(
-            "{about}{} with about {} tokens, in some {} blocks of {}",
+            "{about}{} with about {} tokens, in about {} blocks of {}",
             figures::grouped(self.survey.documents),
             figures::grouped(self.survey.tokens),
             figures::grouped(self.survey.blocks),
@@ -166,7 +166,7 @@ impl Forecast {
     fn training(&self) -> String {
         let estimate = &self.estimate;
         format!(
-            "on {} documents at most, {} held out; {} minibatches a pass, {} rounds at most",
+            "at most {} documents, {} of them held out; {} minibatches per pass, at most {} rounds",
             figures::grouped(estimate.sample_documents),
             figures::grouped(estimate.held_out_documents),
             figures::grouped(estimate.minibatches),
@@ -233,14 +233,14 @@ fn sharing_host(addresses: &[String], index: usize) -> usize {
 fn words_for(state: &OutputState) -> String {
     match state {
         OutputState::Empty => "empty".to_owned(),
-        OutputState::Complete => "complete: a run would have nothing to do".to_owned(),
-        OutputState::Resumable { next } => format!("begun: a run goes on with {next}"),
+        OutputState::Complete => "complete: a run has nothing to do".to_owned(),
+        OutputState::Resumable { next } => format!("begun: a run resumes with {next}"),
         OutputState::OtherJob { differs } => {
-            format!("another job's, its {differs} differs: a run needs --overwrite")
+            format!("from another job, whose {differs} differs: a run needs --overwrite")
         }
         OutputState::InUse { holder } => format!("in use by another run, {holder}"),
         OutputState::NotOurs { found } => {
-            format!("holds {found:?}, which topicmill has not written: a run refuses it")
+            format!("contains {found:?}, which topicmill has not written: a run refuses it")
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What another process of the run is told: every flag that was typed, but for those that say where
-//! it runs. Read off clap's own list, so that no flag can be forgotten.
+//! The flags that are passed on to another process of the run: every flag that was typed, except
+//! those that say where it runs. Derived from clap's own list, so that no flag can be forgotten.
 
 use std::ffi::OsString;
 
@@ -37,7 +37,7 @@ pub(super) fn note(cli: &mut Cli, matches: &ArgMatches) {
     args.given = given(matches, forwarded);
 }
 
-/// The flags of `forwarded` in `matches`, then what is no flag.
+/// The flags of `forwarded` in `matches`, then the positional arguments.
 fn given(matches: &ArgMatches, forwarded: Vec<Arg>) -> Vec<OsString> {
     let (mut flags, mut others) = (Vec::new(), vec![OsString::from("--")]);
     for arg in forwarded {
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Values of which each argument takes one.
+    /// Candidate values; each argument accepts one of them.
     const SAMPLES: [&str; 4] = ["7", "section.key=a b", "127.0.0.1:7", "fast"];
 
     /// What `topicmill COMMAND WORDS` holds for `run`.

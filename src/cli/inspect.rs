@@ -1,4 +1,4 @@
-//! `topicmill inspect OUT|MODEL|TABLE`: what lies at a path, told by what it holds.
+//! `topicmill inspect OUT|MODEL|TABLE`: shows what is stored at a path, detected from its content.
 
 mod model;
 mod root;
@@ -53,9 +53,9 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         Some(Thing::Table) => table::show(args),
         None => {
             let path = args.path.display();
-            let message = format!("{path}: no result, no model and no table");
+            let message = format!("{path}: not a result, a model or a table");
             Err(Failure::message(Exit::Data, message).help(
-                "give an output folder, its `model` folder, one of its tables, or a Parquet file",
+                "pass an output folder, its `model` folder, one of its tables, or a Parquet file",
             ))
         }
     }

@@ -1,4 +1,4 @@
-//! `topicmill launch --hosts FILE JOB`: all processes of a run, started from here.
+//! `topicmill launch --hosts FILE JOB`: starts all processes of a run from here.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use crate::job::Stages;
 /// Starts the processes, or with `--dry-run` shows how.
 ///
 /// # Errors
-/// The flags or the host file are wrong; a process cannot be started; whatever ends the run.
+/// The flags or the host file are wrong; a process cannot be started; any error that ends the run.
 pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     let launch = plan(args)?;
     if args.dry_run {
@@ -42,8 +42,8 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
 /// What is started, from the flags, the host file and the environment.
 fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     if let Some(flag) = args.place() {
-        let message = format!("launch and {flag} exclude each other");
-        let help = "launch starts one process for each line of the host file";
+        let message = format!("launch cannot be used with {flag}");
+        let help = "launch starts one process per line of the host file";
         return Err(Failure::message(Exit::Usage, message).help(help));
     }
     let io = |error| Failure::new(Exit::Io, error);

@@ -1,4 +1,4 @@
-//! What this machine has.
+//! The resources of this machine.
 
 /// Bytes of memory of this machine; `None` where it does not say (it does on Linux).
 pub(super) fn memory_bytes() -> Option<u64> {

@@ -1,8 +1,8 @@
 //! The command line: the only place that knows flags, prints, and chooses exit codes.
 //!
-//! `args` holds the flags as they are typed, `placement` checks them once; one file a subcommand;
+//! `args` holds the flags as typed and `placement` checks them once; each subcommand is one file;
 //! `failure` turns errors into lines for people and codes for schedulers; `progress` and `summary`
-//! are what a person sees of a run.
+//! are the display of a run.
 
 mod args;
 mod certificates;
@@ -76,7 +76,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
 /// Does what was asked for.
 ///
 /// # Errors
-/// Whatever went wrong, with its exit code and, often, a remedy.
+/// The error, with its exit code and, often, a remedy.
 pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, Stages::All),
@@ -110,7 +110,9 @@ pub fn guard() {
         watching::end_current(failure.code, &failure.message);
     });
     if let Err(error) = cluster::interrupt::install(warn) {
-        warn(&format!("signals will end the run at once: {error}"));
+        warn(&format!(
+            "signals cannot be handled and will end the run at once: {error}"
+        ));
     }
     cluster::spawn::follow_parent();
 }
@@ -144,7 +146,7 @@ fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }
 
-/// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is no failure.
+/// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is not a failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout
@@ -179,6 +181,6 @@ fn existing_output(path: &Path) -> Result<(), Failure> {
 }
 
 fn not_there(path: &Path) -> Failure {
-    Failure::message(Exit::Usage, format!("{}: not there", path.display()))
-        .help("give what a job names as `output.path`")
+    Failure::message(Exit::Usage, format!("{}: does not exist", path.display()))
+        .help("pass the folder that the job names as `output.path`")
 }

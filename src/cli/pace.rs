@@ -1,11 +1,11 @@
-//! The pace of a phase: how far it is, how fast it goes, how long it will take.
+//! The pace of a phase: its progress, its rate, and the time left.
 
 use std::time::Duration;
 
 use super::figures;
 use crate::job::ProgressSnapshot;
 
-/// A phase, since when it has been going on, and how far it was then and is now.
+/// A phase: when it began, and its progress then and now.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// The latest state.

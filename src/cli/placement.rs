@@ -1,5 +1,5 @@
-//! Where a job runs: the flags, and what the environment says where there are none, checked once
-//! into a value that cannot be wrong.
+//! Where a job runs: the flags, or the environment if there are none, checked once into a value
+//! that cannot be wrong.
 
 use std::num::NonZeroUsize;
 
@@ -17,7 +17,7 @@ pub type Threads = usize;
 /// Where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// In this process, on so many threads.
+    /// In this process, on this many threads.
     Threads(Threads),
     /// In processes that this one starts on this machine.
     Spawn {
@@ -36,9 +36,9 @@ pub enum Placement {
         threads: Threads,
         /// Every process's `host:port`, in order.
         peers: Peers,
-        /// Who started this process and numbered it, if flags did not.
+        /// What started this process and numbered it, if flags did not.
         by: Option<&'static str>,
-        /// What only the processes of this attempt share, if who started them said so.
+        /// A token that only the processes of this attempt share, if the launcher provided one.
         token: Option<String>,
     },
 }
@@ -59,13 +59,13 @@ pub enum PlacementError {
         most: usize,
     },
     /// `--processes` together with flags of a cluster's member.
-    #[error("--processes and {flag} exclude each other")]
+    #[error("--processes cannot be used with {flag}")]
     BothWays {
         /// The other flag.
         flag: &'static str,
     },
     /// A member of a cluster is only half described.
-    #[error("{given} needs {missing} too")]
+    #[error("{given} also needs {missing}")]
     Incomplete {
         /// A flag that was given.
         given: &'static str,
@@ -85,7 +85,7 @@ impl PlacementError {
                     .into(),
             ),
             Self::Incomplete { .. } => Some(
-                "one process of several is described by all of -n COUNT, -p INDEX and --hosts FILE, \
+                "one process of several needs all of -n COUNT, -p INDEX and --hosts FILE, \
                  or by the environment (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
                     .into(),
             ),
@@ -101,9 +101,9 @@ const MOST_PROCESSES: usize = 1024;
 /// What the environment says that the flags do not.
 #[derive(Debug, Default)]
 struct Surroundings {
-    /// This process's place, if its number or that of all is asked for.
+    /// This process's place, if its number or the number of processes is needed.
     found: Option<Found>,
-    /// Where all are, if only that is asked for.
+    /// The addresses of all processes, if only those are needed.
     listed: Option<Peers>,
 }
 
@@ -138,7 +138,7 @@ impl Placement {
         Ok(Self::check_on(args, cores, Surroundings::look(args)?)?)
     }
 
-    /// Checks the flags for a machine of so many cores.
+    /// Checks the flags for a machine with this many cores.
     fn check_on(
         args: &PlacementArgs,
         cores: usize,

@@ -1,4 +1,4 @@
-//! `topicmill plan JOB`: what a job would do, without doing it.
+//! `topicmill plan JOB`: shows what a job would do, without running it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
             synth.settings.topics,
             figures::grouped(synth.settings.vocabulary as u64),
             if synth.is_made() {
-                "made before in"
+                "already made in"
             } else {
                 "to be made in"
             },
@@ -85,7 +85,7 @@ fn tokens(tokens: &TokenSettings) -> String {
     let rule = match tokens.rule {
         TokenRule::Words => "Unicode words",
         TokenRule::Letters => "runs of letters",
-        TokenRule::Whitespace => "between white space",
+        TokenRule::Whitespace => "words between white space",
     };
     let mut text = format!(
         "{rule} of {} to {} characters",
@@ -116,10 +116,10 @@ fn vocabulary(job: &Job) -> String {
         })
         .collect();
     let mut text = format!(
-        "at most {} terms, each in {} documents or more and at most {} % of them",
+        "at most {} terms, each in at least {} documents and at most {} % of them",
         figures::grouped(vocabulary.max_terms as u64),
         figures::grouped(vocabulary.min_documents),
-        100.0 * vocabulary.max_share,
+        figures::parameter(100.0 * vocabulary.max_share),
     );
     if !lists.is_empty() {
         text.push_str(&format!("; without the stop words of {}", lists.join(", ")));
@@ -136,25 +136,28 @@ fn vocabulary(job: &Job) -> String {
 fn sample(job: &Job) -> String {
     let size = match job.sample.size {
         SampleSize::Fraction(1.0) => "all documents".to_owned(),
-        SampleSize::Fraction(fraction) => format!("{} % of the documents", 100.0 * fraction),
+        SampleSize::Fraction(fraction) => format!(
+            "{} % of the documents",
+            figures::parameter(100.0 * fraction)
+        ),
         SampleSize::Documents(most) => format!("up to {} documents", figures::grouped(most)),
     };
     format!(
         "{size}, {} % of these held out",
-        100.0 * job.sample.held_out
+        figures::parameter(100.0 * job.sample.held_out)
     )
 }
 
 fn model(model: &ModelSettings) -> String {
     let alpha = match &model.alpha {
-        None => "alpha learnt where assignments are remembered".to_owned(),
-        Some(Alpha::Sum(sum)) => format!("alpha {sum} in all"),
-        Some(Alpha::Each(each)) => format!("alpha {each} each"),
+        None => "alpha learnt if assignments are remembered".to_owned(),
+        Some(Alpha::Sum(sum)) => format!("alpha sum {}", figures::parameter(*sum)),
+        Some(Alpha::Each(each)) => format!("alpha {} each", figures::parameter(*each)),
         Some(Alpha::Vector(_)) => "alpha as listed".to_owned(),
     };
     let eta = model
         .eta
-        .map_or_else(|| "from the sample".to_owned(), |eta| eta.to_string());
+        .map_or_else(|| "from the sample".to_owned(), figures::parameter);
     let geometry = match model.geometry {
         Geometry::Mean => "",
         Geometry::ExpPsi => ", exp-psi geometry",
@@ -169,9 +172,10 @@ fn train(job: &Job) -> String {
     let train = &job.train;
     let early = match train.patience {
         0 => String::new(),
-        patience => format!("; a phase ends when {patience} evaluations in a row bring no gain"),
+        patience => format!("; a phase ends after {patience} evaluations in a row without a gain"),
     };
-    let auto = |n: Option<u64>| n.map_or_else(|| "as the sample asks".to_owned(), figures::grouped);
+    let auto =
+        |n: Option<u64>| n.map_or_else(|| "derived from the sample".to_owned(), figures::grouped);
     let all = format!(
         "passes: {}, documents in a minibatch: {}",
         auto(train.passes.map(u64::from)),
@@ -182,7 +186,7 @@ fn train(job: &Job) -> String {
         train.burn_in_sweeps, train.kept_sweeps
     );
     let phases = match (train.memory, train.online_passes) {
-        (Memory::Off, _) => format!("all online, {sweeps}, nothing remembered"),
+        (Memory::Off, _) => format!("all online, {sweeps}, no assignments remembered"),
         (_, 0) => "Gibbs sampling from random topics".to_owned(),
         (_, online) => format!("{online} online, {sweeps}, then Gibbs sampling"),
     };
@@ -193,10 +197,10 @@ fn project(job: &Job) -> String {
     match &job.project.infer {
         None => "nothing (method = \"none\")".to_owned(),
         Some(infer) => format!(
-            "every document, {} + {} sweeps, topics of {} % of it or more",
+            "every document, {} + {} sweeps, topics with at least {} % of it",
             infer.burn_in_sweeps,
             infer.kept_sweeps,
-            100.0 * job.project.threshold,
+            figures::parameter(100.0 * job.project.threshold),
         ),
     }
 }
@@ -218,9 +222,9 @@ fn runs_on(placement: &Placement) -> String {
         threads => format!("{threads} threads"),
     };
     match placement {
-        Placement::Threads(_) => format!("{threads} of this process"),
+        Placement::Threads(_) => format!("{threads} in this process"),
         Placement::Spawn { processes, .. } => {
-            format!("{processes} processes of this machine, {threads} each")
+            format!("{processes} processes on this machine, {threads} each")
         }
         Placement::Member {
             index,
@@ -229,8 +233,8 @@ fn runs_on(placement: &Placement) -> String {
             by,
             ..
         } => {
-            let by = by.map_or(String::new(), |by| format!(", found by {by}"));
-            format!("{count} processes of {peers}, {threads} each; this is number {index}{by}")
+            let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
+            format!("{count} processes ({peers}), {threads} each; this is process {index}{by}")
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Signs of life: a thread polls how far the job is and shows it.
+//! Progress display: a thread polls the progress of the job and shows it.
 //!
-//! On a terminal a bar with rate and time left; elsewhere plain lines at phase changes and every
-//! few seconds; objects one a line for programs. No control character is written off a terminal.
+//! On a terminal, a bar with rate and time left; elsewhere, plain lines at phase changes and every
+//! few seconds; for programs, one JSON object per line. Control characters are written only to a
+//! terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -12,7 +13,7 @@ use super::pace::Pace;
 use super::screen::{self, Screen};
 use crate::job::ProgressSnapshot;
 
-/// How often the job is asked how far it is.
+/// How often the job's progress is polled.
 const POLL: Duration = Duration::from_millis(100);
 /// How a person or a program watches a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum Display {
     Plain,
     /// A bar on stderr, a terminal.
     Bar,
-    /// JSON objects, one a line, on stdout.
+    /// JSON objects, one per line, on stdout.
     Json,
 }
 
@@ -104,7 +105,7 @@ fn watch(
     screen.end();
 }
 
-/// Shows one more snapshot; closes the phase before, if this one is of another.
+/// Shows one more snapshot; closes the previous phase if the snapshot belongs to another.
 pub(super) fn step(
     screen: &mut dyn Screen,
     pace: &mut Option<Pace>,
@@ -159,7 +160,7 @@ mod tests {
         assert!(*polled.lock().expect("no panic while locked") >= 1);
     }
 
-    /// A screen that nobody looks at.
+    /// A screen without a viewer.
     struct Silent;
 
     impl Screen for Silent {

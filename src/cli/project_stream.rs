@@ -1,4 +1,4 @@
-//! `topicmill project JOB --stdin`: answers documents as they come.
+//! `topicmill project JOB --stdin`: answers documents as they arrive.
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +11,25 @@ use crate::cluster::guard;
 use crate::cluster::interrupt::{self, Words};
 use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
 
-/// What is said of a signal: no command goes on from where a stream has ended.
+/// The messages for signals: a stream that has ended cannot be resumed.
 const SIGNAL_WORDS: Words = Words {
-    deferred: "ending when the lines in hand are answered",
-    ended: "the lines in hand were answered",
+    deferred: "stopping once the lines already read are answered",
+    ended: "the lines already read were answered",
 };
 
 /// Answers every document of standard input on standard output.
 ///
 /// # Errors
-/// Flags of a run; a job or a result that cannot be used; whatever ends the stream.
+/// Flags of a run; an unusable job or result; any error that ends the stream.
 pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     if !args.stdin && args.dash.is_none() {
-        let failure = Failure::message(Exit::Usage, "--strict is about a stream");
-        return Err(failure.help("give --stdin too"));
+        let failure = Failure::message(Exit::Usage, "--strict applies only to a stream");
+        return Err(failure.help("add --stdin"));
     }
     if let Some(flag) = args.idle() {
-        let message = format!("{flag} says nothing to a stream");
+        let message = format!("{flag} cannot be used with --stdin");
         let failure = Failure::message(Exit::Usage, message);
-        return Err(failure
-            .help("with --stdin give no more than -w, --set, --budget, --strict and --quiet"));
+        return Err(failure.help("--stdin accepts -w, --set, --budget, --strict and --quiet"));
     }
     interrupt::set_words(SIGNAL_WORDS);
     let source = Source::find(&args.run.job, &args.run.overrides())?;
@@ -47,8 +46,8 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends the process where a signal has ended the stream: whoever watches signals may do so at the
-/// same time, and one of the two is to say it.
+/// Ends the process if a signal has ended the stream: the signal handler may do so at the same
+/// time, and only one of the two should report it.
 fn told_once(error: StreamError) -> StreamError {
     if matches!(error, StreamError::Interrupted { .. }) {
         guard::fail(guard::Failure {
@@ -59,7 +58,8 @@ fn told_once(error: StreamError) -> StreamError {
     error
 }
 
-/// The threads, whatever a scheduler says of other processes: a stream is one process's.
+/// The number of threads, whatever a scheduler says about other processes: a stream has one
+/// process.
 fn threads(args: &ProjectArgs) -> Result<usize, Failure> {
     let here = PlacementArgs {
         threads: args.run.placement.threads,
@@ -69,12 +69,12 @@ fn threads(args: &ProjectArgs) -> Result<usize, Failure> {
     Ok(Placement::check(&here)?.threads())
 }
 
-/// What came of the stream, in a line.
+/// The result of the stream, in one line.
 fn report(summary: &Summary, seconds: f64) -> String {
     let per_second = summary.documents as f64 / seconds.max(1e-9);
     let bad = match summary.bad {
         0 => String::new(),
-        bad => format!(", {} of them no documents", figures::grouped(bad)),
+        bad => format!(" ({} of them invalid)", figures::grouped(bad)),
     };
     format!(
         "{} documents{bad}, {} tokens, {per_second:.1} documents/s",

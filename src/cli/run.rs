@@ -1,4 +1,4 @@
-//! `topicmill run | ingest | train | project JOB`: the one place where a job is set going.
+//! `topicmill run | ingest | train | project JOB`: the one place that starts a job.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MOST_WARNINGS: usize = 5;
 /// Runs stages of a job.
 ///
 /// # Errors
-/// The job or the flags are wrong; whatever ends the run.
+/// The job or the flags are wrong; any error that ends the run.
 pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.overrides())?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     }
 }
 
-/// Whether another process of the run speaks for this one.
+/// Whether another process of the run reports for this one.
 pub(super) fn is_follower(placement: &Placement) -> bool {
     match placement {
         Placement::Member { index, .. } => *index > 0,
@@ -109,7 +109,7 @@ fn run_here(
     Ok(process.output.leave()?)
 }
 
-/// Runs this process's workers and shows what came of it.
+/// Runs this process's workers and shows the result.
 fn watched(
     process: &Arc<Process>,
     stages: Stages,
@@ -122,7 +122,7 @@ fn watched(
     let summary = run_stages(process, &shared, stages, settings);
     renderer.finish();
     for warning in shared.warnings() {
-        tracing::warn!(warning, "passed over");
+        tracing::warn!(warning, "warning");
         if display != Display::Quiet {
             super::warn(&warning);
         }
@@ -153,11 +153,11 @@ fn warn_of(mut remarks: Vec<String>) {
     }
 }
 
-/// Removes what the stages will make anew: only what topicmill wrote.
+/// Removes what the stages will write again: only files that topicmill wrote.
 fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
     match stages {
         Stages::All | Stages::Ingest => output.clear_all()?,
-        // Its result is a folder of its own, which it clears itself.
+        // Its result is a separate folder, which it clears itself.
         Stages::Evaluate => {}
         Stages::Train | Stages::Project => {
             output.reopen()?;

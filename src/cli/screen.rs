@@ -1,4 +1,4 @@
-//! What progress is shown on: lines for people, lines for programs, a bar on a terminal.
+//! The forms of the progress display: lines for people, lines for programs, a bar on a terminal.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {
 pub(super) trait Screen {
     /// A phase begins.
     fn open(&mut self, pace: &Pace);
-    /// A phase goes on.
+    /// A phase continues.
     fn show(&mut self, pace: &Pace);
     /// A phase has ended.
     fn close(&mut self, pace: &Pace);
@@ -124,7 +124,7 @@ fn plain_line(pace: &Pace, moment: Moment) -> String {
     format!("{phase}: {amount}{comma}{remarks}")
 }
 
-/// The JSON form of progress. A phase's end is told by the next one's begin.
+/// The JSON form of progress. The beginning of the next phase implies the end of this one.
 #[derive(Serialize)]
 struct JsonProgress<'a> {
     phase: &'a str,
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// What lines come of a run seen at these moments (in milliseconds).
+    /// The lines printed for a run polled at these moments (in milliseconds).
     fn lines(
         every: Duration,
         line: fn(&Pace, Moment) -> String,

@@ -1,4 +1,5 @@
-//! `topicmill status OUT`: how far a run is, read from its output folder, by any host that sees it.
+//! `topicmill status OUT`: the progress of a run, read from its output folder on any host that sees
+//! it.
 
 mod processes;
 
@@ -27,9 +28,8 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
     if !is_remote(&args.output) && !args.output.is_dir() {
         let message = format!("{}: not a folder", args.output.display());
-        return Err(
-            Failure::message(Exit::Usage, message).help("give what a job names as `output.path`")
-        );
+        return Err(Failure::message(Exit::Usage, message)
+            .help("pass the folder that the job names as `output.path`"));
     }
     check_ours(&args.output)?;
     loop {
@@ -49,7 +49,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     }
 }
 
-/// When and where the question is asked.
+/// The time and host of the query.
 struct Moment {
     now: SystemTime,
     here: String,
@@ -74,7 +74,7 @@ fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
     }
 }
 
-/// Whether the run goes on: its lock is held, or, where locks do not reach, its processes give
+/// Whether the run continues: its lock is held or, where locks are not visible, its processes show
 /// signs of life.
 fn is_running(state: &RunState, at: &Moment) -> bool {
     state.holder.is_some() || (!state.complete && processes(state, at).are_alive())
@@ -116,10 +116,12 @@ fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
 fn state_of(state: &RunState, at: &Moment) -> String {
     match (&state.holder, state.complete) {
         (Some(holder), _) => format!("running ({holder})"),
-        (None, false) if is_running(state, at) => "running, by its processes' signs".to_owned(),
+        (None, false) if is_running(state, at) => {
+            "running, according to the processes' statuses".to_owned()
+        }
         (None, true) => "complete".to_owned(),
         (None, false) if state.is_empty() => "not begun".to_owned(),
-        (None, false) => "stopped; the same command goes on".to_owned(),
+        (None, false) => "stopped; rerun the same command to resume".to_owned(),
     }
 }
 
@@ -127,7 +129,7 @@ fn ingest(state: &RunState) -> String {
     match &state.collection {
         None => "not complete".to_owned(),
         Some(collection) => format!(
-            "complete: {} documents in {} shards, {} terms kept, {} tokens of them",
+            "complete: {} documents in {} shards, {} terms kept, {} of their tokens",
             figures::grouped(collection.documents),
             figures::grouped(collection.shards.len() as u64),
             figures::grouped(collection.terms_kept),
@@ -290,7 +292,10 @@ mod tests {
     #[test]
     fn a_stopped_run_shows_its_checkpoint_and_trend() {
         let text = plan::rows(&rows_of(&state(), &later(0)));
-        assert!(text.contains("stopped; the same command goes on"), "{text}");
+        assert!(
+            text.contains("stopped; rerun the same command to resume"),
+            "{text}"
+        );
         assert!(text.contains("checkpoint after round 20"), "{text}");
         assert!(text.contains("-8.8100 (round 20) nats per token"), "{text}");
         assert!(
@@ -336,7 +341,10 @@ mod tests {
             ..state()
         };
         let text = plan::rows(&rows_of(&running, &later(0)));
-        assert!(text.contains("running, by its processes' signs"), "{text}");
+        assert!(
+            text.contains("running, according to the processes' statuses"),
+            "{text}"
+        );
         assert!(text.contains("train: 0 rounds"), "{text}");
         assert!(
             text.contains("-8.8100 (round 20), -8.5000 (round 25)"),

@@ -20,7 +20,7 @@ const WIDTH: usize = 100;
 /// Columns before the terms: topic, share, coherence, and the space between them.
 const BEFORE_TERMS: usize = 30;
 
-/// Prints what came of a run, as the display asks for.
+/// Prints the result of a run, in the form that the display requires.
 ///
 /// # Errors
 /// stdout cannot be written.
@@ -160,10 +160,7 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     if let Some((found, planted)) = summary.planted_found {
-        rows.push((
-            "planted",
-            format!("{found} of {planted} topics found again"),
-        ));
+        rows.push(("planted", format!("{found} of {planted} topics recovered")));
     }
     if !summary.already_complete.is_empty() {
         rows.push((
@@ -175,12 +172,12 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
         ));
     }
     let peak = summary.peak_memory_bytes;
-    rows.extend(peak.map(|bytes| ("memory", format!("{} at most", figures::bytes(bytes)))));
+    rows.extend(peak.map(|bytes| ("memory", format!("{} peak", figures::bytes(bytes)))));
     rows.push(("output", summary.output.display().to_string()));
     rows
 }
 
-/// "100, of them 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
+/// "100, including 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".
 fn faults_line(faults: &TopicFaults) -> String {
     let told: Vec<String> = faults
         .by_name()
@@ -197,9 +194,9 @@ fn faults_line(faults: &TopicFaults) -> String {
         .collect();
     let topics = figures::grouped(faults.topics as u64);
     if told.is_empty() {
-        return format!("{topics}, none of them dead, duplicate or junk");
+        return format!("{topics}, none dead, duplicate or junk");
     }
-    format!("{topics}, of them {}", told.join(", "))
+    format!("{topics}, including {}", told.join(", "))
 }
 
 /// "11,314 with 1,234,567 tokens in the vocabulary: 11,300 ok, 14 empty".
@@ -336,7 +333,7 @@ mod tests {
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
         assert!(
             page.contains(
-                "topics     40, of them 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
+                "topics     40, including 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
             ),
             "{page}"
         );
@@ -352,7 +349,7 @@ mod tests {
         let topics = vec![TopicSummary::default(); 1200];
         let faults = TopicFaults::of(&topics);
         let line = faults_line(&faults);
-        assert_eq!(line, "1,200, none of them dead, duplicate or junk");
+        assert_eq!(line, "1,200, none dead, duplicate or junk");
     }
 
     #[test]

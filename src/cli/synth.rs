@@ -50,9 +50,9 @@ pub(super) fn make(stage: &SynthStage, display: Display) -> Result<SynthSummary,
 }
 
 fn rows_of(stage: &SynthStage, made: &SynthSummary) -> Vec<(&'static str, String)> {
-    let state = if made.reused { ", made before" } else { "" };
+    let state = if made.reused { ", already made" } else { "" };
     let corpus = format!(
-        "{} documents of {} tokens in all, {} topics planted{state}",
+        "{} documents with {} tokens in total, {} topics planted{state}",
         figures::grouped(made.documents),
         figures::grouped(made.tokens),
         figures::grouped(stage.settings.topics as u64),

@@ -34,7 +34,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
             Exit::Data,
             format!("{}: {}", args.output.display(), problems(&report)),
         )
-        .help("run the job again with --overwrite; if that happens twice, suspect the disk")),
+        .help("rerun the job with --overwrite; if it happens again, check the disk")),
     }
 }
 
@@ -69,8 +69,8 @@ fn print_columns(args: &VerifyArgs, root: &Path) -> Result<(), Failure> {
 
 fn problems(report: &VerifyReport) -> String {
     match report.problem_count {
-        1 => "1 thing is wrong".to_owned(),
-        count => format!("{} things are wrong", figures::grouped(count)),
+        1 => "1 problem found".to_owned(),
+        count => format!("{} problems found", figures::grouped(count)),
     }
 }
 
@@ -90,7 +90,7 @@ fn text_of(report: &VerifyReport, root: &Path) -> String {
     if report.is_sound() {
         let _ = writeln!(
             text,
-            "{} is sound: {} files of {} are as the manifest says, and the tables agree",
+            "{} is sound: {} files ({}) match the manifest, and the tables are consistent",
             root.display(),
             figures::grouped(report.files),
             figures::bytes(report.bytes),

@@ -1,5 +1,5 @@
-//! What a person sees of processes that this one started: their lines, each with the process's
-//! name before it, and what becomes of them.
+//! The output of processes that this one started: their lines, prefixed with the process's name,
+//! and how each process ends.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
                 [format!("[{name}] ").as_bytes(), line, b"\n"].concat()
             }
             Event::Stopping => b"stopping all processes; a second signal kills them\n".to_vec(),
-            Event::Killing => b"killing the processes that are left\n".to_vec(),
+            Event::Killing => b"killing the remaining processes\n".to_vec(),
             Event::Restart {
                 ending,
                 restart,
@@ -27,7 +27,7 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
                 let who = ending.culprit.and_then(|process| names.get(process));
                 let who = who.map_or("?", String::as_str);
                 format!(
-                    "process [{who}] {}; starting all again in {} s, restart {restart} of {most}\n",
+                    "process [{who}] {}; restarting all processes in {} s, restart {restart} of {most}\n",
                     end(ending.code),
                     wait.as_secs(),
                 )
@@ -39,8 +39,8 @@ pub(super) fn on_stderr(names: Vec<String>) -> Watch {
     })
 }
 
-/// What becomes of this process when those it started have ended. Their own messages have said why,
-/// but for one that could not speak any more; `name` says which it was.
+/// How this process ends when those it started have ended. Their own messages have given the cause,
+/// unless a process could not write one; `name` names it.
 pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<(), Failure> {
     let exit = match ending.code {
         0 => return Ok(()),
@@ -54,13 +54,13 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
     })
 }
 
-/// How a process ended, in words.
+/// How a process ended, as text.
 fn end(code: u8) -> String {
     match code {
         69 => "lost a worker, its peers or its host".to_owned(),
         137 => "was killed (signal 9)".to_owned(),
-        143 => "was told to stop (signal 15)".to_owned(),
-        code if code > 128 => format!("was ended by signal {}", code - 128),
+        143 => "was stopped (signal 15)".to_owned(),
+        code if code > 128 => format!("was killed by signal {}", code - 128),
         code => format!("ended with code {code}"),
     }
 }

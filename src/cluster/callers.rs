@@ -1,7 +1,7 @@
-//! Those who have called and proved nothing yet: so many at a time, the newest first.
+//! Callers that have not proved the secret yet: a bounded number at a time.
 //!
-//! When there are too many, the one that has been here longest is cut off. So a crowd that says
-//! nothing can fill all places, but keeps nobody out who has something to say.
+//! When there are too many, the oldest one is disconnected. A crowd of silent callers can therefore
+//! fill all places, but cannot keep out a process that has something to say.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,16 +22,16 @@ struct Places {
 }
 
 impl Callers {
-    /// Gives a caller a place, and its number.
+    /// Assigns a caller a place; returns its number.
     ///
     /// # Errors
-    /// The system has no more handles to give.
+    /// The system has no more handles.
     pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
         let mut places = self.lock();
         if places.taken.len() >= MOST_CALLERS
             && let Some((_, oldest)) = places.taken.pop_front()
         {
-            // Whoever listens to it sees its end.
+            // The thread that listens to it sees its end.
             let _ = oldest.shutdown(Shutdown::Both);
         }
         let number = places.next;

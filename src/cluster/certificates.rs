@@ -1,8 +1,8 @@
-//! Throw-away certificates for the hosts of a run.
+//! Temporary certificates for the hosts of a run.
 //!
-//! An authority is made, signs one certificate a host, and is forgotten: its key is never written,
-//! so that nobody can make further ones. For a host that is added all are made anew. Without the
-//! Cargo feature `tls` none can be made, and [`make`] says so.
+//! An authority is created, signs one certificate per host, and is discarded: its key is never
+//! written, so no further certificates can be made. To add a host, make all certificates again.
+//! Without the Cargo feature `tls` none can be made, and [`make`] says so.
 
 #[cfg(feature = "tls")]
 mod maker;

@@ -1,4 +1,4 @@
-//! A connection while two processes get to know each other: every word has its time.
+//! A connection while two processes greet each other: every message has a deadline.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use super::tls::{BINDING_BYTES, Session};
 
 /// A connection, in the clear or encrypted.
 pub(super) struct Channel {
-    /// What the bytes go through.
+    /// What carries the bytes.
     pub(super) socket: TcpStream,
     /// The state of the encryption, if there is one.
     pub(super) tls: Option<Session>,
@@ -107,7 +107,7 @@ impl Until<'_> {
 }
 
 fn late() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "it says nothing")
+    io::Error::new(io::ErrorKind::TimedOut, "it does not respond")
 }
 
 /// A wait that was cut short by its limit is no "try again".

@@ -1,9 +1,9 @@
-//! Bringing the processes of a run together over TCP.
+//! Connecting the processes of a run over TCP.
 //!
-//! Every process listens at its own address and dials those of lower number, so that each pair has
-//! one connection, on which they greet each other as in `handshake`. Whatever else knocks (a port
-//! scan, a health check, a browser, a silent client) is dropped, each in a thread of its own, and
-//! keeps nobody waiting. When all have come the port is closed: nobody joins later.
+//! Every process listens on its own address and dials those with lower numbers, so that each pair
+//! has one connection, on which they greet each other as in `handshake`. Any other caller (a port
+//! scan, a health check, a browser, a silent client) is handled in its own thread, dropped, and
+//! delays no process. Once all processes have joined, the port is closed: none can join later.
 
 use std::io;
 use std::net::{TcpListener, ToSocketAddrs};
@@ -81,7 +81,7 @@ fn stay_on_this_machine(addresses: &[String]) -> Result<(), ClusterError> {
 
 /// What the threads of one set-up share.
 pub(super) struct Setup {
-    /// Our greeting, but for the nonce.
+    /// Our greeting, except for the nonce.
     pub(super) mine: Hello,
     /// Our number.
     pub(super) process: usize,
@@ -91,10 +91,10 @@ pub(super) struct Setup {
     pub(super) secret: Option<Secret>,
     /// Our certificates.
     pub(super) tls: Option<Tls>,
-    /// Who has called and proved nothing yet.
+    /// Callers that have not proved the secret yet.
     pub(super) callers: Callers,
     ends: Instant,
-    /// True when the own address is none of this machine's.
+    /// True when this process's address does not belong to this machine.
     listens_everywhere: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
@@ -108,14 +108,14 @@ struct State {
     trouble: Vec<Trouble>,
     /// Why the set-up must end.
     failure: Option<ClusterError>,
-    /// True when nobody waits any more.
+    /// True when the set-up is over.
     over: bool,
 }
 
 /// What went wrong with a process that is not connected yet.
 #[derive(Clone, Default)]
 struct Trouble {
-    /// What somebody who speaks for it cannot do: the likely cause.
+    /// What a caller in its name could not do: the likely cause.
     accusation: Option<String>,
     /// What happened last.
     last: String,
@@ -126,7 +126,7 @@ impl Setup {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True when nobody waits for connections any more.
+    /// True when the set-up is over.
     pub(super) fn over(&self) -> bool {
         Instant::now() >= self.ends || self.lock().over
     }
@@ -144,15 +144,15 @@ impl Setup {
         }
     }
 
-    /// Notes why a process is probably not connected, whatever happens after that.
+    /// Notes the probable reason why a process is not connected; later events do not change it.
     pub(super) fn accuse(&self, process: usize, reason: String) {
         if let Some(trouble) = self.lock().trouble.get_mut(process) {
             trouble.accusation = Some(reason);
         }
     }
 
-    /// What to do when only one of two sides has a secret: the one without it believes the other,
-    /// and gives up; the one with it waits for somebody who can prove it.
+    /// Handles the case that only one of two sides has a secret: the one without it believes the
+    /// other, and ends; the one with it waits for a process that can prove it.
     pub(super) fn one_sided_secret(&self, process: usize) {
         match self.secret {
             Some(_) => self.accuse(process, "was started without a secret".to_owned()),
@@ -179,7 +179,7 @@ impl Setup {
             process,
             address: address
                 .cloned()
-                .unwrap_or_else(|| "no such process here".to_owned()),
+                .unwrap_or_else(|| "no such process in the host file".to_owned()),
             difference,
         }
     }
@@ -199,7 +199,7 @@ impl Setup {
         self.changed.notify_all();
     }
 
-    /// Waits until all connections stand, and ends the set-up.
+    /// Waits until all connections are established, and ends the set-up.
     fn wait(&self, deadline: Duration) -> Result<Vec<Option<Channel>>, ClusterError> {
         let mut state = self.lock();
         let outcome = loop {
@@ -237,7 +237,7 @@ impl Setup {
                 });
             }
             state.channels[process] = None;
-            state.trouble[process].last = "it was here and left".to_owned();
+            state.trouble[process].last = "it joined and left again".to_owned();
         }
         None
     }
@@ -247,14 +247,14 @@ impl Setup {
         let address = &self.addresses[self.process];
         match self.listens_everywhere.load(Ordering::SeqCst) {
             true => format!(
-                " (this process, {}, listens on all addresses of this machine, as {address} is none of them: is that right?)",
+                " (this process, {}, listens on all addresses of this machine, because {address} is not one of them; check that this is intended)",
                 self.process
             ),
             false => String::new(),
         }
     }
 
-    /// The processes without a connection, in words.
+    /// The processes without a connection, as text.
     fn missing(&self, state: &State) -> Vec<String> {
         let absent =
             |&process: &usize| process != self.process && state.channels[process].is_none();
@@ -274,7 +274,7 @@ impl Setup {
 }
 
 impl State {
-    /// True when the connection with `process` stands and the other side has not closed it.
+    /// True when the connection with `process` is established and the other side has not closed it.
     fn has(&self, process: usize) -> bool {
         self.channels[process]
             .as_ref()
@@ -294,7 +294,7 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Cluster
         .map_err(|error| ClusterError::Start(error.to_string()))
 }
 
-/// Listens at the own address, or at its port everywhere when the address is another machine's
+/// Listens on this process's address, or on its port everywhere if the address is another machine's
 /// view of this one; the latter only with a secret.
 fn listen(setup: &Setup) -> Result<TcpListener, ClusterError> {
     let address = &setup.addresses[setup.process];
@@ -339,7 +339,7 @@ fn accept(setup: &Arc<Setup>, listener: &TcpListener) {
         };
         let greeting = Arc::clone(setup);
         let started = start("cluster:greet", move || {
-            // A caller that breaks off or talks nonsense is no concern of ours.
+            // A caller that breaks off or sends garbage does not concern the run.
             let _ = greet(&greeting, stream, place);
             greeting.callers.leave(place);
         });

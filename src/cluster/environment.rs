@@ -1,9 +1,9 @@
-//! What the environment says of this process's place in a run, when no flag does.
+//! This process's place in a run according to the environment, used if no flag gives it.
 //!
-//! SLURM, Open MPI, other MPIs' PMI, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs number
-//! the processes they start; some say where the others are. All of it is a pure function of the
-//! variables. An environment that is only half there, such as a batch script outside of `srun`, is
-//! no run of several processes.
+//! SLURM, Open MPI, the PMI of other MPIs, `RANK` and `WORLD_SIZE`, and Kubernetes' Indexed Jobs
+//! number the processes they start; some also provide the addresses of the others. All of it is a
+//! pure function of the variables. An incomplete environment, such as a batch script outside
+//! `srun`, means a single process.
 
 mod error;
 mod slurm;
@@ -22,10 +22,10 @@ pub const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
 pub const PORT_VARIABLE: &str = "TOPICMILL_PORT";
 /// The headless service through which the pods of a Kubernetes Job find each other.
 pub const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
-/// The first port on each host when nobody says another.
+/// The first port on each host, unless another is given.
 pub const DEFAULT_PORT: u16 = 7101;
 
-/// The most processes that anyone may speak of: more than a run can have, few enough to list.
+/// The most processes that a variable may name: more than a run can have, few enough to list.
 const MOST_PROCESSES: usize = 1 << 16;
 /// The most bytes of a host's name; the domain name system has 253.
 const MOST_NAME_BYTES: usize = 255;
@@ -36,7 +36,7 @@ pub type Variables = BTreeMap<String, String>;
 /// What was found: one process of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Who said so.
+    /// The source: a scheduler, or our own variables.
     pub by: &'static str,
     /// Number of this process, from 0, below `processes`.
     pub process: usize,
@@ -52,7 +52,7 @@ pub struct Found {
     pub token: Option<String>,
 }
 
-/// What is asked for.
+/// What the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The first port on each host, if a flag says it.
@@ -81,11 +81,11 @@ pub fn variables() -> Variables {
 
 /// This process's place in a run by `variables`; nothing if it is alone.
 ///
-/// Our own variables go first, then who is nearest to the process: an `mpirun` within a SLURM job
-/// knows better than SLURM.
+/// Our own variables take precedence, then the launcher nearest to the process: an `mpirun` within
+/// a SLURM job knows better than SLURM.
 ///
 /// # Errors
-/// A variable makes no sense, ours are half set, or nobody says where the others are.
+/// A variable makes no sense, ours are incomplete, or the addresses of the others are missing.
 pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, EnvironmentError> {
     let Some(candidate) = candidate(variables)?.filter(|candidate| candidate.processes > 1) else {
         return Ok(None);
@@ -148,7 +148,8 @@ fn candidate(variables: &Variables) -> Result<Option<Candidate>, EnvironmentErro
     }
 }
 
-/// Where the others are: by our own variable, by who started them, or here if all are.
+/// The addresses of the others: from our own variable, from the launcher, or this machine if all
+/// are here.
 fn peers(
     variables: &Variables,
     found: &Candidate,
@@ -181,7 +182,7 @@ fn peers(
             process: found.process,
             processes: found.processes,
             more: match variables.contains_key("SLURM_JOB_ID") {
-                true => "; or start it with srun, which says it",
+                true => "; or start it with srun, which sets it",
                 false => "",
             },
         }),
@@ -250,7 +251,7 @@ fn plain(
     }))
 }
 
-/// A pod of an Indexed Job that was told how many there are.
+/// A pod of an Indexed Job for which the number of processes is given.
 fn kubernetes(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
     let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
     Ok(numbers.map(|(process, processes)| Candidate {
@@ -273,20 +274,24 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), Environmen
         })?;
         match value.len() <= MOST_NAME_BYTES {
             true => Ok(value),
-            false => Err(wrong(variables, variable, "a name of at most 255 bytes")),
+            false => Err(wrong(
+                variables,
+                variable,
+                "a host name of at most 255 bytes",
+            )),
         }
     };
     let index = get("JOB_COMPLETION_INDEX")?;
     let service = get(SERVICE_VARIABLE)?;
     let pod = get("HOSTNAME")?;
     let job = pod.strip_suffix(&format!("-{index}")).ok_or_else(|| {
-        let expected = "the pod's name: that of the job, a hyphen and the index";
+        let expected = "the pod's name: the job's name, a hyphen and the index";
         wrong(variables, "HOSTNAME", expected)
     })?;
     Ok((job.to_owned(), service.clone()))
 }
 
-/// Refuses our own variables when they lead nowhere: whoever sets them wants several processes.
+/// Refuses incomplete variables of our own: setting one means that several processes are wanted.
 fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
     let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
     let given = match (is_alone, listed(variables)?) {
@@ -357,7 +362,7 @@ fn base_port(variables: &Variables) -> Result<u16, EnvironmentError> {
     }
 }
 
-/// The address at so many ports above the first.
+/// The address `step` ports above the first.
 fn at(host: &str, port: u16, step: usize) -> Result<String, EnvironmentError> {
     let step = u16::try_from(step).ok();
     match step.and_then(|step| port.checked_add(step)) {

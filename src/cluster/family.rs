@@ -1,9 +1,10 @@
 //! The processes that this one started: watched together, ended together.
 //!
-//! A child's standard input is its life line: it ends when the line closes, and stops in order when
-//! the line says `TERM`; so nothing survives a parent that was killed, not even on other hosts,
-//! as long as what carries the line (a pipe, ssh) closes with it. When one child fails the others
-//! get a moment to notice by themselves, then their lines are closed, then they are killed.
+//! A child's standard input is its lifeline: the child exits when the line closes, and stops in
+//! order when the line says `TERM`. No child therefore survives a parent that was killed, even on
+//! other hosts, as long as the carrier of the line (a pipe, ssh) closes with it. When one child
+//! fails, the others get a moment to notice by themselves, then their lines are closed, then they
+//! are killed.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
@@ -27,7 +28,7 @@ pub(super) const TERM: &str = "TERM";
 const GRACE: Duration = Duration::from_secs(2);
 /// How long they may take to end when their life lines are closed.
 const CLOSED: Duration = Duration::from_secs(5);
-/// How long all may take to write a checkpoint when they are told to stop.
+/// How long all processes may take to write a checkpoint after they were told to stop.
 const STOPPING: Duration = Duration::from_secs(60);
 /// How long the last lines of a process may take to come.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -45,11 +46,11 @@ pub(super) struct Member {
     pub(super) greeting: Option<String>,
     /// Whether its errors are read line by line, for [`Event::Line`], instead of going where ours go.
     pub(super) is_read: bool,
-    /// Whether it is a shell elsewhere, which has exit codes of its own.
+    /// Whether it is a remote shell, which has its own exit codes.
     pub(super) is_remote: bool,
 }
 
-/// What a watcher of the children is told.
+/// An event that a watcher of the children receives.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A process wrote a line of errors, without its line break.
@@ -59,7 +60,7 @@ pub enum Event<'a> {
         /// The line.
         line: &'a [u8],
     },
-    /// All processes are told to stop, since this one was.
+    /// All processes are told to stop, because this one was.
     Stopping,
     /// All processes are killed: a second signal came, or they took too long.
     Killing,
@@ -76,14 +77,14 @@ pub enum Event<'a> {
     },
 }
 
-/// Who is told of [`Event`]s, from several threads.
+/// Receives [`Event`]s, from several threads.
 pub type Watch = Arc<dyn Fn(&Event<'_>) + Send + Sync>;
 
 /// How the processes of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// 0 when all succeeded, else the code of the first that failed, where the loss of a peer (69)
-    /// counts only if nobody says anything better; 128 and the signal's number after a signal.
+    /// counts only if there is no better cause; 128 and the signal's number after a signal.
     pub code: u8,
     /// The process with that code, if any failed.
     pub culprit: Option<usize>,
@@ -147,7 +148,8 @@ impl Family {
         Ok(family)
     }
 
-    /// Waits for all children, and sees to it that they end when one fails or `interrupts` says so.
+    /// Waits for all children, and makes sure that they end when one fails or `interrupts` requires
+    /// it.
     ///
     /// # Errors
     /// The system does not say how a child is.
@@ -189,7 +191,7 @@ impl Family {
         })
     }
 
-    /// Notes who has ended, and with which code if it was their own doing.
+    /// Notes which processes have ended, and with which code if they failed by themselves.
     fn collect(&mut self, failures: &mut Vec<(usize, u8)>) -> io::Result<()> {
         for (process, running) in self.children.iter_mut().enumerate() {
             if running.has_ended {
@@ -296,7 +298,8 @@ impl Running {
         }
     }
 
-    /// Waits a moment for what the process wrote last. Whoever inherited its stream may hold it open.
+    /// Waits a moment for the last lines of the process. A process that inherited its stream may
+    /// hold it open.
     fn hear_the_last(&mut self) {
         let limit = Instant::now() + LAST_LINES;
         let Some(reader) = self.reader.take() else {
@@ -331,7 +334,7 @@ fn read_lines(process: usize, stderr: ChildStderr, watch: Watch) -> io::Result<J
 
 /// The exit code of a process, 128 and the signal's number for one that a signal ended.
 ///
-/// A shell elsewhere says 126 or 127 when there is no such program.
+/// A remote shell returns 126 or 127 when there is no such program.
 fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -1,8 +1,9 @@
-//! The last word of a process: every other one learns who failed, and ends with the same words.
+//! The last message of a process: every other process learns which one failed, and ends with the
+//! same message.
 //!
-//! Whoever finds out first tells all; those who hear it tell all but the teller, so that it gets
-//! round where some links are cut; nobody says a second word. It takes a second at most, whatever
-//! state the links are in.
+//! The first process to notice tells all others; each of them tells all but the sender, so that the
+//! message gets through even if some links are cut; no process sends a second message. This takes
+//! at most a second, whatever the state of the links.
 
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
 const TICK: Duration = Duration::from_millis(2);
 
 /// What to do after the loss of a process.
-pub(super) const REMEDY: &str = "start the run again, it continues";
+pub(super) const REMEDY: &str = "rerun the same command to resume";
 
 /// True from the moment on at which the end of this process was decided.
 pub(super) fn is_ending() -> bool {
@@ -49,7 +50,7 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         message: farewell.text.clone(),
     };
     guard::note_lost(peer.process, &peer.address);
-    // It may only be frozen, and shall know when it thaws.
+    // It may only be frozen, and should learn of it when it thaws.
     guard::end(&failure, &farewell, None)
 }
 
@@ -69,14 +70,14 @@ pub(super) fn heard(peer: &Peer, mut farewell: Farewell) -> ! {
 fn in_words(farewell: &Farewell, teller: &Peer, own: Option<usize>) -> String {
     if own == Some(farewell.culprit) {
         return format!(
-            "this process counts as lost, process {} ({}) says: {}",
+            "process {} ({}) reports this process as lost: {}",
             teller.process, teller.address, farewell.text
         );
     }
     farewell.text.clone()
 }
 
-/// What the others are told when this process ends by itself.
+/// The message to the others when this process ends by itself.
 pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -> Farewell {
     Farewell {
         code: match failure.code {
@@ -88,8 +89,8 @@ pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -
     }
 }
 
-/// Tells every process but `teller`, who knows, and waits until all have hung up or the time is
-/// over. Never panics.
+/// Tells every process except `teller`, which knows, and waits until all have closed the connection
+/// or the time is over. Never panics.
 pub(super) fn say(farewell: &Farewell, teller: Option<usize>) {
     let ends = Instant::now() + FAREWELL_LIMIT;
     let bytes: Arc<[u8]> = farewell.encode().into();
@@ -97,7 +98,7 @@ pub(super) fn say(farewell: &Farewell, teller: Option<usize>) {
     let links = links();
     for peer in &links {
         if teller == Some(peer.process) {
-            // This is all that it waits for.
+            // It waits for nothing else.
             let _ = peer.socket.shutdown(Shutdown::Write);
             continue;
         }
@@ -127,7 +128,7 @@ fn tell(peer: &Peer, bytes: &[u8]) {
         kind: Kind::Farewell,
         length: bytes.len(),
     };
-    // Whoever cannot be told sees the connection break.
+    // A process that cannot be told sees the connection break.
     let _ = sender.control(peer, header, bytes);
     sender.close();
     let _ = peer.socket.shutdown(Shutdown::Write);

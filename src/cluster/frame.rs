@@ -1,6 +1,7 @@
-//! What goes over a link between processes: frames of timely's bytes, and a few words of our own.
+//! The protocol of a link between processes: frames with timely's bytes, and a few messages of our
+//! own.
 //!
-//! A frame is a header of four bytes, little-endian, and what it announces: the kind in the upper
+//! A frame is a header of four bytes, little-endian, followed by its content: the kind in the upper
 //! byte, the length in the lower three. Lengths are bounded before anything is allocated.
 
 /// Bytes of a frame's header.
@@ -63,11 +64,11 @@ impl Header {
 /// Why the run ends, as the process that found it out tells the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Farewell {
-    /// The exit code of those who hear it.
+    /// The exit code of the processes that receive it.
     pub code: u8,
     /// The process that failed or was lost.
     pub culprit: usize,
-    /// What happened, as those who hear it shall say it: one line.
+    /// What happened, as the receiving processes report it: one line.
     pub text: String,
 }
 
@@ -152,7 +153,7 @@ mod tests {
         let farewell = Farewell {
             code: 69,
             culprit: 3,
-            text: "lost process 3 (there:1): no sign of life for 30 s".to_owned(),
+            text: "lost process 3 (there:1): nothing received for 30 s".to_owned(),
         };
         assert_eq!(Farewell::decode(&farewell.encode()), Some(farewell.clone()));
         let long = Farewell {

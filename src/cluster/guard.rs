@@ -1,10 +1,11 @@
-//! One thread's misfortune ends the whole process, at once and with a code.
+//! A failure in any thread terminates the whole process, at once and with a code.
 //!
-//! timely has no recovery: when one worker stops, the others wait for its messages for ever. So a
-//! panic in any thread, an error in a worker, a stalled worker and a lost peer all end here: the other processes are
-//! told (`farewell`), so that they end in the same way, the first cause is reported through the hook
-//! that the command line supplied, and the process exits. Nothing is cleaned up: what was complete
-//! stands under its final name already, the rest is temporary.
+//! timely has no recovery: when one worker stops, the others wait for its messages for ever. A
+//! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
+//! here: the other processes are told (`farewell`), so that they end in the same way; the first
+//! cause is reported through the hook that the command line supplied; and the process exits.
+//! Nothing is cleaned up: complete results are already stored under their final names, everything
+//! else is temporary.
 
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,7 @@ use super::frame::Farewell;
 pub const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code of a bug in this program: a panic (EX_SOFTWARE).
 pub const EXIT_INTERNAL: u8 = 70;
-/// Exit code of a process that a signal asked to end, and of those that end with it (128 + SIGTERM).
+/// Exit code of a process that a signal ended, and of those that end with it (128 + SIGTERM).
 pub const EXIT_ENDED: u8 = 143;
 
 /// How long the report may take before the process exits without it.
@@ -38,7 +39,7 @@ pub struct Failure {
 
 type Report = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// How the command line wants to be told; set once.
+/// How the command line reports a failure; set once.
 static REPORT: OnceLock<Report> = OnceLock::new();
 /// True from the moment on at which the end was decided.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -47,8 +48,9 @@ static OWN: Mutex<Option<(usize, String)>> = Mutex::new(None);
 /// Processes of this run that were lost.
 static LOST: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
-/// Makes every panic of this process, in whatever thread, end it with code 70. `report` shows the failure to the user; it must not
-/// panic, and when it blocks the process exits without it after two seconds.
+/// Makes every panic of this process, in any thread, end it with code 70. `report` shows the
+/// failure to the user; it must not panic, and if it blocks, the process exits without it after two
+/// seconds.
 ///
 /// Call it once, before the first thread; further calls change nothing.
 pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {
@@ -104,7 +106,7 @@ fn own() -> Option<(usize, String)> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Remembers which process of a run this one is.
+/// Stores this process's number in the run.
 pub(super) fn introduce(placement: &Placement) {
     let address = placement.addresses.get(placement.process).cloned();
     let own = address.map(|address| (placement.process, address));
@@ -115,7 +117,7 @@ pub(super) fn introduce(placement: &Placement) {
 pub(super) struct EndOnPanic;
 
 impl EndOnPanic {
-    /// A guard, except for a worker that nobody waits for.
+    /// A guard, unless no other worker waits for this one.
     pub(super) fn unless(alone: bool) -> Option<EndOnPanic> {
         (!alone).then_some(EndOnPanic)
     }

@@ -1,4 +1,4 @@
-//! How two processes greet each other on a fresh connection, and prove who they are.
+//! How two processes greet each other on a new connection, and authenticate.
 //!
 //! ```text
 //! dialler                         listener
@@ -10,9 +10,10 @@
 //! READY                  ──▶
 //! ```
 //!
-//! A caller gets a greeting, and nothing else before its proof. With a secret nothing that a
-//! greeting says counts until it is proved; then either side finds what differs, so both can say
-//! it. Whoever proves wrongly is dropped, and what it was is kept for the message at the deadline.
+//! A caller receives a greeting, and nothing else before its proof. With a secret, no greeting is
+//! trusted until it is proved; then both sides compare settings, so that both can report a
+//! difference. A caller with a wrong proof is dropped, and the reason is kept for the message at
+//! the deadline.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -34,15 +35,15 @@ const DIAL_LIMIT: Duration = Duration::from_secs(3);
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Longest pause between two attempts to reach a host.
 const LONGEST_PAUSE: Duration = Duration::from_millis(400);
-/// How long a listener must refuse our proof before it is believed: nobody proves that it may
-/// refuse us, and a stranger who has taken a port for a moment must not end a run.
+/// How long a listener must refuse our proof before it is believed: a refusal proves nothing, and a
+/// stranger that has taken a port for a moment must not end a run.
 const REFUSED_LIMIT: Duration = Duration::from_secs(3);
 
-/// What is said of a process that proves another secret.
-const OTHER_SECRET: &str = "has another secret: give all processes the same TOPICMILL_SECRET";
+/// The message about a process that proves a different secret.
+const OTHER_SECRET: &str = "has a different secret: give all processes the same TOPICMILL_SECRET";
 
-/// Listens to one caller, who has a place among the callers, and keeps the connection if it is a
-/// process that belongs here.
+/// Handles one caller, which has a place among the callers, and keeps the connection if it belongs
+/// to the run.
 pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<()> {
     let mut channel = Channel::plain(stream)?;
     let Some((theirs, dialler)) = read_hello(&mut channel, GREETING_LIMIT)? else {
@@ -100,13 +101,13 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     Ok(())
 }
 
-/// What is wrong with a caller who has proved that it belongs to the job.
+/// What is wrong with a caller that has proved that it belongs to the job.
 fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     let process = theirs.process as usize;
     setup.mine.difference(theirs).or_else(|| {
         let expected = setup.process..setup.addresses.len();
         (!expected.contains(&process))
-            .then(|| "calls a process of higher number: the host files differ".to_owned())
+            .then(|| "calls a process with a higher number: the host files differ".to_owned())
     })
 }
 
@@ -136,11 +137,11 @@ pub(super) fn dial(setup: &Setup, process: usize) {
 
 /// Why a call did not lead to a connection.
 enum Unanswered {
-    /// Nobody there, or not the one we look for: try again.
+    /// No process there, or not the right one: try again.
     Absent(String),
-    /// Somebody who does not take our proof.
+    /// The other side rejects our proof.
     Refused,
-    /// The right one, who cannot work with us.
+    /// The right process, which cannot work with us.
     Unfit(String),
 }
 
@@ -159,7 +160,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     channel.send(&dialler, ANSWER_LIMIT)?;
     let absent = |reason: &str| Unanswered::Absent(reason.to_owned());
     let (theirs, listener) = read_hello(&mut channel, ANSWER_LIMIT)?
-        .ok_or_else(|| absent("another program answers there"))?;
+        .ok_or_else(|| absent("another program listens there"))?;
     if mine.has_secret != theirs.has_secret {
         setup.one_sided_secret(process);
         return Err(absent("it has no secret, or this process has none"));
@@ -187,12 +188,14 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         None => error.into(),
     })?;
     let (verdict, proof) = decode_answer(&answer);
-    let verdict = verdict.ok_or_else(|| absent("another program answers there"))?;
+    let verdict = verdict.ok_or_else(|| absent("another program listens there"))?;
     if verdict == Verdict::Refused {
         return Err(Unanswered::Refused);
     }
     if !said.is_proved(secret, Role::Listener(verdict), proof) {
-        return Err(absent("whoever answers there has not our secret"));
+        return Err(absent(
+            "the program that listens there does not have the secret",
+        ));
     }
     match difference_of_listener(setup, process, &theirs, verdict) {
         Some(difference) => Err(Unanswered::Unfit(difference)),
@@ -203,7 +206,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     }
 }
 
-/// What is wrong with a listener who has proved that it belongs to the job.
+/// What is wrong with a listener that has proved that it belongs to the job.
 fn difference_of_listener(
     setup: &Setup,
     process: usize,
@@ -221,7 +224,7 @@ fn difference_of_listener(
     }
     (verdict == Verdict::Taken).then(|| {
         format!(
-            "has a process {} already: it was started twice",
+            "already has a process {}: it was started twice",
             setup.process
         )
     })
@@ -229,12 +232,12 @@ fn difference_of_listener(
 
 /// Why a connection could not be encrypted.
 fn tls_trouble(error: &io::Error) -> String {
-    format!("no encrypted connection: {error}")
+    format!("cannot encrypt the connection: {error}")
 }
 
 /// Opens a connection to the first address behind a name that takes one.
 fn reach(address: &str) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for target in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&target, DIAL_LIMIT) {
             Ok(stream) if talks_to_itself(&stream, target) => {
@@ -247,8 +250,8 @@ fn reach(address: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// True when the system gave our end the very port that we called, which happens on a port that
-/// nobody listens at.
+/// True when the system assigned our end the very port that we called, which can happen on a port
+/// without a listener.
 fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
     stream.local_addr().is_ok_and(|local| local == target)
 }
@@ -258,7 +261,7 @@ fn talks_to_itself(stream: &TcpStream, target: SocketAddr) -> bool {
 fn read_hello(channel: &mut Channel, limit: Duration) -> io::Result<Option<(Hello, Vec<u8>)>> {
     let ends = Instant::now() + limit;
     let mut bytes = vec![0; FRAME_BYTES];
-    // Whatever begins otherwise is dropped without waiting for the rest.
+    // Any other beginning is dropped without waiting for the rest.
     channel.receive(&mut bytes[..8], limit)?;
     if !Hello::begins(&bytes) {
         return Ok(None);

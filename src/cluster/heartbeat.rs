@@ -1,7 +1,7 @@
-//! Signs of life on links that are silent otherwise, from a thread for each link.
+//! Heartbeats on links that are otherwise silent, from one thread per link.
 //!
-//! A writer in progress is a sign of life by itself, and a link that takes nothing more has bytes
-//! on their way.
+//! A write in progress counts as a heartbeat, and a link that accepts no more data has bytes in
+//! flight.
 
 use std::io;
 use std::sync::{Arc, TryLockError};
@@ -13,7 +13,7 @@ use super::link::Peer;
 /// Signs of life within the time after which a process counts as lost.
 const BEATS: u32 = 6;
 
-/// Starts to give signs of life on a link, until its sending half is closed.
+/// Starts to send heartbeats on a link, until its sending half is closed.
 ///
 /// # Errors
 /// The thread cannot be started.

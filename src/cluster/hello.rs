@@ -1,10 +1,9 @@
-//! The greeting that two processes exchange, in the clear, before a connection is theirs.
+//! The greeting that two processes exchange, in the clear, before a connection is accepted.
 //!
-//! Who speaks, a number that is never used again, and everything that must be equal on both sides
-//! for the dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes.
-//! The frame (magic, length, protocol) and the fields up to the flags stand where they are in every
-//! protocol, so that processes of different builds can still prove who they are and say what
-//! differs.
+//! It contains the sender, a nonce, and everything that must be equal on both sides for the
+//! dataflows to fit together. It proves nothing: `proof` does, over the greetings' bytes. The frame
+//! (magic, length, protocol) and the fields up to the flags have the same place in every protocol
+//! version, so that processes of different builds can still authenticate and report the difference.
 
 use sha2::{Digest, Sha256};
 
@@ -13,7 +12,7 @@ use crate::hex::hex;
 
 /// Bytes of a greeting's frame: magic, length of what follows, protocol.
 pub const FRAME_BYTES: usize = 16;
-/// Most bytes of a greeting, of whatever protocol.
+/// Most bytes of a greeting, in any protocol version.
 const MOST_BYTES: usize = 1024;
 /// Bytes of a greeting of this protocol.
 const HELLO_BYTES: usize = 164;
@@ -88,10 +87,10 @@ impl Hello {
         }
     }
 
-    /// The same greeting with a nonce of its own.
+    /// The same greeting with a new nonce.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The system has no random numbers.
     pub(super) fn fresh(&self) -> std::io::Result<Hello> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce).map_err(std::io::Error::other)?;
@@ -162,7 +161,8 @@ impl Hello {
         })
     }
 
-    /// What makes it impossible for `other` to work with us, in words, if anything does.
+    /// The difference that makes it impossible for `other` to work with us, as text, if there is
+    /// one.
     pub fn difference(&self, other: &Hello) -> Option<String> {
         let program = |hello: &Hello| (hello.protocol, hello.version, hello.build);
         let (Some(mine), Some(theirs)) = (&self.terms, &other.terms) else {
@@ -217,19 +217,19 @@ impl Terms {
         }
         if self.settings != other.settings {
             return Some(format!(
-                "has other settings (hash {}, here {}): its job file or options differ",
+                "has different settings (hash {}, here {}): its job file or options differ",
                 short(&other.settings),
                 short(&self.settings)
             ));
         }
         (self.run != other.run).then(|| {
-            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier one"
+            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run"
                 .to_owned()
         })
     }
 }
 
-/// A program in words, whatever its greeting says it is.
+/// The name of a program, as its greeting gives it.
 fn name(hello: &Hello) -> String {
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -315,7 +315,7 @@ mod tests {
             bytes.append(&mut body);
             let right_length = protocol != PROTOCOL || bytes.len() == HELLO_BYTES;
             match Hello::decode(&bytes) {
-                // Whatever it says can be said to a person.
+                // Whatever the greeting contains can be shown to a person.
                 Some(other) => assert!(hello().difference(&other).is_some_and(|d| d.is_ascii())),
                 None => assert!(!right_length),
             }

@@ -1,9 +1,10 @@
-//! Host files: where the processes of a run listen, one `host:port` a line.
+//! Host files: the addresses of the processes of a run, one `host:port` per line.
 //!
-//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may stand
-//! for the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a bracketed
-//! IPv6 address or a host name. The variable `TOPICMILL_HOSTS` holds the same with commas between.
-//! Nothing is resolved here: a host may get its address only after the file was written.
+//! The first line is process 0. A `#` starts a comment, blank lines are skipped, a blank may
+//! replace the colon (as in LightGBM's machine lists), and a name may be an IPv4 address, a
+//! bracketed IPv6 address or a host name. The variable `TOPICMILL_HOSTS` has the same content,
+//! separated by commas. Nothing is resolved here: a host may get its address only after the file
+//! was written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,19 +24,19 @@ pub enum HostsError {
         source: std::io::Error,
     },
     /// A line is not `host:port`.
-    #[error("{}:{line}: {text:?} is not host:port ({reason}); write one address a line, such as node1:7101", path.display())]
+    #[error("{}:{line}: {text:?} is not host:port ({reason}); write one address per line, such as node1:7101", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
         /// What is missing or wrong.
         reason: &'static str,
     },
-    /// Two lines give the same address.
-    #[error("{}:{line}: {address} stands on line {first} already; every process needs an address of its own", path.display())]
+    /// Two lines have the same address.
+    #[error("{}:{line}: {address} is already on line {first}; every process needs its own address", path.display())]
     Duplicate {
         /// The file.
         path: PathBuf,
@@ -46,14 +47,14 @@ pub enum HostsError {
         /// The address.
         address: String,
     },
-    /// No line gives an address.
-    #[error("{}: no address stands in it; write one a line, such as node1:7101", path.display())]
+    /// No line has an address.
+    #[error("{}: no address in this file; write one per line, such as node1:7101", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The file has not one address for each process.
-    #[error("{}: {found} addresses for {wanted} processes; give one line a process, or another -n", path.display())]
+    /// The file does not have one address per process.
+    #[error("{}: {found} addresses for {wanted} processes; write one line per process, or change -n", path.display())]
     Count {
         /// The file.
         path: PathBuf,
@@ -64,14 +65,14 @@ pub enum HostsError {
     },
 }
 
-/// Where the addresses of all processes stand.
+/// The source of the addresses of all processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peers {
     /// In a host file.
     File(PathBuf),
-    /// Here, in order; with the name of what gave them, for messages.
+    /// Here, in order; with the name of their source, for messages.
     Listed {
-        /// Who said so: a variable, a scheduler.
+        /// The source: a variable, a scheduler.
         by: &'static str,
         /// `host:port` of each process.
         addresses: Vec<String>,
@@ -91,7 +92,7 @@ impl Peers {
     }
 }
 
-/// What is shown of them: the file, or who listed them.
+/// How they are shown: the file, or the source of the list.
 impl std::fmt::Display for Peers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -104,8 +105,8 @@ impl std::fmt::Display for Peers {
 /// Reads the addresses of `processes` processes from the host file at `path`, in order.
 ///
 /// # Errors
-/// The file cannot be read, a line is not `host:port`, an address stands there twice, or the file
-/// has more or fewer addresses than `processes`.
+/// The file cannot be read, a line is not `host:port`, an address occurs twice, or the file has
+/// more or fewer addresses than `processes`.
 pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
     count(path, read_all(path)?, processes)
 }
@@ -113,8 +114,7 @@ pub fn read(path: &Path, processes: usize) -> Result<Vec<String>, HostsError> {
 /// Reads all addresses of the host file at `path`, in order: at least one.
 ///
 /// # Errors
-/// The file cannot be read, a line is not `host:port`, an address stands there twice, or there is
-/// none.
+/// The file cannot be read, a line is not `host:port`, an address occurs twice, or there is none.
 pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
     let text = std::fs::read_to_string(path).map_err(|source| HostsError::Read {
         path: path.to_owned(),
@@ -132,7 +132,7 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
 /// The addresses of [`HOSTS_VARIABLE`]'s value, in order; errors count its entries as lines.
 ///
 /// # Errors
-/// An entry is not `host:port`, or an address stands there twice.
+/// An entry is not `host:port`, or an address occurs twice.
 pub fn parse_list(list: &str) -> Result<Vec<String>, HostsError> {
     parse(Path::new(HOSTS_VARIABLE), &list.replace(',', "\n"))
 }
@@ -152,7 +152,7 @@ fn count(path: &Path, addresses: Vec<String>, wanted: usize) -> Result<Vec<Strin
 /// The addresses in `text`, which came from `path`, in order and without duplicates.
 ///
 /// # Errors
-/// A line is not `host:port`, or an address stands there twice.
+/// A line is not `host:port`, or an address occurs twice.
 pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     let mut first_line = HashMap::new();
     let mut addresses = Vec::new();
@@ -182,7 +182,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, HostsError> {
     Ok(addresses)
 }
 
-/// `host:port` for `host port`, anything else as it is.
+/// `host:port` for `host port`, anything else unchanged.
 fn with_colon(address: &str) -> String {
     let words: Vec<&str> = address.split_whitespace().collect();
     match words[..] {
@@ -205,10 +205,10 @@ fn check(address: &str) -> Result<(), &'static str> {
         return Err("the host is missing");
     }
     if host.starts_with('-') {
-        return Err("a host does not begin with a hyphen");
+        return Err("a host name cannot begin with a hyphen");
     }
     if host.contains(char::is_whitespace) {
-        return Err("there is a space in it");
+        return Err("it contains a space");
     }
     if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
         return Err("an IPv6 address goes in brackets, as in [::1]:7101");
@@ -264,7 +264,7 @@ mod tests {
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
         assert!(
-            twice.starts_with("hosts.txt:4: A:1 stands on line 2"),
+            twice.starts_with("hosts.txt:4: A:1 is already on line 2"),
             "{twice}"
         );
     }

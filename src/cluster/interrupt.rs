@@ -1,9 +1,9 @@
-//! SIGTERM and SIGINT: leave, but not in the middle of something that can be kept.
+//! SIGTERM and SIGINT: stop, but not in the middle of work that can be saved.
 //!
-//! The first signal is a wish: while a [`Deferral`] lives its owner grants it, at the next place
-//! from which the run can go on; otherwise the process ends at once. A second signal ends it
-//! wherever it is. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
-//! others has to pass signals on instead ([`Interrupts`]).
+//! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
+//! point from which the run can resume; otherwise the process ends at once. A second signal ends it
+//! anywhere. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
+//! others has to forward signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,40 +17,40 @@ use super::guard::{self, Failure};
 /// Exit code of a process that was told to stop: 128 + 15, as a shell has it for SIGTERM.
 pub const EXIT_INTERRUPTED: u8 = 143;
 
-/// How often it is looked whether a wish is still deferred.
+/// How often deferred signals are checked.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Signals that have come.
+/// Number of signals received.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Deferrals that live.
+/// Number of active deferrals.
 static DEFERRED: AtomicUsize = AtomicUsize::new(0);
-/// True when signals are passed on to other processes, and do nothing to this one.
+/// True when signals are forwarded to other processes, and do not affect this one.
 static PASSED_ON: AtomicBool = AtomicBool::new(false);
 
-/// What a person is told of a signal.
+/// The messages about a signal.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// What the process does when the signal has to wait.
+    /// What the process does if the signal has to wait.
     pub deferred: &'static str,
-    /// What holds when it has ended.
+    /// What to do after it has ended.
     pub ended: &'static str,
 }
 
-/// Those of a run.
+/// The messages of a run.
 const RUN: Words = Words {
-    deferred: "ending at the next place to go on from",
-    ended: "the same command goes on from what is complete",
+    deferred: "stopping at the next point from which the run can resume",
+    ended: "rerun the same command to resume",
 };
 
-/// Those of this process; a run's where none were set.
+/// The messages of this process; those of a run if none were set.
 static WORDS: OnceLock<Words> = OnceLock::new();
 
-/// Says what holds for a process that is no run. The first words count.
+/// Sets the messages for a process that is not a run. The first call wins.
 pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
 
-/// Handles both signals from now on. `notice` is told, once, of a signal that has to wait.
+/// Handles both signals from now on. `notice` is called, once, for a signal that has to wait.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.
@@ -62,7 +62,7 @@ pub fn install(notice: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// Counts signals, and ends the process where that is nobody else's duty.
+/// Counts signals, and ends the process unless its owner does so.
 fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
     let mut first = None;
     loop {
@@ -79,7 +79,9 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
                 let deferred = WORDS.get().unwrap_or(&RUN).deferred;
-                notice(&format!("{name}: {deferred}; once more to end at once"));
+                notice(&format!(
+                    "{name}: {deferred}; a second signal stops at once"
+                ));
             }
             first.get_or_insert(signal);
         }
@@ -88,7 +90,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             Some(signal) if is_free => guard::fail(Failure {
                 code: EXIT_INTERRUPTED,
                 message: format!(
-                    "ended by {}; {}",
+                    "interrupted by {}; {}",
                     name(signal),
                     WORDS.get().unwrap_or(&RUN).ended
                 ),

@@ -1,15 +1,15 @@
-//! All processes of a run, started from one place on the hosts of a host file, and started again
-//! when one is lost.
+//! All processes of a run, started from one place on the hosts of a host file, and restarted when
+//! one is lost.
 //!
-//! A process on this machine is started directly, one elsewhere through ssh or what takes its
-//! place. What all must know goes by the environment: where they are, the token of this attempt, and
-//! the secret, which is written to the process's standard input so that no list of processes on any host
-//! shows it. That input stays open: it is the process's life line (`family`).
+//! A process on this machine is started directly, others through ssh or its replacement. Shared
+//! settings are passed in the environment: the addresses, the token of this attempt, and the
+//! secret, which is written to the process's standard input so that no process list on any host
+//! shows it. That input stays open: it is the process's lifeline (`family`).
 //!
-//! There is no recovery inside a run: when a process is lost, all are ended and started again, and
-//! the run goes on from its newest checkpoint. That counts towards [`Launch::max_restarts`] over the whole
-//! launch, as Kubernetes and YARN count their attempts: a run that is lost again and again is to
-//! end, however far it got in between.
+//! There is no recovery inside a run: when a process is lost, all are ended and restarted, and the
+//! run resumes from its newest checkpoint. That counts towards [`Launch::max_restarts`] over the
+//! whole launch, as in Kubernetes and YARN: a run that is lost again and again comes to an end,
+//! whatever its progress in between.
 
 use std::ffi::{OsStr, OsString};
 use std::net::{ToSocketAddrs, UdpSocket};
@@ -165,7 +165,7 @@ impl Launch {
         }
     }
 
-    /// What a login shell of whatever kind is to run: reads the secret and becomes the process.
+    /// The command for a login shell of any kind: reads the secret and becomes the process.
     fn script(&self, process: usize, token: &str) -> OsString {
         let directory = quote(self.directory.as_os_str());
         let mut script = OsString::from("cd ");

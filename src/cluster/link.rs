@@ -1,9 +1,9 @@
-//! A link to another process, over which timely's bytes go in frames, and signs of life between.
+//! A link to another process: frames of timely's bytes, with heartbeats in between.
 //!
-//! Whatever comes is a sign of life; when nothing has come for the peer timeout, the process is
-//! lost. `heartbeat` sees to it that something comes. A process that ends before its time says why
-//! (`frame::Farewell`), and whoever hears it ends with the same words. So `read` and `write` never
-//! tell timely of an error: they end the run through `guard`.
+//! Anything received shows that the peer is alive; if nothing arrives for the peer timeout, the
+//! process is lost. `heartbeat` makes sure that something is sent. A process that ends early says
+//! why (`frame::Farewell`), and every process that receives this ends with the same message. `read`
+//! and `write` therefore never report an error to timely: they end the run through `guard`.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -27,7 +27,7 @@ const LONGEST_TICK: Duration = Duration::from_millis(500);
 /// How long a writer that finds the connection broken waits for the reader to hear why.
 const REASON_LIMIT: Duration = Duration::from_millis(500);
 
-/// One process of the run, as this one is linked with it.
+/// One other process of the run, and the link to it.
 pub(super) struct Peer {
     /// Its number.
     pub(super) process: usize,
@@ -87,7 +87,8 @@ impl Peer {
         let options = SockRef::from(&socket);
         let idle = timeout.max(Duration::from_secs(1));
         options.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle))?;
-        // A backstop for a half that nobody reads from: a slow link may take nothing for a while.
+        // A backstop for a half that the other side does not read: a slow link may accept nothing
+        // for a while.
         #[cfg(target_os = "linux")]
         options.set_tcp_user_timeout(Some(timeout * 4))?;
         Ok(Peer {
@@ -125,14 +126,14 @@ impl Peer {
     pub(super) fn expect_life(&self) {
         if self.traffic.silence() >= self.timeout {
             let seconds = self.timeout.as_secs_f64();
-            self.lose(&format!("no sign of life for {seconds} s"));
+            self.lose(&format!("nothing received for {seconds} s"));
         }
     }
 
     /// Ends the run because writing failed; the reader may know better why.
     pub(super) fn fail_to_write(&self, error: &io::Error) -> ! {
         std::thread::sleep(REASON_LIMIT);
-        self.lose(&format!("it takes no more bytes ({error})"))
+        self.lose(&format!("it accepts no more data ({error})"))
     }
 }
 
@@ -170,7 +171,7 @@ impl Stream for Link {
         Ok(self.clone())
     }
 
-    /// Links block, with limits of their own.
+    /// Links block, with their own limits.
     fn set_nonblocking(&self, _nonblocking: bool) -> io::Result<()> {
         Ok(())
     }

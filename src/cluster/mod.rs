@@ -1,12 +1,12 @@
-//! Where the workers of a run live, and how they come together and end together.
+//! How the workers of a run are distributed, come together and end together.
 //!
-//! A run is P processes of T threads each; a worker is a thread. [`execute`] brings the processes
-//! together (`connect`, `handshake`, `hello`), lets nobody else in (`proof`, [`secret`], [`tls`]),
-//! starts timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits.
-//! [`hosts`] reads the host file, [`environment`] what schedulers say instead; [`spawn`] starts all
-//! processes on this machine, [`launch`] on many, and [`family`] watches them. [`guard`],
-//! `heartbeat`, `stall` and `farewell` see to it that nobody waits for ever when something breaks, and that
-//! everybody knows what it was; [`interrupt`] leaves where a run can be gone on from.
+//! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
+//! (`connect`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
+//! timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
+//! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
+//! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
+//! `stall` and `farewell` make sure that no process waits for ever when something breaks, and that
+//! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
 mod callers;
 pub mod certificates;
@@ -65,7 +65,7 @@ pub struct Placement {
     pub threads: usize,
     /// The number of this process, from 0.
     pub process: usize,
-    /// `host:port` of each process, in order; empty when there is only this one.
+    /// `host:port` of each process, in order; empty if this is the only one.
     pub addresses: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Placement {
 pub enum ClusterError {
     /// The numbers of threads and processes make no sense.
     #[error(
-        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p counts from 0 to one below -n"
+        "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p must be from 0 to -n minus 1"
     )]
     Placement {
         /// Threads asked for.
@@ -110,7 +110,7 @@ pub enum ClusterError {
     Hosts(#[from] hosts::HostsError),
     /// This process cannot listen at its address.
     #[error(
-        "cannot listen at {address}: {source}; is another run using the port, or is the host file's address of this process wrong?"
+        "cannot listen on {address}: {source}; check that no other run uses the port, and that the host file has the right address for this process"
     )]
     Listen {
         /// The address from the host file.
@@ -119,7 +119,7 @@ pub enum ClusterError {
         source: std::io::Error,
     },
     /// Not all processes came together in time.
-    #[error("after {seconds} s the run is not complete; missing: {}; start them, or check host file and firewall{remark}", missing.join("; "))]
+    #[error("not all processes joined within {seconds} s; missing: {}; start them, or check the host file and the firewall{remark}", missing.join("; "))]
     Missing {
         /// How long was waited.
         seconds: u64,
@@ -130,7 +130,7 @@ pub enum ClusterError {
     },
     /// There is no secret, and other machines could reach a process.
     #[error(
-        "{address} is not an address of this machine alone, so that a secret must keep strangers out: give every process the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
+        "{address} is not a loopback address, so the processes need a secret: give all of them the same TOPICMILL_SECRET or TOPICMILL_SECRET_FILE; `openssl rand -hex 32` makes a secret"
     )]
     NoSecret {
         /// The address from the host file.
@@ -139,9 +139,9 @@ pub enum ClusterError {
     /// There is no usable secret.
     #[error(transparent)]
     Secret(#[from] secret::SecretError),
-    /// A process does not take this one's proof of the secret.
+    /// A process rejects this one's proof of the secret.
     #[error(
-        "process {process} ({address}) has another secret; give all processes the same TOPICMILL_SECRET"
+        "process {process} ({address}) has a different secret; give all processes the same TOPICMILL_SECRET"
     )]
     OtherSecret {
         /// Number of the process.
@@ -149,7 +149,7 @@ pub enum ClusterError {
         /// Where it is.
         address: String,
     },
-    /// Another process does not fit to this one.
+    /// Another process does not match this one.
     #[error(
         "process {process} ({address}) {difference}; start all processes with the same program, job and options"
     )]
@@ -163,7 +163,7 @@ pub enum ClusterError {
     },
     /// Another process left before the run was complete.
     #[error(
-        "process {process} ({address}) left while the run was being set up; its own messages say why"
+        "process {process} ({address}) left while the run was being set up; see its own messages for the cause"
     )]
     Left {
         /// Number of the process.
@@ -208,14 +208,14 @@ impl ClusterError {
 }
 
 /// Runs `func` on every worker of `placement` that belongs to this process, together with the
-/// processes that run the same, and gives back what they return, in the order of the workers.
+/// processes that run the same, and returns the results in the order of the workers.
 ///
-/// `settings` says what must be equal in all processes, who may join, and how long to wait; a run
-/// of one process needs nothing of it but the time after which a worker counts as stalled.
+/// `settings` defines what must be equal in all processes, which may join, and how long to wait;
+/// for a run of one process only the time after which a worker counts as stalled matters.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
-/// other workers would wait for it for ever; only a run of a single worker hands its error back.
-/// The dataflows that `func` leaves behind are run to their end before it counts as done.
+/// other workers would wait for it for ever; only a run of a single worker returns its error. The
+/// dataflows that `func` leaves behind are run to their end before it counts as done.
 ///
 /// # Errors
 /// The processes could not come together, or the single worker's error.
@@ -308,7 +308,7 @@ where
         .map_err(ClusterError::Start)
 }
 
-/// Makes links of the connections, and gives signs of life on them from now on.
+/// Makes links of the connections, and starts their heartbeats.
 fn link_all(
     placement: &Placement,
     settings: &ClusterSettings,

@@ -1,9 +1,9 @@
-//! How a process proves that it has the secret, without showing it.
+//! How a process proves that it has the secret, without revealing it.
 //!
-//! A proof is HMAC-SHA256, keyed by the secret, over who proves, both greetings as they went over
-//! the wire, and a value of the encrypted connection if it is one. The greetings hold both sides'
-//! numbers, settings and fresh nonces: a proof that is overheard, sent back, or passed on to
-//! another connection proves nothing there.
+//! A proof is HMAC-SHA256, keyed by the secret, over the role of the prover, both greetings as sent
+//! over the wire, and a value of the encrypted connection if it is encrypted. The greetings contain
+//! both sides' numbers, settings and fresh nonces: a proof that is overheard, sent back, or relayed
+//! to another connection proves nothing there.
 
 use hmac::Mac;
 
@@ -17,7 +17,7 @@ pub const ANSWER_BYTES: usize = 4 + PROOF_BYTES;
 /// Last word of the set-up: the dialling side has read our answer and takes the connection.
 pub const READY: [u8; 8] = *b"tpcready";
 
-/// Who proves.
+/// The role of the prover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The side that called; it proves first.

@@ -1,4 +1,5 @@
-//! The receiving half of a link: bytes in, timely's bytes out, and what is for us taken on the way.
+//! The receiving half of a link: reads frames, passes timely's bytes on, and handles our own
+//! messages.
 
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;
@@ -19,7 +20,7 @@ pub(super) struct Receiver {
     buffer: Box<[u8]>,
     begin: usize,
     end: usize,
-    /// What is left of the payload frame in hand.
+    /// The remaining bytes of the current payload frame.
     left: usize,
     decompressor: Option<Decompressor<'static>>,
     /// Decompressed payload, and how much of it is handed out.
@@ -75,7 +76,7 @@ impl Receiver {
         let mut header = [0; HEADER_BYTES];
         self.fill(peer, &mut header);
         let Some(header) = Header::decode(header) else {
-            peer.lose("what it sent is no frame");
+            peer.lose("it sent an invalid frame");
         };
         match header.kind {
             Kind::Payload => self.left = header.length,
@@ -90,7 +91,7 @@ impl Receiver {
                 self.fill(peer, &mut bytes);
                 match Farewell::decode(&bytes) {
                     Some(farewell) => peer.hear(farewell),
-                    None => peer.lose("what it sent is no farewell"),
+                    None => peer.lose("it sent an invalid farewell"),
                 }
             }
         }
@@ -104,11 +105,11 @@ impl Receiver {
         self.unpacked.clear();
         self.unpacked.reserve(MOST_PAYLOAD);
         let Some(decompressor) = &mut self.decompressor else {
-            peer.lose("it compresses, though it was not agreed on");
+            peer.lose("it compresses its traffic, although that was not agreed on");
         };
         let unpacked = decompressor.decompress_to_buffer(&packed, &mut self.unpacked);
         if unpacked.is_err() || self.unpacked.is_empty() || self.unpacked.len() > MOST_PAYLOAD {
-            peer.lose("what it sent cannot be decompressed");
+            peer.lose("it sent a frame that cannot be decompressed");
         }
     }
 
@@ -133,7 +134,7 @@ impl Receiver {
             match decrypted {
                 Ok(0) => self.refill(peer),
                 Ok(bytes) => return bytes,
-                Err(error) => peer.lose(&format!("its encrypted bytes are damaged ({error})")),
+                Err(error) => peer.lose(&format!("it sent damaged encrypted data ({error})")),
             }
         }
     }
@@ -178,12 +179,12 @@ impl Receiver {
     }
 }
 
-/// Waits for bytes as long as the peer may be silent. The clock is looked at only when nothing is
-/// there to be read, so that a process that was held up itself blames nobody.
+/// Waits for bytes as long as the peer may be silent. The clock is checked only when there is
+/// nothing to read, so that a process that was itself delayed does not blame its peer.
 fn wait(peer: &Peer, target: &mut [u8]) -> usize {
     loop {
         match (&peer.socket).read(target) {
-            Ok(0) => peer.lose("it closed the connection without a word"),
+            Ok(0) => peer.lose("it closed the connection unexpectedly"),
             Ok(bytes) => {
                 peer.traffic.note_received(bytes);
                 return bytes;

@@ -1,7 +1,7 @@
-//! The secret that all processes of a job share: who knows it belongs to the run.
+//! The secret that all processes of a job share: a process that has it belongs to the run.
 //!
 //! It comes from the environment or from a file, never from an argument, which every user of a
-//! machine can read in its list of processes. It shows in no message, and no debug output.
+//! machine can read in the process list. It appears in no message and no debug output.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ const LEAST_BYTES: usize = 16;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
-/// A secret, and what its owner should know about where it stood.
+/// A secret, with a warning about where it was stored, if necessary.
 #[derive(Debug)]
 pub struct Found {
     /// The secret.
@@ -45,7 +45,7 @@ pub enum SecretError {
     },
     /// The secret is empty, or short enough to be guessed.
     #[error(
-        "the secret in {origin} has {found} bytes, but needs at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
+        "the secret in {origin} has {found} bytes, but must have at least {LEAST_BYTES}; `openssl rand -hex 32` makes a good one"
     )]
     Short {
         /// The variable or file.
@@ -58,10 +58,10 @@ pub enum SecretError {
         "the secret in {SECRET_VARIABLE} is not plain text; `openssl rand -hex 32` makes a good one"
     )]
     NotText,
-    /// The secret is to be sent as a line, and is not one.
+    /// The secret must be sent as a line, but is not one.
     #[error("the secret is not one line of text; `openssl rand -hex 32` makes a good one")]
     NotALine,
-    /// The system has no random numbers to give.
+    /// The system has no random numbers.
     #[error("cannot make a secret: {0}")]
     Random(getrandom::Error),
 }
@@ -83,8 +83,8 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret in `text`, without the white space around it; `origin` is where it stood, for
-    /// the error.
+    /// The secret in `text`, without the white space around it; `origin` is where it was stored,
+    /// for the error.
     ///
     /// # Errors
     /// Fewer than 16 bytes.
@@ -102,7 +102,7 @@ impl Secret {
     /// A new secret as text: 32 random bytes in hexadecimal digits.
     ///
     /// # Errors
-    /// The system has no random numbers to give.
+    /// The system has no random numbers.
     pub fn random_text() -> Result<String, SecretError> {
         random_hex::<32>()
     }
@@ -147,7 +147,7 @@ impl Secret {
         let secret = Secret::new(&text, &path.display().to_string())?;
         let warning = is_open_to_others(path).then(|| {
             format!(
-                "{} can be read by other users: anyone who has the secret can join the run; `chmod 600` it",
+                "{} is readable by other users, and anyone with the secret can join the run; `chmod 600` the file",
                 path.display()
             )
         });
@@ -164,14 +164,14 @@ impl Secret {
 /// `N` random bytes in hexadecimal digits.
 ///
 /// # Errors
-/// The system has no random numbers to give.
+/// The system has no random numbers.
 pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
     Ok(hex(&bytes))
 }
 
-/// True when the file's mode lets its group or everybody read it.
+/// True when the file's mode lets its group or all users read it.
 fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     let open = std::fs::metadata(path).is_ok_and(|metadata| {

@@ -1,7 +1,7 @@
-//! The sending half of a link: frames, whole, one after the other.
+//! The sending half of a link: whole frames, one after the other.
 //!
-//! Encrypted bytes are made under the lock of the encryption and written outside it, so that a
-//! reader need not wait for a slow connection.
+//! Bytes are encrypted under the lock of the encryption and written outside it, so that a reader
+//! need not wait for a slow connection.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::PoisonError;
@@ -15,7 +15,7 @@ use super::link::Peer;
 
 /// zstd's quickest ordinary level.
 const LEVEL: i32 = 1;
-/// Shorter payload is sent as it is.
+/// Shorter payload is sent uncompressed.
 const LEAST_COMPRESSED: usize = 256;
 
 /// The sending half of a link.
@@ -53,7 +53,7 @@ impl Sender {
         self.is_closed
     }
 
-    /// Sends timely's bytes, or the first of them; gives back how many.
+    /// Sends timely's bytes, or the first of them; returns how many.
     ///
     /// # Errors
     /// The connection is broken.

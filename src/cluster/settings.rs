@@ -1,4 +1,5 @@
-//! What the processes of a run agree on, how long they wait for each other, and who may join.
+//! The settings on which the processes of a run agree, their timeouts, and the requirements for
+//! joining.
 
 use std::time::Duration;
 
@@ -11,29 +12,30 @@ pub const RUN_VARIABLE: &str = "TOPICMILL_RUN";
 /// How long the processes of a run wait for each other by default.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
-/// How long a process may give no sign of life by default.
+/// How long a process may send nothing, by default.
 pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a worker may give no sign of life by default. Workers tick between documents, and the
-/// largest one that a job accepts by default, some 45 million tokens, takes 20 minutes at 100 sweeps and
-/// 300 ns a token. A false alarm would recur at every restart; a hang costs this time once.
+/// How long a worker may show no sign of life, by default. Workers tick between documents, and the
+/// largest one that a job accepts by default, some 45 million tokens, takes 20 minutes at 100
+/// sweeps and 300 ns per token. A false alarm would recur at every restart; a hang costs this time
+/// once.
 pub const DEFAULT_STALL_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// How the processes of a run come together and stay together. Threads of one process need
-/// nothing of it but the time after which one counts as stalled.
+/// How the processes of a run come together and stay together. For threads of one process, only the
+/// time after which one counts as stalled matters.
 #[derive(Clone, Debug)]
 pub struct ClusterSettings {
-    /// Stands for everything that must be equal in all processes; those with another hash are
+    /// Identifies everything that must be equal in all processes; those with another hash are
     /// refused.
     pub hash: [u8; 32],
     /// A name that all processes of one attempt share, so that those of an earlier one are
     /// refused; may be empty.
     pub run: String,
-    /// The time in which all processes must have appeared.
+    /// The time within which all processes must join.
     pub deadline: Duration,
     /// How long nothing may come from a process before it counts as lost.
     pub peer_timeout: Duration,
-    /// How long a worker of this process may give no sign of life before the run ends; `None`: for
+    /// How long a worker of this process may show no sign of life before the run ends; `None`: for
     /// ever.
     pub stall_timeout: Option<Duration>,
     /// What proves that a process belongs here; needed unless all addresses are loopback ones.

@@ -1,7 +1,7 @@
 //! All processes of a run on this machine: started together, ended together (`family`).
 //!
-//! The parent chooses free ports and tells the children, which follow it to its end. Ports are
-//! taken below the range from which the system draws those of outgoing connections.
+//! The parent chooses free ports and tells the children, which exit with it. Ports are taken below
+//! the range that the system uses for outgoing connections.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
@@ -88,7 +88,7 @@ pub fn follow_parent() {
         }
         guard::fail(Failure {
             code: EXIT_UNAVAILABLE,
-            message: "the process that started this one is gone".to_owned(),
+            message: "the process that started this one has exited".to_owned(),
         })
     };
     // Without the thread the process merely outlives its parent.
@@ -109,7 +109,7 @@ pub(super) fn failed(action: impl Into<String>) -> impl FnOnce(std::io::Error) -
     move |source| ClusterError::Spawn { action, source }
 }
 
-/// Ports of this machine that nobody listens at now.
+/// Free ports of this machine.
 fn free_ports(count: usize) -> Result<Vec<u16>, ClusterError> {
     // Two launchers at the same time should not try the same ports in the same order.
     let nanos = SystemTime::now()

@@ -1,12 +1,13 @@
-//! The end of a run when one of its workers hangs while the process lives.
+//! Ends a run when one of its workers hangs while the process lives.
 //!
-//! Heartbeats come from threads of their own and go on when a worker is stuck in a loop, a deadlock or a
-//! read that never returns; the other workers would wait for it for ever. So each process watches the
-//! signs of life of its own workers (`liveness`) and ends the run (`guard`) when one gives none for too
-//! long. A worker that steps timely gives signs through an operator, one that waits for others is never
-//! accused. Workers that all wait for each other are not noticed.
+//! Heartbeats come from separate threads and continue when a worker is stuck in a loop, a deadlock
+//! or a read that never returns; the other workers would wait for it for ever. Each process
+//! therefore watches the signs of life of its own workers (`liveness`) and ends the run (`guard`)
+//! when a worker shows none for too long. A worker that steps timely gives signs through an
+//! operator; a worker that waits for others never counts as stalled. Workers that all wait for each
+//! other are not detected.
 //!
-//! Time is counted in looks: while the whole process is stopped, nobody looks.
+//! Time is counted in looks: while the whole process is stopped, there are none.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -132,7 +133,7 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
             guard::fail(Failure {
                 code: EXIT_UNAVAILABLE,
                 message: format!(
-                    "{}: no sign of life for {} s; {REMEDY}; if it stalls there again, report it or \
+                    "{}: no progress for {} s; {REMEDY}; if it stalls there again, report it or \
                      raise --stall-timeout",
                     stalled.join(", "),
                     timeout.as_secs()

@@ -1,9 +1,9 @@
-//! Encryption between processes: TLS 1.3, where both sides show a certificate.
+//! Encryption between processes: TLS 1.3, with certificates on both sides.
 //!
-//! Each side holds the other to the host that the host file gives it: a certificate of the right
-//! authority for another host is refused. Who belongs to the run is still proved by the secret,
-//! inside the encrypted connection and bound to it (`proof`). Without the Cargo feature `tls`
-//! certificates cannot be loaded, and [`Tls::load`] says so.
+//! Each side checks the other against its host in the host file: a certificate of the right
+//! authority for another host is refused. Membership in the run is still proved by the secret,
+//! inside the encrypted connection and bound to it (`proof`).
+//! Without the Cargo feature `tls` certificates cannot be loaded, and [`Tls::load`] says so.
 
 #[cfg(not(feature = "tls"))]
 mod absent;

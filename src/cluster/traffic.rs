@@ -1,4 +1,4 @@
-//! What goes over the links of this process, and when something last did.
+//! Byte counts of the links of this process, and the time of the last traffic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use super::link::Peer;
 
 /// Bytes that this process has sent to others.
 static SENT: AtomicU64 = AtomicU64::new(0);
-/// The links of the run in hand, or of the last one.
+/// The links of the current run, or of the last one.
 static LINKS: Mutex<Vec<Arc<Peer>>> = Mutex::new(Vec::new());
 
 /// Bytes that this process has sent to other processes so far, over all runs and links, as they
@@ -24,7 +24,7 @@ pub struct PeerTraffic {
     pub process: usize,
     /// Bytes sent, as they went over the wire: compressed, encrypted, with frames and heartbeats.
     pub sent: u64,
-    /// Bytes received, likewise.
+    /// Bytes received, in the same form.
     pub received: u64,
     /// Bytes of timely's that were sent.
     pub payload_sent: u64,

@@ -1,11 +1,12 @@
 //! Blocks: the units in which input is parsed and, later, stored and projected.
 //!
-//! A block holds complete documents and is numbered (source, number), the source being the place of its
-//! file in [`Input::files`]; ascending keys are the order of the documents. How the input is cut depends on
-//! the input and the settings alone, never on who reads: the n-th block of a file of lines owns the records
-//! that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being [`block_bytes`]; a block of texts is
-//! some files of at least B bytes together, one of Parquet some row groups of at least B bytes, one of a bag
-//! of words a range of document numbers. A block may hold no document at all.
+//! A block holds complete documents and is numbered (source, number), the source being the index of
+//! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
+//! depend on the input and the settings alone, never on the reader: the n-th block of a file of
+//! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
+//! [`block_bytes`]; a block of texts is some files of at least B bytes together, one of Parquet
+//! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
+//! may hold no document at all.
 
 pub(crate) mod cutter;
 mod lines;
@@ -72,7 +73,7 @@ impl Block {
 pub(crate) enum Content {
     /// Files of the input, each a document.
     Texts(Range<usize>),
-    /// A range of a plain file of lines, to be read by whoever parses it.
+    /// A range of a plain file of lines, read by the thread that parses it.
     Lines(LineRange),
     /// Records cut from a stream.
     Pieces {

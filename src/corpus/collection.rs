@@ -1,8 +1,8 @@
-//! What ingest leaves behind, in one file: `corpus/collection.json`.
+//! The result of ingest, in one file: `corpus/collection.json`.
 //!
-//! It is written last, so that its presence means that every shard and the vocabulary stand beside
-//! it. Nothing in it depends on the number of workers, on time, or on where the output lies: the
-//! same input and settings give the same bytes.
+//! It is written last, so its presence means that every shard and the vocabulary exist. Nothing in
+//! it depends on the number of workers, on time, or on the location of the output: the same input
+//! and settings produce the same bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-/// Where a [`Collection`] stands in the output folder.
+/// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
 
 /// The folder of the shards in the output folder.
@@ -86,7 +86,7 @@ pub enum CollectionError {
     },
     /// It is not what this version writes.
     #[error(
-        "{}: {reason}; it is damaged or of another version: choose another output.path, or start again with --overwrite",
+        "{}: {reason}; it is damaged or from another version: choose another output.path, or restart with --overwrite",
         path.display()
     )]
     Format {
@@ -98,7 +98,7 @@ pub enum CollectionError {
 }
 
 impl Collection {
-    /// The version that [`format`](Self::format) must bear.
+    /// The required version in [`format`](Self::format).
     pub const FORMAT: u32 = FORMAT;
 
     /// Reads the collection of the output folder `root`.
@@ -125,7 +125,7 @@ impl Collection {
         let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
         if collection.format != FORMAT {
             return Err(refuse(format!(
-                "version {}, not {FORMAT}",
+                "version {} instead of {FORMAT}",
                 collection.format
             )));
         }
@@ -144,7 +144,7 @@ impl Collection {
         }
         if next != collection.documents {
             return Err(refuse(format!(
-                "{next} documents in shards of {}",
+                "{next} documents in the shards instead of {}",
                 collection.documents
             )));
         }
@@ -158,7 +158,7 @@ impl Collection {
         json
     }
 
-    /// Where a shard stands in the output folder.
+    /// Path of a shard in the output folder.
     ///
     /// ```
     /// # use topicmill::corpus::collection::Collection;

@@ -1,8 +1,9 @@
-//! How a file is compressed, told by its first bytes, and the stream of what it holds.
+//! The compression of a file, detected from its first bytes, and the stream of its decompressed
+//! content.
 //!
-//! Names are not asked: a `.gz` that somebody unpacked in place reads as what it is. Gzip files of
-//! several members and zstd files of several frames (what `pigz`, `pzstd` and `cat a b` make) read as
-//! one stream. Other compressions are recognised only to be refused with a remedy.
+//! Names are ignored: a `.gz` that was decompressed in place is read as plain. Gzip files of
+//! several members and zstd files of several frames (as written by `pigz`, `pzstd` and `cat a b`)
+//! are read as one stream. Other compressions are recognised only to be refused with a remedy.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -67,7 +68,7 @@ impl Compression {
         })
     }
 
-    /// How many bytes to expect of a file with so many: compressed text is counted four times.
+    /// The expected content of a file of the given size: compressed text counts four times.
     pub fn expected_bytes(self, bytes: u64) -> u64 {
         match self {
             Self::Plain => bytes,

@@ -1,12 +1,12 @@
-//! A document at each stage of ingest: as a reader hands it over, and as a shard stores it.
+//! A document at each stage of ingest: as a reader returns it, and as a shard stores it.
 //!
-//! Every input document keeps one row for ever, whatever was wrong with it: what went wrong is its
-//! [`DocumentStatus`], never a missing row.
+//! Every input document keeps one row for ever: what went wrong with it is its [`DocumentStatus`],
+//! never a missing row.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// What became of an input document. Written to the tables as its [`name`](Self::name).
+/// The status of an input document. Written to the tables as its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DocumentStatus {
@@ -22,7 +22,7 @@ pub enum DocumentStatus {
     ParseError = 4,
     /// The document is larger than `corpus.max_document_bytes`; its text was not tokenized.
     TooLarge = 5,
-    /// The file ended in the middle (a truncated gzip, an I/O error); stands for what was lost.
+    /// The file ended in the middle (a truncated gzip, an I/O error); represents what was lost.
     Truncated = 6,
 }
 
@@ -105,7 +105,7 @@ pub enum Body<'a> {
     },
     /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
     Missing {
-        /// The status this document will bear.
+        /// The status of this document.
         status: DocumentStatus,
         /// What was wrong, for the log: file, line and remedy.
         reason: String,
@@ -121,7 +121,7 @@ pub struct ShardDocument {
     pub group: Option<String>,
     /// One value per `corpus.metadata` column.
     pub metadata: Vec<Option<String>>,
-    /// What became of the document.
+    /// The status of the document.
     pub status: DocumentStatus,
     /// Tokens the tokenizer found.
     pub tokens_total: u32,

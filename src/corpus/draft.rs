@@ -1,8 +1,8 @@
-//! From a document as a reader hands it over to a row of a draft shard: its bag of words, in the
+//! From a document as returned by a reader to a row of a draft shard: its bag of words, in the
 //! local ids of one worker.
 //!
-//! A [`Drafter`] is a worker's own: its tokenizer, and its count of every term it has met. Bags of
-//! words that come as counts keep their terms as they are: no tokenizer, no lower-casing.
+//! Each worker has its own [`Drafter`]: a tokenizer, and a count of every term it has met.
+//! Documents that are already counts keep their terms unchanged: no tokenizer, no lower-casing.
 
 use std::borrow::Cow;
 
@@ -122,7 +122,7 @@ impl Drafter {
         &mut self.counter
     }
 
-    /// Gives the terms up, when the last document is drafted.
+    /// Returns the terms, once the last document is drafted.
     pub fn into_terms(self) -> TermCounter {
         self.counter
     }

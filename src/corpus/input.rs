@@ -1,10 +1,11 @@
-//! Which files a job reads, in which order, and what they are.
+//! The files of a job's input, their order and their kinds.
 //!
-//! The order is that of the files' names, byte by byte, and everything after depends on it: document
-//! numbers, blocks, shards. A file's **name** is its path from `corpus.base` (the job file's folder) where it
-//! lies under it or is named relative to it (`../books/a.txt` stays so), and its whole path otherwise.
-//! It is also the `source_id` of a text file, and the first half of `name@offset`, the id of a record that
-//! has none: offset is where the record begins, in bytes of the decompressed file (in rows, for Parquet).
+//! The order is that of the files' names, byte by byte, and everything after depends on it:
+//! document numbers, blocks, shards. A file's **name** is its path from `corpus.base` (the job
+//! file's folder) if it lies below it or is named relative to it (`../books/a.txt` stays so), and
+//! its whole path otherwise. The name is also the `source_id` of a text file, and the first half of
+//! `name@offset`, the id of a record without one: offset is where the record begins, in bytes of
+//! the decompressed file (in rows, for Parquet).
 
 mod error;
 mod objects;
@@ -87,8 +88,9 @@ impl Input {
 
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
-    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, vocabularies included;
-    /// times of modification do not enter. Of an object its tag stands for its ends. Fails when a file can no longer be read.
+    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
+    /// vocabularies; modification times do not enter. For an object, its tag replaces the first and
+    /// last 64 KiB. Fails when a file can no longer be read.
     pub fn fingerprint(&self) -> Result<String, InputError> {
         let mut digest = Sha256::new();
         for file in &self.files {
@@ -374,7 +376,7 @@ mod tests {
             discover(&settings).unwrap_err().to_string()
         };
         assert!(refusal("a.jsonl.bz2", b"BZh91AY&SY").contains("is bzip2"));
-        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("unpack it"));
+        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
     }
 }

@@ -1,8 +1,9 @@
-//! The collection: what is read, how it becomes bags of words, and how those lie on disk.
+//! The collection: the input, its conversion to bags of words, and their form on disk.
 //!
 //! `input` finds the files, `block` cuts them into units that any worker can parse, `reader` turns
 //! a block into documents, `tokenizer` a document into terms, `terms` counts them, `vocabulary`
-//! prunes them, `shard` writes and reads the bags of words, `sample` chooses what is trained on.
+//! prunes them, `shard` writes and reads the bags of words, `sample` chooses the training
+//! documents.
 
 pub mod block;
 pub mod collection;

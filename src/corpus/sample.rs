@@ -1,7 +1,7 @@
-//! The random sample that is trained on, and the share of it that never is.
+//! The random sample that is trained on, and the held-out share of it.
 //!
-//! Whether a document is sampled depends on the seed and its number alone, so any worker can tell,
-//! and the sample is the same wherever the document is read.
+//! Whether a document is sampled depends on the seed and its number alone, so that any worker can
+//! tell, and the sample does not depend on where the document is read.
 
 use super::settings::{SampleSettings, SampleSize};
 use lda::math::random::{Stage, hash, hash_unit};
@@ -90,7 +90,7 @@ fn bound_prefix(counts: &[i64], wanted: u64) -> (usize, u64) {
     (counts.len(), below)
 }
 
-/// The so-many-th smallest key over all workers, from everybody's counts and candidates
+/// The so-many-th smallest key over all workers, from all workers' counts and candidates
 /// ([`SmallestKeys`]); `u64::MAX` if there are fewer keys.
 pub fn sample_bound(counts: &[i64], mut candidates: Vec<u64>, wanted: u64) -> u64 {
     let (_, below) = bound_prefix(counts, wanted);
@@ -136,8 +136,8 @@ impl SmallestKeys {
         counts
     }
 
-    /// The keys kept that begin as the bound over all workers does, given everybody's
-    /// [`prefix_counts`](Self::prefix_counts): with everybody's candidates `sample_bound` finds it.
+    /// The keys kept that begin as the bound over all workers does, given all workers'
+    /// [`prefix_counts`](Self::prefix_counts): with all workers' candidates `sample_bound` finds it.
     pub fn candidates(&self, counts: &[i64]) -> Vec<u64> {
         let (place, _) = bound_prefix(counts, self.limit as u64);
         let keys = self.heap.iter().copied();

@@ -1,6 +1,6 @@
-//! What a job says about its input, its tokens, its vocabulary and its sample, already checked.
+//! The settings of input, tokens, vocabulary and sample, already checked.
 //!
-//! The job file is parsed and validated in `job`; from here on the values cannot be wrong.
+//! The job file is parsed and validated in `job`; the values here cannot be wrong.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
-    /// The columns that a document's label may stand in: `metadata`, then `group`.
+    /// The columns that may hold a document's label: `metadata`, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = &str> {
         let metadata = self.metadata.iter().map(String::as_str);
         metadata.chain(self.group.as_deref())
@@ -72,7 +72,7 @@ pub enum TokenRule {
     Words,
     /// Maximal runs of alphabetic characters (and digits, if `numbers`).
     Letters,
-    /// Whatever stands between white space: for text that is already tokenized.
+    /// Everything between white space: for text that is already tokenized.
     Whitespace,
 }
 
@@ -98,7 +98,7 @@ pub struct TokenSettings {
 pub enum StopWords {
     /// A language's list, by ISO 639-1 code.
     Language(String),
-    /// A file, one word a line, `#` comments.
+    /// A file, one word per line, `#` comments.
     File(PathBuf),
 }
 
@@ -107,13 +107,13 @@ pub enum StopWords {
 pub struct VocabularySettings {
     /// Lists of words never kept.
     pub stop_words: Vec<StopWords>,
-    /// The so many most frequent terms (by documents) are stop words too.
+    /// This many of the most frequent terms (by documents) are stop words too.
     pub stop_top: usize,
     /// A term must be in at least this many documents.
     pub min_documents: u64,
     /// And in at most this share of them.
     pub max_share: f64,
-    /// Of those left, the so many that are in most documents are kept.
+    /// At most this many of the remaining terms are kept, by document frequency.
     pub max_terms: usize,
 }
 

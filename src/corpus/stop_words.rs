@@ -1,8 +1,8 @@
-//! Words that are never kept: lists by language, own files, and a list for Rust sources.
+//! Stop words: lists by language, your own files, and a list for Rust sources.
 //!
 //! Every entry goes through the job's own tokenizer, so that it has the form in which tokens
-//! appear: after the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
-//! vocabulary is pruned; their tokens are counted before, and `documents` says how many they were.
+//! appear: with the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
+//! vocabulary is pruned; their tokens are counted before that, and `documents` has their number.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use super::tokenizer::Tokenizer;
 /// What is wrong with a job's stop words.
 #[derive(Debug, thiserror::Error)]
 pub enum StopWordsError {
-    /// There is no list of that name.
+    /// No list has that name.
     #[error(
-        "vocabulary.stop_words: there is no list \"{name}\"; did you mean \"{suggestion}\"? \
-         Lists are named by ISO 639-1 code: {available}; a file needs a path that exists"
+        "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{suggestion}\"? \
+         Lists are named by ISO 639-1 code: {available}; a word file must exist"
     )]
     UnknownLanguage {
         /// What the job says.
@@ -165,7 +165,7 @@ fn read(path: &Path) -> Result<String, StopWordsError> {
     })
 }
 
-/// The line up to a `#` that stands at its start or after white space (`c#` is a word).
+/// The line up to a `#` at its start or after white space (`c#` is a word).
 fn without_comment(line: &str) -> &str {
     let line = line.trim_start_matches('\u{FEFF}');
     let comment = line.match_indices('#').find(|&(at, _)| {

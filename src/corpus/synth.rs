@@ -1,11 +1,13 @@
-//! Makes a corpus with planted topics, of any size, as JSON Lines, with the answer beside it.
+//! Makes a corpus with planted topics, of any size, as JSON Lines, together with the planted
+//! topics.
 //!
-//! In the folder: `documents-00000.jsonl` … (a line a document: `id`, `topic`, `text`) and, out of
-//! the input's way, `answer/topics.tsv` and `answer/corpus.json`. `topic` is the planted topic that most of the
-//! document's words are from. What is drawn is described in [`topics`].
+//! The folder contains `documents-00000.jsonl` … (one line per document: `id`, `topic`, `text`)
+//! and, where the input does not include them, `answer/topics.tsv` and `answer/corpus.json`.
+//! `topic` is the planted topic of most of the document's words. [`topics`] describes the
+//! generative model.
 //!
 //! The folder is complete or absent: it is written under a temporary name and renamed. Document n
-//! is the same whatever stands before it and wherever files are cut.
+//! does not depend on the documents before it or on how files are cut.
 
 mod answer;
 mod documents;
@@ -30,7 +32,7 @@ use crate::storage;
 /// A file of documents is closed before it grows beyond this.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// What stands in a made-up corpus.
+/// The contents of a generated corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SynthSummary {
     /// Documents.
@@ -105,7 +107,7 @@ fn synthesize_in_files(
     Ok(corpus)
 }
 
-/// The corpus that stands in `folder`, if it is the one that would be made.
+/// The corpus in `folder`, if it is the one that would be made.
 fn find_finished(
     settings: &SynthSettings,
     words_sha256: &str,
@@ -136,7 +138,7 @@ fn find_finished(
     }))
 }
 
-/// Nothing was found; neither may anything else stand there.
+/// No corpus was found; the folder must not contain anything else either.
 fn check_vacant(folder: &Path) -> Result<Option<SynthSummary>, SynthError> {
     let occupied = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),
@@ -156,7 +158,7 @@ fn unfinished_name(folder: &Path) -> PathBuf {
     folder.with_file_name(name)
 }
 
-/// Gives the finished folder its name, and waits until the disk has it.
+/// Renames the finished folder to its final name, and waits until the disk has it.
 fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
     let sync = |path: &Path| storage::sync_folder(path).map_err(|e| SynthError::io(path, e));
     sync(&unfinished.join("answer"))?;

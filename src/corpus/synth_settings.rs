@@ -1,4 +1,4 @@
-//! What a job, or the command `synth`, says about the corpus with planted topics that it wants.
+//! The settings of a corpus with planted topics, for a job or the command `synth`.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ pub struct SynthSettings {
     pub zipf: f64,
     /// The seed of every draw.
     pub seed: u64,
-    /// A file of words to use, one a line (`#` comments), the first `vocabulary` of them;
-    /// pronounceable ones are made up when absent.
+    /// A file of words to use, one per line (`#` comments), the first `vocabulary` of them;
+    /// pronounceable ones are generated if it is absent.
     #[serde(skip)]
     pub words: Option<PathBuf>,
 }

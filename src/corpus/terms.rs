@@ -1,11 +1,11 @@
-//! Counts terms while documents pass by: one [`TermCounter`] a worker.
+//! Counts terms while documents are read: one [`TermCounter`] per worker.
 //!
-//! A term gets a *local id*, dense from 0, when it is first seen. The strings lie in one arena;
-//! the index over them hashes with fixed constants, and nothing is ever read out in its order.
-//! Where it departs from a plain `HashMap<String, u32>`: a term of up to eight bytes *is* its key,
-//! so that most tokens are found without reading the arena, and growth rereads no term.
-//! Local ids depend on which documents a worker met: they never leave the worker, except
-//! through [`TermMap`](super::vocabulary::TermMap), which makes them term ids of the vocabulary.
+//! A term gets a *local id*, dense from 0, when it is first seen. The strings are stored in one
+//! arena; the index over them hashes with fixed constants, and nothing is ever read in its order.
+//! Departure from a plain `HashMap<String, u32>`: a term of up to eight bytes *is* its key, so that
+//! most tokens are found without reading the arena, and growth rereads no term. Local ids depend on
+//! the documents that a worker met: they never leave the worker, except through
+//! [`TermMap`](super::vocabulary::TermMap), which maps them to term ids of the vocabulary.
 
 use hashbrown::HashTable;
 

@@ -1,9 +1,8 @@
-//! Which terms are modelled: pruning, term ids, and the rewriting of drafts to them.
+//! The vocabulary: pruning, term ids, and the rewriting of drafts to them.
 //!
-//! Pruning depends on the counts alone, never on the order they come in. Kept terms are numbered
-//! by the documents they are in, most first, so a rare term has a high id: the sampler relies on
-//! it. Terms that are not kept stay listed with the reason, because the tables account for every
-//! token.
+//! Pruning depends on the counts alone, never on their order. Kept terms are numbered by document
+//! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
+//! that are not kept remain listed with the reason, because the tables account for every token.
 
 use crate::hex::hex;
 use std::borrow::Borrow;
@@ -72,7 +71,7 @@ pub struct TermCount {
     pub documents: u64,
 }
 
-/// A term with what became of it. A kept term's id is its place in the vocabulary.
+/// A term with its status. A kept term's id is its place in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VocabularyTerm {
     /// The term.
@@ -85,11 +84,11 @@ pub struct VocabularyTerm {
     pub status: TermStatus,
 }
 
-/// A list of terms that is no vocabulary.
+/// A list of terms that is not a vocabulary.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VocabularyError {
     /// A kept term follows one that is not kept.
-    #[error("vocabulary: kept term \"{0}\" stands behind terms that are not kept; ingest again")]
+    #[error("vocabulary: kept term \"{0}\" follows terms that are not kept; ingest again")]
     Order(String),
     /// A term is listed twice.
     #[error("vocabulary: term \"{0}\" is listed twice; ingest again")]
@@ -206,7 +205,7 @@ impl Vocabulary {
             .filter(|&place| (place as usize) < self.kept)
     }
 
-    /// What became of the term, if the collection has it.
+    /// The status of the term, if the collection has it.
     pub fn status(&self, term: &str) -> Option<TermStatus> {
         self.place(term)
             .map(|place| self.terms[place as usize].status)
@@ -218,7 +217,7 @@ impl Vocabulary {
     }
 
     /// SHA-256 over the kept terms by id, each as its length in bytes (u64, little-endian) and its
-    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary bear the same.
+    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary have the same one.
     pub fn fingerprint(&self) -> String {
         let mut hasher = Sha256::new();
         for term in self.kept_terms() {

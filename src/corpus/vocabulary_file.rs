@@ -1,7 +1,7 @@
-//! A vocabulary on disk: `corpus/vocabulary.tsv`, a term a line in the vocabulary's own order.
+//! A vocabulary on disk: `corpus/vocabulary.tsv`, one term per line in the vocabulary's own order.
 //!
-//! The columns are `tokens documents status term`; the term stands last, so that whatever it holds
-//! but a line break needs no quoting. Memory is that of the vocabulary, whatever its size.
+//! The columns are `tokens documents status term`; the term is last, so that only a line break
+//! would need quoting. Memory is that of the vocabulary.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
 use crate::storage::Writer;
 
-/// Where the vocabulary stands in the output folder.
+/// Path of the vocabulary in the output folder.
 pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";
 
 const HEADER: &str = "tokens\tdocuments\tstatus\tterm";
@@ -27,14 +27,14 @@ pub enum VocabularyFileError {
         source: io::Error,
     },
     /// A line is not what this version writes.
-    #[error("{}, line {line}: not a line of a vocabulary; ingest again", path.display())]
+    #[error("{}, line {line}: invalid vocabulary line; ingest again", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
-    /// The lines are no vocabulary together.
+    /// The lines do not form a vocabulary.
     #[error("{}: {source}", path.display())]
     Vocabulary {
         /// The file.
@@ -60,7 +60,7 @@ pub fn write(path: &Path, vocabulary: &Vocabulary) -> Result<(), VocabularyFileE
         } in vocabulary.terms()
         {
             if term.contains('\n') {
-                let message = format!("the term {term:?} holds a line break");
+                let message = format!("the term {term:?} contains a line break");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             writeln!(file, "{tokens}\t{documents}\t{}\t{term}", status.name())?;

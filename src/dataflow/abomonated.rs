@@ -1,11 +1,12 @@
-//! A block's words in abomonation's layout, for the feature `abomonation`: to compare with, never by default.
+//! A block's words in abomonation's layout, for the feature `abomonation`: for comparison, never by
+//! default.
 //!
-//! abomonation writes a vector as its own 24 bytes, in the order that the compiler chose, and its
-//! elements behind them; to read it, it makes the vector's pointer point there. Hence what is sent
-//! holds an address of the sender, and only processes of the same build understand each other: the
-//! greeting refuses others. RUSTSEC-2021-0120 stands against the crate: it reads what is misaligned,
-//! and believes any length. So bytes are copied to where they are aligned, and capacity, length and
-//! pointer are checked, before it sees them.
+//! abomonation writes a vector as its own 24 bytes, in the order that the compiler chose, followed
+//! by its elements; to read it, it makes the vector's pointer point there. The message therefore
+//! contains an address of the sender, and only processes of the same build understand each other:
+//! the greeting refuses others. RUSTSEC-2021-0120 is open against the crate: it reads misaligned
+//! data and trusts any length. Bytes are therefore copied to an aligned buffer, and capacity,
+//! length and pointer are checked first.
 
 use std::io::Write;
 

@@ -1,10 +1,10 @@
-//! Blocks: plain 64-bit words that travel as they lie in memory.
+//! Blocks: plain 64-bit words that are sent as they lie in memory.
 //!
 //! A block is the unit of every exchange that matters for speed: it is routed whole by its header,
 //! written with one copy, and read where the network left it. Callers pack their records into words
-//! with `bytemuck` (two `u32` a word). On the wire a block is a header of three words and its
-//! words, in the byte order of the machine, so all processes must run on the same architecture.
-//! With the feature `abomonation` the words look otherwise on the wire (`abomonated`).
+//! with `bytemuck` (two `u32` per word). On the wire a block is a header of three words followed by
+//! its words, in the byte order of the machine, so all processes must run on the same architecture.
+//! With the feature `abomonation` the words have a different layout on the wire (`abomonated`).
 
 use std::io::Write;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl Block {
         }
     }
 
-    /// The words as a vector, without a copy if nobody shares them.
+    /// The words as a vector, without a copy if they are not shared.
     pub fn into_words(self) -> Vec<u64> {
         match self.words {
             Words::Owned(words) => Arc::try_unwrap(words).unwrap_or_else(|shared| shared.to_vec()),
@@ -139,7 +139,7 @@ impl Block {
     }
 }
 
-/// A worker's number as it stands in a header.
+/// A worker's number in the form of a header.
 fn index(worker: usize) -> u32 {
     u32::try_from(worker).expect("fewer than 2^32 workers")
 }

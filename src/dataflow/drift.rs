@@ -1,13 +1,13 @@
 //! Drift of the new documents, counted by all workers: one more pass over the shards and the parts
-//! that projection has written, after which nothing needs to survive a restart but those.
+//! that projection has written, after which only those need to survive a restart.
 //!
-//! Sums over the run are added up by everybody. Sums over a group go to the worker that its name's
-//! hash says, so that each holds some of the groups. They are held at most while they fit into
-//! [`MOST_GROUP_BYTES`]; where a collection has more groups than that, none gets a row, whatever the
-//! number of workers.
+//! Every worker sums over the run. Sums over a group go to the worker given by the hash of its
+//! name, so that each worker holds some of the groups. They are held as long as they fit into
+//! [`MOST_GROUP_BYTES`]; if a collection has more groups than that, no group gets a row, whatever
+//! the number of workers.
 //!
-//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set of
-//! all terms for each group would take many times the memory.
+//! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
+//! of all terms for each group would take many times the memory.
 
 mod groups;
 
@@ -69,7 +69,7 @@ pub struct Drift {
     pub run: DriftLine,
     /// Of each group of them, ascending.
     pub groups: Vec<DriftLine>,
-    /// True if there are so many groups that none has a line.
+    /// True if there are too many groups for one line each.
     pub too_many_groups: bool,
 }
 
@@ -162,7 +162,7 @@ fn known_terms(
     union(worker, &known)
 }
 
-/// The terms of everybody's sets.
+/// The terms of all workers' sets.
 fn union(worker: &mut Worker, mine: &TermSet) -> TermSet {
     let pieces = mine.words().chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec);
     let mut all = mine.clone();
@@ -216,7 +216,7 @@ fn count_shard(
     Ok(())
 }
 
-/// Adds one document to some sums, but for its pruned terms.
+/// Adds one document to some sums, except its pruned terms.
 fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sums: &mut DriftSums) {
     let fixed = |value: f64| (value * FIXED_POINT).round_ties_even() as i64;
     let length = document.tokens_in_vocabulary as f64;
@@ -235,7 +235,7 @@ fn count(bag: &ShardDocument, document: &ProjectedDocument, known: &TermSet, sum
     }
 }
 
-/// Everybody's sums, added up.
+/// All workers' sums, added up.
 fn add_up(worker: &mut Worker, mine: &Counted) -> Counted {
     let mut add_up = |mine: &DriftSums| {
         let values = [&fixed_sums(mine), mine.topics.as_slice()].concat();

@@ -1,4 +1,4 @@
-//! Why a run ends before its time, with the exit code that tells a scheduler what to do.
+//! Errors that end a run, with the exit code that tells a scheduler what to do.
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
@@ -54,7 +54,7 @@ pub enum RunError {
         /// The masses.
         source: ImpossibleDraw,
     },
-    /// A model of others.
+    /// An external model.
     #[error(transparent)]
     Foreign(#[from] ForeignError),
     /// A model file.
@@ -66,9 +66,9 @@ pub enum RunError {
     /// The corpus that the job makes for itself.
     #[error(transparent)]
     Synth(#[from] SynthError),
-    /// What stands in the output folder was made by another job.
+    /// The content of the output folder was made by another job.
     #[error(
-        "{} was made with other settings of {what}; choose another output.path, or start again \
+        "{} was made with different settings of {what}; choose another output.path, or restart \
          with --overwrite",
         path.display()
     )]
@@ -78,13 +78,13 @@ pub enum RunError {
         /// The sections of the job that differ.
         what: &'static str,
     },
-    /// A signal asked the run to leave, and it has.
-    #[error("left as asked: {0}; what is done is kept, and the same command goes on from there")]
+    /// A signal was received, and the run has stopped.
+    #[error("interrupted: {0}; progress is saved, rerun the same command to resume")]
     Left(String),
-    /// Training cannot go on, for no checkpoint is sound.
+    /// Training cannot resume, because no checkpoint is sound.
     #[error(
-        "{damaged}; no checkpoint is left to go on from: remove {} and run again, training then \
-         begins anew",
+        "{damaged}; no sound checkpoint is left: remove {} and rerun, which restarts training \
+         from the beginning",
         folder.display()
     )]
     NoCheckpoint {

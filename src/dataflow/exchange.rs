@@ -1,11 +1,11 @@
-//! How blocks get from worker to worker: each to one, or each to all.
+//! Sends blocks from worker to worker: each to one, or each to all.
 //!
 //! [`route`] sends whole blocks to the worker in their header. [`Broadcast`] sends a block once to
-//! each *process*, whose workers share it, where timely's stock broadcast makes a copy of each
-//! record for each worker. Its trick is in the bookkeeping: a block counts as many records as there
-//! are workers before the pact and as one behind it, so that what is produced equals what is
-//! consumed over all workers. To gather 16.8 MB on 2 processes of 2 threads takes 8 ms of CPU a
-//! process and sends 8.4 MB, against 155 ms and 33.9 MB by the stock broadcast.
+//! each *process*, whose workers share it, whereas timely's stock broadcast makes a copy of each
+//! record for each worker. The trick is in the record counts: a block counts as one record per
+//! worker before the pact and as one record behind it, so that the numbers produced and consumed
+//! agree over all workers. To gather 16.8 MB on 2 processes of 2 threads takes 8 ms of CPU per
+//! process and sends 8.4 MB, against 155 ms and 33.9 MB with the stock broadcast.
 
 use std::rc::Rc;
 

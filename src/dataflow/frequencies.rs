@@ -1,12 +1,12 @@
-//! How often each term occurs, kept up by differential dataflow while the collection is read.
+//! Term frequencies, maintained by differential dataflow while the collection is read.
 //!
-//! Every worker counts the terms of its documents in memory of its own and now and then gives what
-//! is new as differences (term, (tokens, documents)). Each term has one worker, by its hash, where
-//! an arrangement adds its differences up as they come: nobody but the counters themselves ever
-//! holds more than the vocabulary, however long the input is.
+//! Every worker counts the terms of its documents in its own memory and from time to time sends
+//! what is new as differences (term, (tokens, documents)). The hash of a term determines its
+//! worker, where an arrangement sums its differences as they arrive: apart from the counters
+//! themselves, no worker holds more than the vocabulary, however long the input is.
 //!
-//! A flush costs about half a microsecond a distinct term. So that this stays small beside reading,
-//! `FLUSH_TOKENS` or more lie between two of them: more, the more terms there are.
+//! A flush costs about half a microsecond per distinct term. To keep this small compared with
+//! reading, at least `FLUSH_TOKENS` lie between two flushes, and more if there are more terms.
 
 use differential_dataflow::input::InputSession;
 use differential_dataflow::operators::arrange::TraceAgent;
@@ -64,7 +64,8 @@ impl Frequencies {
         }
     }
 
-    /// Says that `counter` has counted so many tokens more; now and then takes its new counts.
+    /// Notes that `counter` has counted this many more tokens; from time to time takes its new
+    /// counts.
     pub fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
         self.waiting += tokens;
         if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {

@@ -1,7 +1,7 @@
 //! Meetings of all workers between two stages.
 //!
 //! Each call builds a small dataflow, runs it to its end and returns; all workers must make the
-//! same calls in the same order. Serialising richer values is the caller's business.
+//! same calls in the same order. Callers serialize richer values themselves.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub(super) const PARK: Duration = Duration::from_millis(100);
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
-/// Every worker gives bytes, and every worker gets those of all, in the order of the workers.
+/// Every worker passes bytes, and every worker gets those of all, in the order of the workers.
 ///
 /// Any length will do, none included. Each worker's result is a copy of its own; for more than
 /// some megabytes use [`all_gather_blocks`], where the workers of a process share.
@@ -183,7 +183,7 @@ mod tests {
                 .flatten()
                 .map(|block| block.words().as_ptr() as usize)
                 .collect();
-            // Nobody lets go before both have looked.
+            // Neither drops its end before both have looked.
             barrier(worker);
             drop(blocks);
             Ok::<_, Failure>(pointers)

@@ -6,8 +6,8 @@
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
-//! `collection.json` is written last: a stopped ingest starts again from the beginning, a complete
-//! one is not run again. Which worker reads which block is left to chance; no result shows it.
+//! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
+//! is skipped. Which worker reads which block is left to chance; no result depends on it.
 
 mod drafts;
 mod vocabulary;
@@ -91,7 +91,7 @@ impl Source {
 /// those of one process with the same `shared`; all get the same.
 ///
 /// # Errors
-/// The input cannot be read; the disk; another collection stands in the output folder; there is no
+/// The input or the disk cannot be read; the output folder contains another collection; there is no
 /// document, or no term is left.
 pub fn ingest(
     worker: &mut Worker,
@@ -160,10 +160,10 @@ fn begin(worker: &Worker, process: &Process, unit: &'static str, total: u64) {
     process.meet();
 }
 
-/// The collection that stands in the output folder already, if it is the job's.
+/// The collection that is already in the output folder, if it is the job's.
 ///
 /// Worker 0 looks and tells, so that all do the same; and all compare what they see of the input.
-/// Where there is none, what an ingest that was stopped has left is removed.
+/// If there is none, the leftovers of an ingest that was stopped are removed.
 fn find_complete(
     worker: &mut Worker,
     process: &Process,
@@ -189,7 +189,7 @@ fn find_complete(
         let [mine, other] =
             [worker.index(), other].map(|worker| worker / process.placement.threads);
         return Err(RunError::Data(format!(
-            "processes {mine} and {other} see different input files: all hosts must reach the \
+            "processes {mine} and {other} see different input files: all hosts must see the \
              same files under the same paths, complete before the run starts"
         )));
     }
@@ -217,15 +217,15 @@ fn check_same(
         return Ok(collection);
     }
     Err(RunError::Data(format!(
-        "{} holds a collection that was ingested from an input that has changed since: choose \
-         another output.path, or start again with --overwrite",
+        "{} contains a collection whose input has changed since it was ingested: choose \
+         another output.path, or restart with --overwrite",
         process.output.root().display()
     )))
 }
 
 fn no_documents(input: &Input) -> String {
     format!(
-        "there is no document in the {} files of the input ({} bytes): look at corpus.input and \
+        "the {} files of the input ({} bytes) contain no document: check corpus.input and \
          corpus.format",
         input.files.len(),
         input.total_bytes

@@ -1,9 +1,9 @@
 //! The classifier of MaxEnt inference, trained between training and projection (Yao, Mimno &
-//! McCallum 2009, §5.1), where the method needs one.
+//! McCallum 2009, §5.1), if the method needs one.
 //!
 //! Some documents that the model was trained on are inferred against it by sampling; documents and
 //! proportions go to every process, and each fits the same regression to them. Process 0 writes it
-//! beside the model; a run that finds it there, of the same settings and model, reads it.
+//! beside the model; a run that finds a classifier of the same settings and model reads it.
 
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
@@ -100,7 +100,7 @@ pub fn settings_hash(job: &Job) -> String {
 }
 
 impl MaxEntPlan<'_> {
-    /// The classifier that stands in the output, if it is of this job and model.
+    /// The classifier in the output, if it is of this job and model.
     fn read(&self) -> Result<Option<Classifier>, RunError> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
@@ -109,8 +109,8 @@ impl MaxEntPlan<'_> {
         Ok(is_ours.then_some(found))
     }
 
-    /// The largest key of the documents that are looked at: about so many have terms as are
-    /// wanted. That takes no look at the documents.
+    /// The largest key of the documents to consider: about as many as requested have terms. This
+    /// takes no look at the documents.
     fn bound(&self) -> u64 {
         let collection = self.collection;
         let wanted = self.process.job.project.maxent.documents as u128;
@@ -130,7 +130,7 @@ impl MaxEntPlan<'_> {
         SampleRule::key(self.process.job.model.seed, document)
     }
 
-    /// Infers the documents to learn from in this worker's shards; gives them packed, in pieces.
+    /// Infers the documents to learn from in this worker's shards; returns them packed, in pieces.
     fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<Vec<u64>>, RunError> {
         let process = self.process;
         let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
@@ -249,7 +249,7 @@ struct Labelled<'a> {
     topics: usize,
 }
 
-/// The documents in all that a worker has packed.
+/// The total number of documents that a worker has packed.
 fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
     let (mut documents, mut rest) = (Vec::new(), words);
     while let [number, length, others @ ..] = rest {

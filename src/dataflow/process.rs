@@ -1,7 +1,7 @@
 //! What the workers of one process share: the job, its output, and the places where they meet.
 //!
-//! Threads of a process share memory: one model, one sample, one queue of work from which whoever
-//! is free takes the next piece. None of that shows in a result: pieces are numbered by the input.
+//! Threads of a process share memory: one model, one sample, one queue of work from which a free
+//! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ pub const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
 pub const ASSIGNMENTS_FILE: &str = "assignments";
 
-/// The ground that all stages of a run stand on, in one process.
+/// What all stages of a run share, in one process.
 pub struct Process {
     /// The job.
     pub job: Job,
@@ -34,7 +34,7 @@ pub struct Process {
     pub output: Output,
     /// Which workers there are.
     pub placement: Placement,
-    /// How far the stage in hand is.
+    /// The progress of the current stage.
     pub progress: Progress,
     /// Where the workers' time goes, if that was asked for.
     pub profile: Option<Profile>,
@@ -81,7 +81,7 @@ impl Process {
         Sha256::digest(text).into()
     }
 
-    /// Documents of the shards that this process reads: every so many-th one.
+    /// Documents of the shards that this process reads: every N-th one.
     pub fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);
         mine.step_by(self.placement.processes())
@@ -137,7 +137,7 @@ impl<T> Once<T> {
     }
 }
 
-/// Numbers 0, 1, 2, …, each handed to one worker: who is free takes the next piece of work.
+/// Numbers 0, 1, 2, …, each handed to one worker: a free worker takes the next piece of work.
 #[derive(Debug, Default)]
 pub struct Tickets(AtomicUsize);
 
@@ -147,7 +147,7 @@ impl Tickets {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Starts again from 0. Only while nobody takes.
+    /// Starts again from 0. Call it only while no worker takes numbers.
     pub fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }

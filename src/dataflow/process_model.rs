@@ -1,8 +1,8 @@
-//! The model of a process: one for all its workers, cut in one part a thread. In Gibbs sampling it
-//! is two: the counts of the assignments, and their average over passes.
+//! The model of a process: one for all its workers, divided into one part per thread. In Gibbs
+//! sampling there are two: the counts of the assignments, and their average over passes.
 //!
-//! Workers read all parts and write their own, in phases that [`Process::meet`] keeps apart: the
-//! locks here are never waited for, they only let the compiler see it.
+//! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
+//! locks here are never waited for, they only prove that to the compiler.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -39,7 +39,7 @@ impl Purpose {
     }
 }
 
-/// Parameters and factors in one part a thread.
+/// Parameters and factors in one part per thread.
 pub struct ProcessModel {
     parts: Vec<RwLock<Parameters>>,
     /// The average of counts over passes, if `is_averaged`.
@@ -168,7 +168,7 @@ impl ProcessModel {
         *slot = Some(Factors::prepare(&parameters, priors, is_needed, buffers));
     }
 
-    /// Gives the factors of all parts to `read`.
+    /// Passes the factors of all parts to `read`.
     pub fn with_table<T>(&self, read: impl FnOnce(FactorTable<'_>) -> T) -> T {
         let locks = self.factors.iter();
         let guards: Vec<_> = locks
@@ -200,7 +200,7 @@ impl ProcessModel {
     }
 
     /// Takes the step of a round for one part (Mimno 2012, Eq. 11), with the merged statistics;
-    /// now and then the scale is folded back, and λ̃ below `prune` dropped. All workers of the
+    /// from time to time the scale is folded back, and λ̃ below `prune` dropped. All workers of the
     /// process must call it.
     pub fn global_step(
         &self,
@@ -318,7 +318,7 @@ fn write(part: &RwLock<Parameters>) -> RwLockWriteGuard<'_, Parameters> {
     part.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Row sums anew, after folding: over all parts, as integers.
+/// Row sums, recomputed after folding: over all parts, as integers.
 fn add_up_totals(parts: &[RwLock<Parameters>], process: &Process, part: usize) {
     let mut totals = Vec::new();
     for parameters in read_all(parts) {

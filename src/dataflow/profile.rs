@@ -1,12 +1,12 @@
-//! Where the workers' time goes: timely's own events, added up by operator.
+//! Where the workers' time goes: timely's own events, summed by operator.
 //!
 //! A [`Recorder`] listens to the stream "timely" of one worker. Operators of the same name in
-//! dataflows of the same name are one line, since a run builds the small ones (barriers, sums)
-//! over and over. An operator's seconds are those in which it ran and none of its children did, so
-//! that lines can be added up. What is left of a worker's time it was parked, waited for the other
-//! workers of its process, or was in our own code between two steps.
+//! dataflows of the same name are one line, since a run builds the small ones (barriers, sums) over
+//! and over. An operator's seconds are those in which it ran and none of its children did, so that
+//! lines can be added up. In the rest of its time a worker was parked, waited for the other workers
+//! of its process, or was in our own code between two steps.
 //!
-//! Nothing is registered, and nothing costs anything, unless a profile was asked for.
+//! Nothing is registered, and nothing costs anything, unless a profile is requested.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -79,7 +79,7 @@ pub struct WorkerProfile {
 pub struct OperatorProfile {
     /// The dataflow's name.
     pub dataflow: String,
-    /// The operator's name; that of the dataflow stands for its bookkeeping.
+    /// The operator's name; the name of the dataflow for its bookkeeping.
     pub operator: String,
     /// How many there were.
     pub count: u64,

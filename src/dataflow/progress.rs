@@ -1,6 +1,7 @@
-//! How far this process is: read by whoever shows it, never by a computation.
+//! The progress of this process: read by displays, never by a computation.
 //!
-//! Each count is a sign of life of the worker that makes it (`liveness`). Phases are also told to the log, as events with their seconds and counts.
+//! Each count is a sign of life of the worker that makes it (`liveness`). Phases are also sent to
+//! the log, as events with their seconds and counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,7 @@ pub struct Progress {
     work: [[AtomicU64; 2]; WorkStage::ALL.len()],
 }
 
-/// The phase in hand.
+/// The current phase.
 #[derive(Debug, Default)]
 struct Phase {
     snapshot: ProgressSnapshot,
@@ -27,7 +28,7 @@ struct Phase {
 }
 
 impl Progress {
-    /// Begins a phase, of so many units in all if that is known. The first worker that comes
+    /// Begins a phase, with `total` units if that is known. The first worker that comes
     /// begins it, the others find it begun.
     pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
         liveness::stage(phase);
@@ -93,7 +94,7 @@ impl Progress {
         }
     }
 
-    /// Counts documents and tokens that this process has gone through in a stage.
+    /// Counts documents and tokens that this process has processed in a stage.
     pub fn work(&self, stage: WorkStage, documents: u64, tokens: u64) {
         liveness::tick();
         let counts = &self.work[stage as usize];
@@ -101,7 +102,7 @@ impl Progress {
         counts[1].fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// What this process has gone through in each stage, in the order of [`WorkStage::ALL`].
+    /// What this process has processed in each stage, in the order of [`WorkStage::ALL`].
     pub fn worked(&self) -> [Work; WorkStage::ALL.len()] {
         WorkStage::ALL.map(|stage| {
             let [documents, tokens] = &self.work[stage as usize];

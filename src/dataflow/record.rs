@@ -1,5 +1,5 @@
-//! The record of a training that has ended: the training log as a table, and beside the model what
-//! later stages ask of it.
+//! The record of a finished training: the training log as a table and, beside the model, what later
+//! stages need of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::tables::{FileMetadata, part_name};
 use lda::evaluate::completion::Completion;
 use lda::train::RoundReport;
 
-/// Where the record of training stands, below the output's root.
+/// Path of the record of training, below the output's root.
 pub const RECORD: &str = "model/training.json";
 
 /// What training found out, kept beside the model: nothing of it depends on time or workers.

@@ -1,8 +1,8 @@
-//! Coherence on a reference corpus: texts of the user's choice, read as a job's own, on which topics
-//! are scored by UMass, NPMI and C_V.
+//! Coherence on a reference corpus: texts of the user's choice, read with the job's settings, on
+//! which topics are scored by UMass, NPMI and C_V.
 //!
-//! Blocks are read and tokenized by threads, each with counters of its own; counts are integers, so
-//! that neither the threads nor the blocks' order show in a score.
+//! Threads read and tokenize blocks, each with its own counters; counts are integers, so that
+//! neither the threads nor the blocks' order affect a score.
 
 use std::sync::Arc;
 

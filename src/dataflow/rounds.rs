@@ -4,13 +4,13 @@
 //! worker's entries ──route by term──▶ owner merges ──broadcast──▶ every process
 //! ```
 //!
-//! It lives as long as training does, one timestamp a round. A worker may send a round before the
-//! one before it has come back: owners merge while workers sample. Worker o of W owns the terms w
-//! with w mod W = o: all counts of such a term meet there, so that each (term, topic) is changed by
-//! one addition, of one integer, whoever sampled it. Owners also add up the counts of each topic, and
-//! worker 0 sums of other integers, so that nobody else need go through all of them. One copy of what is
-//! merged goes to each process. A worker whose process is asked to leave says so with its
-//! entries, so that all workers hear of it in the same round.
+//! It lives as long as training does, with one timestamp per round. A worker may send a round
+//! before the previous one has come back: owners merge while workers sample. Worker o of W owns the
+//! terms w with w mod W = o: all counts of such a term meet there, so that each (term, topic) is
+//! changed by one addition of one integer, whichever worker sampled it. Owners also sum the counts
+//! of each topic, and worker 0 sums other integers, so that no other worker has to process all of
+//! them. One copy of the merged statistics goes to each process. A worker whose process has
+//! received a signal says so with its entries, so that all workers learn of it in the same round.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ impl Rounds {
         self.input.advance_to(next);
     }
 
-    /// Waits until at most `outstanding` of the rounds sent are incomplete; gives those that are
+    /// Waits until at most `outstanding` of the rounds sent are incomplete; returns those that are
     /// complete and were not given before, oldest first. All workers get the same.
     pub fn receive(&mut self, worker: &mut Worker, outstanding: usize) -> Vec<Merged> {
         let until = self.input.time().saturating_sub(outstanding as u64);
@@ -128,14 +128,15 @@ impl Rounds {
         merged
     }
 
-    /// A round of which all else waits: sends entries, and gives everybody's, merged.
+    /// A round that everything else waits for: sends entries, and returns those of all workers,
+    /// merged.
     pub fn exchange(&mut self, worker: &mut Worker, entries: Vec<Vec<u64>>) -> Merged {
         debug_assert_eq!(self.next, *self.input.time(), "rounds are outstanding");
         self.send(entries, false);
         self.receive(worker, 0).pop().unwrap_or_default()
     }
 
-    /// Adds up everybody's `values`, place by place; every worker must give as many, while no round
+    /// Adds up all workers' `values`, place by place; every worker must give as many, while no round
     /// is outstanding.
     pub fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Vec<i64> {
         for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {

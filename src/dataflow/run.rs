@@ -1,5 +1,5 @@
 //! A run: its stages, one after the other, on every worker. A stage whose result is complete is
-//! not run again.
+//! skipped.
 //!
 //! ```text
 //! ingest ─▶ corpus/   sample, train ─▶ model/   project ─▶ documents/, document_topics/   finish

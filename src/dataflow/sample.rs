@@ -1,8 +1,8 @@
-//! Loading the sample: every worker reads shards, and each sampled document goes to the process
-//! that will train on it.
+//! Loads the sample: every worker reads shards, and each sampled document goes to the process that
+//! will train on it.
 //!
-//! Which process that is depends on the document's number alone, so that the sample is spread
-//! evenly, however few shards there are. Within a process the sample is shared by its threads.
+//! That process depends on the document's number alone, so that the sample is spread evenly,
+//! however few shards there are. Within a process the threads share the sample.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! From what was written to settings that cannot be wrong: one function a section.
+//! From the text of a job to settings that cannot be wrong: one function per section.
 //!
 //! Defaults come from `defaults`; nothing is read from disk here.
 
@@ -233,7 +233,8 @@ pub(super) fn model(
     if let (Geometry::ExpPsi, Some(entry)) = (geometry, section.get("geometry"))
         && memory != Memory::Off
     {
-        let allowed = "\"mean\", unless train.memory is \"off\": Gibbs passes know the mean only";
+        let allowed =
+            "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean";
         return Err(section.invalid("geometry", entry, allowed));
     }
     Ok(ModelSettings {
@@ -248,7 +249,7 @@ pub(super) fn model(
 
 fn alpha(section: &Section, entry: &Entry, topics: usize) -> Result<Alpha, JobError> {
     let refuse = || {
-        let allowed = format!("a number above 0, or a list of {topics} of them (one a topic)");
+        let allowed = format!("a number above 0, or a list of {topics} of them (one per topic)");
         section.invalid("alpha", entry, &allowed)
     };
     let positive = |value: &Value| {
@@ -279,8 +280,8 @@ pub(super) fn train(section: &Section) -> Result<TrainSettings, JobError> {
                 key,
                 entry,
                 match memory {
-                    Memory::Off => "absent: train.memory is \"off\", and nothing is remembered",
-                    _ => "absent: train.online_passes is 0, and no pass is online",
+                    Memory::Off => "absent: it has no effect with train.memory = \"off\"",
+                    _ => "absent: it has no effect with train.online_passes = 0",
                 },
             ));
         }

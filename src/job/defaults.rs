@@ -1,6 +1,6 @@
 //! Every default of a job, in one place, each with its reason.
 //!
-//! `corpus.input`, `model.topics` and `output.path` have none: nobody can guess them.
+//! `corpus.input`, `model.topics` and `output.path` have none, because no default could be right.
 
 use super::settings::Budget;
 use crate::corpus::sample::Split;
@@ -9,7 +9,7 @@ use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// `corpus.id`: what most JSON Lines and tables call it.
 pub const ID: &str = "id";
-/// `corpus.text`: likewise.
+/// `corpus.text`: the same.
 pub const TEXT: &str = "text";
 /// `corpus.max_document_mib`: far above any book (the longest novels have 20 MiB), far below what
 /// would make one document the slowest part of a run.
@@ -37,7 +37,7 @@ pub const SAMPLE_DOCUMENTS: u64 = 200_000;
 /// `sample.held_out`: 4,000 of 200,000 documents give the figure three digits.
 pub const HELD_OUT: f64 = 0.02;
 
-/// `model.seed`: any number; the same one gives the same bytes.
+/// `model.seed`: any number; the same seed produces the same bytes.
 pub const SEED: u64 = 1;
 /// `train.memory_mib`: the assignments of two thousand million tokens. A larger sample is told
 /// enough by passes that remember nothing.
@@ -60,17 +60,16 @@ pub const STEP_DECAY: f64 = 0.6;
 pub const PRUNE: f64 = 0.4;
 /// `train.sample_mib`: the documents of some thousand million tokens in a process; more are kept on disk.
 pub const SAMPLE_MIB: f64 = 4096.0;
-/// The same without memory: what a process reads ahead is of this order, and small samples need no
-/// file.
+/// The same without memory: the order of what a process reads ahead; small samples need no file.
 pub const STREAMED_SAMPLE_MIB: f64 = 32.0;
-/// `train.patience`: evaluations scatter by some 0.005 nats a token; five in a row without a gain are
+/// `train.patience`: evaluations scatter by some 0.005 nats per token; five in a row without a gain are
 /// not chance.
 pub const PATIENCE: u64 = 5;
 /// `train.tolerance`: nats per token; below what evaluations scatter by.
 pub const TOLERANCE: f64 = 0.002;
-/// `train.checkpoint_every`: rounds; so much work at most is done again.
+/// `train.checkpoint_every`: rounds; at most this much work is repeated.
 pub const CHECKPOINT_EVERY: u64 = 50;
-/// `train.checkpoint_minutes`: where rounds are long, so many minutes at most are done again.
+/// `train.checkpoint_minutes`: if rounds are long, at most this many minutes are repeated.
 pub const CHECKPOINT_MINUTES: f64 = 10.0;
 
 /// `project.method`, by `project.budget`; docs/INFERENCE.md has the measurements behind this and
@@ -141,7 +140,7 @@ pub const PARTICLES: u64 = 20;
 pub const COMPLETION_SWEEPS: u64 = lda::evaluate::completion::SWEEPS as u64;
 /// `evaluate.folds`: what Wahabzada & Kersting 2011 use.
 pub const FOLDS: u64 = 5;
-/// The sum of α for a model of others whose files do not say it: as where α is held fixed.
+/// The sum of α for an external model whose files do not contain it: as where α is fixed.
 pub const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// `synth.topics`: few enough that each can be looked at.

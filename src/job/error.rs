@@ -1,6 +1,6 @@
-//! What can be wrong with a job: every variant names the place, the key and what is allowed.
+//! Errors in a job: every variant names the place, the key and what is allowed.
 //!
-//! [`JobError::help`] is the remedy, printed on a line of its own by the command line.
+//! [`JobError::help`] is the remedy, which the command line prints on a separate line.
 
 use std::fmt;
 use std::io;
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a job cannot be run as it is written.
+/// Why a job cannot be run as written.
 #[derive(Debug, Error)]
 pub enum JobError {
     /// The job file, or a file that it names, cannot be read.
@@ -48,15 +48,15 @@ pub enum JobError {
         source: io::Error,
     },
     /// The file is not TOML.
-    #[error("{place}: this is not TOML: {message}")]
+    #[error("{place}: invalid TOML: {message}")]
     Syntax {
         /// The first line that cannot be read.
         place: Place,
         /// What the parser expected.
         message: String,
     },
-    /// A key stands outside of every section.
-    #[error("{place}: `{key}` stands in no section")]
+    /// A key outside every section.
+    #[error("{place}: `{key}` is outside any section")]
     NoSection {
         /// Where.
         place: Place,
@@ -102,9 +102,9 @@ pub enum JobError {
         allowed: String,
     },
     /// Two keys say the same thing in two ways.
-    #[error("{place}: `{section}.{key}` and `{section}.{other}` exclude each other")]
+    #[error("{place}: `{section}.{key}` cannot be used with `{section}.{other}`")]
     Conflict {
-        /// Where the first of them stands.
+        /// The position of the first of them.
         place: Place,
         /// The section.
         section: &'static str,
@@ -124,7 +124,7 @@ pub enum JobError {
         key: &'static str,
     },
     /// An override is not of the form `section.key=value`.
-    #[error("--set {text}: not of the form section.key=value")]
+    #[error("--set {text}: expected section.key=value")]
     Override {
         /// As it was written.
         text: String,
@@ -138,15 +138,14 @@ impl JobError {
             Self::Read {
                 place: Some(place), ..
             } => Some(format!(
-                "it is named at {place}; such paths are relative to the job file"
+                "{place} names it; such paths are relative to the job file"
             )),
             Self::Read { .. } => {
-                Some("give the path of a job file, such as jobs/quickstart.toml".into())
+                Some("pass the path of a job file, such as jobs/quickstart.toml".into())
             }
             Self::NoSection { key, sections, .. } => Some(match sections.as_slice() {
-                [] => {
-                    "keys stand in sections: [corpus], [model], [output], …; see docs/JOB.md".into()
-                }
+                [] => "keys belong in sections: [corpus], [model], [output], …; see docs/JOB.md"
+                    .into(),
                 [section, ..] => format!("put `{key}` under [{section}]"),
             }),
             Self::UnknownSection {

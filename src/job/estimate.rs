@@ -7,8 +7,8 @@
 //! - distinct terms: 100 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
-//! - Gibbs passes keep the counts and their average, and 2 bytes a token;
-//! - the sample as bags: 8 bytes a (document, term), at most one a token, twice while it is sorted.
+//! - Gibbs passes keep the counts and their average, and 2 bytes per token;
+//! - the sample as bags: 8 bytes a (document, term), at most one per token, twice while it is sorted.
 
 use super::Job;
 use super::survey::Survey;
@@ -154,7 +154,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     }
 }
 
-/// Bags, twice while they are sorted; beyond what memory is to hold, three minibatches of them.
+/// Bags, twice while they are sorted; beyond the limit, three minibatches of them.
 fn sample(job: &Job, schedule: &Schedule, documents: u64, tokens: u64, processes: u64) -> u64 {
     let bytes = (tokens * PAIR_BYTES + documents * DOCUMENT_BYTES).div_ceil(processes);
     match bytes > job.train.sample_bytes {
@@ -163,7 +163,7 @@ fn sample(job: &Job, schedule: &Schedule, documents: u64, tokens: u64, processes
     }
 }
 
-/// Two bytes a token, while memory is to hold them.
+/// Two bytes per token, while memory is to hold them.
 fn assignments(job: &Job, schedule: &Schedule, tokens: u64, processes: u64) -> u64 {
     match schedule.remembers() {
         false => 0,
@@ -171,8 +171,8 @@ fn assignments(job: &Job, schedule: &Schedule, tokens: u64, processes: u64) -> u
     }
 }
 
-/// Bags, twice while they are sorted, two bytes a token, and the topics of each document: at most
-/// one a token while there are few passes.
+/// Bags, twice while they are sorted, two bytes per token, and the topics of each document: at most
+/// one per token while there are few passes.
 fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     let method = job.project.infer.as_ref().map(|infer| infer.method);
     let documents = match method.filter(|method| method.is_joint()) {
@@ -236,7 +236,7 @@ fn distinct_terms(tokens: u64) -> u64 {
 struct Weights {
     /// λ̃_kw > 0.
     stored: u64,
-    /// Those of terms that are in so many topics that they get a dense row too, K for each.
+    /// Those of terms in enough topics to get a dense row too, K for each.
     dense: u64,
 }
 
@@ -285,7 +285,7 @@ fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
         .saturating_add(weights.saturating_mul(2 * row))
         .saturating_add(distinct.saturating_mul(term));
     Disk {
-        // Drafts are not compressed and stand beside the shards that are made of them.
+        // Drafts are not compressed and exist beside the shards that are made of them.
         shards: tokens.saturating_mul(pair + PAIR_BYTES),
         tables,
         model: weights.saturating_mul(2 * PAIR_BYTES),
@@ -332,7 +332,7 @@ mod tests {
     fn memory_grows_with_the_sample_and_not_with_the_collection() {
         let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
         let (small, large) = (sample("100000"), sample("800000"));
-        // 8 bytes a token, twice while it is sorted.
+        // 8 bytes per token, twice while it is sorted.
         assert!(large.sample >= 800_000 * 100 * 8 && large.sample < 800_000 * 100 * 20);
         assert!(large.peak() > small.peak());
         let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;

@@ -1,7 +1,7 @@
 //! The sections and keys of a job file, in the order in which a resolved job is written.
 //!
-//! One list: unknown keys are found against it, suggestions come from it, and tests hold the
-//! reader, the writer and docs/JOB.md to it.
+//! One list: unknown keys are detected against it, suggestions come from it, and tests compare the
+//! reader, the writer and docs/JOB.md with it.
 
 /// A section of a job file.
 #[derive(Clone, Copy, Debug)]

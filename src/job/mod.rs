@@ -1,9 +1,9 @@
 //! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
 //!
-//! `source` keeps what was written and where, `section` reads typed values, `check` turns each
-//! section into settings with `defaults` filled in, `resolved` writes a job out again and names
-//! its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] say what of a job is to
-//! run, how far it is, and what came of it. docs/JOB.md describes every key for users.
+//! `source` keeps the text and its positions, `section` reads typed values, `check` turns each
+//! section into settings with `defaults` filled in, `resolved` writes a job out again and
+//! identifies its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] describe the
+//! stages to run, their progress, and the outcome. docs/JOB.md describes every key for users.
 
 mod check;
 pub mod defaults;
@@ -128,7 +128,7 @@ impl SynthStage {
         format!("{folder}/documents-*.jsonl")
     }
 
-    /// Whether a finished corpus stands in the folder, be it of these settings or of others.
+    /// Whether the folder contains a finished corpus, of these settings or others.
     pub fn is_made(&self) -> bool {
         self.path.join("answer/corpus.json").exists()
     }
@@ -148,7 +148,7 @@ impl Job {
     /// winning.
     ///
     /// # Errors
-    /// The file, or a word list that it names, cannot be read; whatever [`Job::parse`] refuses.
+    /// The file, or a word list that it names, cannot be read; any error of [`Job::parse`].
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
         let text = std::fs::read_to_string(path).map_err(|source| JobError::Read {
             path: path.to_owned(),
@@ -237,7 +237,7 @@ impl Job {
     }
 }
 
-/// The path from the root, by the current directory; as it is where there is none.
+/// The absolute path, by the current directory; unchanged if there is none.
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")

@@ -1,8 +1,8 @@
-//! What a process says of itself while it runs: one small file each, written anew every few seconds,
-//! so that any host that sees the output folder can tell how far a run is.
+//! The status that a process writes while it runs: one small file per process, rewritten every few
+//! seconds, so that any host that sees the output folder can show the progress of a run.
 //!
-//! A file is complete or absent (it is renamed to its name), but not synced: it tells of the
-//! living, and is worth nothing after a loss of power.
+//! A file is complete or absent (it is renamed to its name), but not synced: it describes a living
+//! process, and is worthless after a power loss.
 
 use std::fs;
 use std::io;
@@ -44,7 +44,7 @@ pub struct ProcessStatus {
     pub done: u64,
     /// How much of it there is for this process, when that is known.
     pub total: Option<u64>,
-    /// What is counted. Rounds are everybody's, all else the process's share.
+    /// The unit of the counts. Rounds are those of the run, all others the process's share.
     pub unit: String,
     /// Units per second, now: over the last seconds.
     pub per_second: f64,
@@ -133,7 +133,7 @@ impl ProcessStatus {
         all
     }
 
-    /// The status that `json` describes, or `None` when it is none.
+    /// The status that `json` describes, or `None` if it is not a status.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
     }

@@ -1,4 +1,4 @@
-//! How far a running job is: what a display polls.
+//! The progress of a running job, polled by displays.
 
 use std::time::SystemTime;
 
@@ -11,12 +11,12 @@ pub struct ProgressSnapshot {
     pub phase: &'static str,
     /// How much of it is done, in `unit`s; never falls within a phase.
     pub done: u64,
-    /// How much there is to do for this process, when that is known. Rounds are everybody's,
-    /// bytes and documents the process's share.
+    /// The total for this process, if it is known. Rounds are those of the run, bytes and documents
+    /// the process's share.
     pub total: Option<u64>,
     /// What is counted: "documents", "rounds", …
     pub unit: &'static str,
-    /// What else is worth seeing, such as the latest held-out log-likelihood; may be empty.
+    /// Further information, such as the latest held-out log-likelihood; may be empty.
     pub note: String,
 }
 
@@ -38,7 +38,7 @@ pub struct TrainingSnapshot {
 pub const MOST_EVALUATIONS: usize = 12;
 
 impl TrainingSnapshot {
-    /// Notes an evaluation after so many rounds.
+    /// Notes an evaluation after this many rounds.
     pub fn evaluated(&mut self, rounds: u64, loglik_per_token: f64) {
         if self.heldout.len() == MOST_EVALUATIONS {
             self.heldout.remove(0);
@@ -60,7 +60,7 @@ pub struct CheckpointMark {
     pub bytes: u64,
 }
 
-/// A stage that goes through documents.
+/// A stage that processes documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkStage {
     /// Reading the input.
@@ -85,7 +85,7 @@ impl WorkStage {
     }
 }
 
-/// What a process has gone through in a stage, in this run.
+/// What a process has processed in a stage, in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Documents.

@@ -1,7 +1,7 @@
 //! A checked job written out again: in full for people, canonically for hashes.
 //!
-//! The resolved text has every key with its value and parses back to the same job, from any
-//! folder. The canonical text leaves out what must not change a result's name: where files stand.
+//! The resolved text has every key with its value and parses back to the same job, from any folder.
+//! The canonical text leaves out what must not change a result's id: the locations of files.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ use lda::model::settings::Alpha;
 type Pair = (&'static str, Value);
 
 impl Job {
-    /// The complete job as TOML: every key, defaults filled in, in a fixed order. Parsing it gives
-    /// this job again, wherever the text stands (`corpus.base` is absolute; `output.path` and
-    /// `synth.path` stay relative to the current directory).
+    /// The complete job as TOML: every key, defaults filled in, in a fixed order. Parsing it
+    /// returns this job again, wherever the text is stored (`corpus.base` is absolute;
+    /// `output.path` and `synth.path` stay relative to the current directory).
     pub fn resolved_toml(&self) -> String {
         let mut text = String::new();
         let synth = self
@@ -40,9 +40,8 @@ impl Job {
         text
     }
 
-    /// Names the ingested corpus: a sha256, in hex, of what `[corpus]`, `[tokens]`,
-    /// `[vocabulary]` and `[synth]` say and of the stop-word files' contents; not of where the job
-    /// file stands.
+    /// Identifies the ingested corpus: a sha256, in hex, of `[corpus]`, `[tokens]`, `[vocabulary]`
+    /// and `[synth]` and of the stop-word files' contents; not of the job file's location.
     pub fn corpus_hash(&self) -> String {
         let mut lines = Canonical::new("corpus");
         let input = self.synth.as_ref().map(|synth| vec![synth.input()]);

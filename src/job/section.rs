@@ -1,7 +1,7 @@
 //! One section of a job file, and the typed reading of its keys.
 //!
 //! Every `take_*` checks type and range at once, so that an error can name the place, the key, the
-//! value found and what is allowed. `"auto"` stands for an absent optional value.
+//! value found and what is allowed. `"auto"` represents an absent optional value.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -96,7 +96,7 @@ impl Section {
     pub(super) fn name(&self, key: &'static str) -> Result<Option<String>, JobError> {
         match self.get(key) {
             Some(entry) if entry.value.as_str() == Some("") => {
-                Err(self.invalid(key, entry, "a text that is not empty"))
+                Err(self.invalid(key, entry, "a text, not empty"))
             }
             Some(entry) => self.text_of(key, entry).map(Some),
             None => Ok(None),

@@ -1,6 +1,6 @@
-//! A job file as it was written: sections, keys, values and where each stands.
+//! A job file as written: sections, keys and values, each with its position.
 //!
-//! Parsing and overrides only; what the values mean is checked in `check`.
+//! Parsing and overrides only; `check` checks the meaning of the values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl Source {
         Ok(())
     }
 
-    /// Sets a key to a value that a flag of its own gave.
+    /// Sets a key to the value of a flag of its own.
     ///
     /// # Errors
     /// An unknown section or key.

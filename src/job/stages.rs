@@ -1,4 +1,4 @@
-//! Which stages of a job are to run.
+//! The stages of a job to run.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Stages {
     Train,
     /// Project every document on a complete model.
     Project,
-    /// Measure a model on documents; writes a result of its own, and changes none.
+    /// Measure a model on documents; writes a separate result, and changes none.
     Evaluate,
 }
 

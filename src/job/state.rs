@@ -1,6 +1,6 @@
-//! What stands in an output folder: how far a run is, and whether a job may write there.
+//! The content of an output folder: the progress of a run, and whether a job may write there.
 //!
-//! Only reads. Damaged files are errors where they are for the run itself.
+//! Read-only. A damaged file is an error here if it is one for the run itself.
 
 use std::fs;
 use std::io;
@@ -15,21 +15,21 @@ use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
 use crate::tables::read::{TableListing, listing};
 
-/// Where the finished model stands in the output folder.
+/// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";
-/// Where the newest checkpoint of training stands in the output folder.
+/// Path of training's newest checkpoint in the output folder.
 pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
-/// Where the checkpoint before the newest stands: what a run goes on from if that is damaged.
+/// Path of the previous checkpoint, from which a run resumes if the newest is damaged.
 pub const PREVIOUS_CHECKPOINT_FILE: &str = "checkpoints/train.previous.model";
-/// Where a checkpoint is put that was found damaged; it serves nobody but who looks for the cause.
+/// Path to which a damaged checkpoint is moved; it only helps to find the cause.
 pub const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
-/// Where checkpoints stand, with the assignments that belong to them.
+/// Folder of the checkpoints and the assignments that belong to them.
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunState {
-    /// Who runs here now.
+    /// The current holder of the lock.
     pub holder: Option<String>,
     /// What ingest left, once it is complete.
     pub collection: Option<Collection>,
@@ -55,7 +55,7 @@ pub enum OutputState {
     Empty,
     /// This job's result, complete.
     Complete,
-    /// This job was begun: it goes on with a stage.
+    /// This job was begun: it resumes with a stage.
     Resumable {
         /// The stage: "ingest", "train" or "project".
         next: &'static str,

@@ -1,13 +1,13 @@
-//! What came of a job: the figures of its end, as plain data.
+//! The outcome of a job: its final figures, as plain data.
 //!
-//! Serialized, this is the last line of `--json`; the names are relied upon by other programs.
+//! Serialized, this is the last line of `--json`; other programs rely on the names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What came of a job. Stages that did not run in this command are absent.
+/// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Documents of the input, whatever their status.
@@ -131,11 +131,11 @@ pub struct DriftSummary {
     pub groups: usize,
     /// Of these, groups for which the model should be trained again.
     pub groups_to_retrain: usize,
-    /// True if there are so many groups that none has a row.
+    /// True if there are too many groups for one row each.
     pub too_many_groups: bool,
 }
 
-/// Topics that are not worth reading. A topic can be a duplicate and junk, but not dead as well.
+/// Topics without use for a reader. A topic can be a duplicate and junk, but not dead as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TopicFaults {
     /// Topics in all.
@@ -168,7 +168,7 @@ impl TopicFaults {
         }
     }
 
-    /// The faults by name, in the order in which people are told of them.
+    /// The faults by name, in the order in which they are reported.
     pub fn by_name(&self) -> [(&'static str, &Faulty); 3] {
         [
             ("dead", &self.dead),

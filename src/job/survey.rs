@@ -1,7 +1,7 @@
-//! What a job's input holds, as far as that can be told without reading it.
+//! The size of a job's input, as far as it can be determined without reading it.
 //!
-//! Documents are counted where that is cheap (a text is a file, Parquet and bags of words say it
-//! themselves) and estimated from the first MiB of a few files elsewhere.
+//! Documents are counted where that is cheap (a text is a file; Parquet and bags of words contain
+//! the number) and estimated from the first MiB of a few files elsewhere.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,7 +20,7 @@ const LOOK_FILES: usize = 8;
 /// Bytes of text to a token, the space after it included: those of English prose, and fewer than
 /// those of most texts with markup, so that tokens are rather over- than underestimated.
 const BYTES_PER_TOKEN: u64 = 6;
-/// Bytes of a made-up document's line beside its words.
+/// Bytes of a generated document's line apart from its words.
 const SYNTH_LINE_BYTES: u64 = 45;
 
 /// What an input holds.
@@ -162,7 +162,7 @@ impl Survey {
                 for file in files {
                     let (documents, entries) = bag_header(file)?;
                     self.documents += documents;
-                    // Most terms stand once or twice in a document.
+                    // Most terms occur once or twice in a document.
                     self.tokens += 2 * entries;
                 }
                 return Ok(());

@@ -1,19 +1,19 @@
-//! Faults on order, to prove what a run leaves behind: only in builds with debug assertions.
+//! Injected faults, to test what a run leaves behind: only in builds with debug assertions.
 //!
-//! Every change to a file is an operation, numbered from 1 in the order in which this process
-//! makes them. The environment variable `TOPICMILL_FAULT` says what shall happen:
+//! Every change to a file is an operation, numbered from 1 in the order in which this process makes
+//! them. The environment variable `TOPICMILL_FAULT` selects the fault:
 //!
 //! | value | |
 //! | --- | --- |
-//! | `count:FILE` | each operation is appended to FILE as a line: what became of it, itself, its paths |
+//! | `count:FILE` | each operation is appended to FILE as a line: its outcome, its name, its paths |
 //! | `crash:N` | the process dies before operation N, without any cleanup |
 //! | `torn:N` | as `crash`, but if N is a write, the first half of its bytes reaches the file |
 //! | `full:N` | operation N, and every later one that needs room on the disk, fails with ENOSPC |
 //! | `refuse:N` | operation N fails with EACCES |
-//! | `hang:TEXT` | a thread whose operation has TEXT in its line never comes back from it |
+//! | `hang:TEXT` | a thread whose operation has TEXT in its line never returns from it |
 //!
-//! `count`, `hang` and one of the others may stand together, with commas between. A value that is none of
-//! these is a mistake of the test, and panics.
+//! `count`, `hang` and one of the others may be combined, separated by commas. Any other value is a
+//! mistake in the test, and panics.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -96,7 +96,7 @@ impl Plan {
         let Ok(text) = std::env::var("TOPICMILL_FAULT") else {
             return Self::default();
         };
-        Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} asks for no fault"))
+        Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} names no fault"))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -145,7 +145,7 @@ impl Plan {
     }
 }
 
-/// Numbers an operation, judges it, and notes what became of it if that is asked for.
+/// Numbers an operation, judges it, and notes its outcome if requested.
 fn judge(operation: &Operation<'_>) -> Verdict {
     static PLAN: OnceLock<Plan> = OnceLock::new();
     static OPERATIONS: AtomicU64 = AtomicU64::new(0);

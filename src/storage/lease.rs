@@ -1,10 +1,10 @@
 //! A lock in an object store: an object that names its holder, who must keep renewing it.
 //!
-//! It is taken by a write that succeeds only where there is no such object, or where the object is
-//! still the one that was found free. A holder that is killed cannot free it, so it runs out: nobody
-//! renewed it for [`Terms::stale`], by the store's own clock; or its process is seen to be gone, by
-//! another one on the same machine. A holder that was silent for so long must take it for lost: it
-//! asks [`Lease::check`] before whatever it writes.
+//! It is taken by a write that succeeds only if there is no such object, or if the object is still
+//! the one that was found expired. A killed holder cannot release it, so the lock expires: when it
+//! was not renewed for [`Terms::stale`], by the store's own clock, or when another process on the
+//! same machine sees that the holder's process is gone. A holder that could not renew it for that
+//! long must assume that it is lost: it calls [`Lease::check`] before every write.
 
 use std::fs;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ pub struct LockName {
     pub probes: String,
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub enum Leasing {
     /// This process has it.
@@ -135,7 +135,7 @@ impl Lease {
         let renewer = thread::Builder::new()
             .name("lease".to_owned())
             .spawn(move || renewed.keep_renewing());
-        // Without the thread the lease runs out, and `check` says so.
+        // Without the thread the lease expires, and `check` reports it.
         let renewer = renewer.ok();
         Self { shared, renewer }
     }
@@ -143,12 +143,12 @@ impl Lease {
     /// Whether the lease still holds: to be asked before anything is written.
     ///
     /// # Errors
-    /// It was taken by another, or could not be renewed in time: why, in words.
+    /// Another run took the lock, or it could not be renewed in time: the reason, as text.
     pub fn check(&self) -> Result<(), String> {
         let state = self.shared.state();
         let silent = state.renewed.elapsed();
         match &state.lost {
-            Some(holder) => Err(format!("another run has taken it over ({holder})")),
+            Some(holder) => Err(format!("another run has taken over the lock ({holder})")),
             None if silent >= self.shared.terms.stale => Err(format!(
                 "the lock could not be renewed for {} s",
                 silent.as_secs()
@@ -164,7 +164,7 @@ impl Drop for Lease {
         self.shared.state().is_ending = true;
         self.shared.ending.notify_all();
         if let Some(renewer) = self.renewer.take() {
-            // It ends by itself; a panic in it has been told of.
+            // It ends by itself; a panic in it has been reported.
             let _ = renewer.join();
         }
         let state = self.shared.state();
@@ -229,15 +229,15 @@ impl Shared {
     }
 }
 
-/// The second line of a lock that nobody holds.
+/// The second line of a free lock.
 const FREE: &str = "free";
 
-/// Who holds a lock with this text, for a person.
+/// The holder of a lock with this text, for a person.
 pub fn holder(text: &str) -> String {
     text.lines().nth(1).unwrap_or("process unknown").to_owned()
 }
 
-/// Who holds a lock; `None` if nobody does.
+/// The holder of a lock; `None` if it is free.
 ///
 /// # Errors
 /// The store refuses or does not answer.
@@ -250,7 +250,7 @@ pub fn holder_of(name: &LockName) -> Result<Option<String>, StoreError> {
     Ok((!is_over).then(|| holder(&text)))
 }
 
-/// Whether a lock that was found binds nobody any more.
+/// Whether a lock that was found has expired.
 fn is_over(
     name: &LockName,
     meta: &ObjectMeta,
@@ -317,7 +317,7 @@ fn place() -> Option<String> {
 /// or only waits to be buried.
 fn begun(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything; fields count from the state, the third.
+    // The name is in parentheses and may contain anything; fields count from the state, the third.
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     let state = fields.next()?;

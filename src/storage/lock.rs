@@ -1,5 +1,5 @@
-//! A lock file: the kernel frees the lock however its holder ends; the text in the file tells
-//! people who that is.
+//! A lock file: the kernel releases the lock when its holder ends, for whatever reason; the text in
+//! the file names the holder for people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ pub struct Lock {
     _file: File,
 }
 
-/// What came of an attempt to lock.
+/// The outcome of an attempt to lock.
 #[derive(Debug)]
 pub enum Locking {
     /// This process has the lock.
@@ -25,7 +25,7 @@ pub enum Locking {
 }
 
 impl Lock {
-    /// Creates the file at `path` if needed, locks it, and writes `text` into it; waits for nobody.
+    /// Creates the file at `path` if needed, locks it, and writes `text` into it; does not wait.
     ///
     /// # Errors
     /// The file system refuses.
@@ -54,8 +54,8 @@ impl Lock {
     }
 }
 
-/// What the lock file at `path` says of its holder; `None` when nobody holds it. Who takes the lock
-/// in the very moment of the question finds it taken.
+/// The holder according to the lock file at `path`; `None` if the lock is free. A process that
+/// tries to lock at this very moment finds it taken.
 ///
 /// # Errors
 /// The file system refuses.
@@ -74,7 +74,7 @@ pub fn holder(path: &Path) -> io::Result<Option<String>> {
 
 fn text_of(file: &mut File) -> String {
     let mut text = String::new();
-    // Who holds the lock is only told to a person; that somebody does is already known.
+    // The text is only shown to a person; that the lock is held is already known.
     let _ = file.read_to_string(&mut text);
     text
 }

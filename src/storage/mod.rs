@@ -1,15 +1,15 @@
 //! The only place that changes files: create, write, sync, rename, remove, folders, the lock.
 //!
-//! Plain functions over the file system, and three values: [`Writer`] writes a file from its
-//! beginning to its end, [`Scratch`] is a nameless file that is read and written anywhere, [`Lock`]
-//! keeps a second run out. Errors are the system's; callers name the path. Which order of steps
-//! makes a file complete or absent is the callers' business (`tables::output`, `checkpoint`).
+//! Plain functions over the file system, and three values: [`Writer`] writes a file from beginning
+//! to end, [`Scratch`] is an unnamed file with random access, [`Lock`] keeps a second run out.
+//! Errors are the system's; callers name the path. Callers (`tables::output`, `checkpoint`) decide
+//! which order of steps makes a file complete or absent.
 //!
-//! What lies in an object store is named by `object`, read like a file through `source`, and worked
-//! on through a local folder by `remote`; `lease` is the lock there.
+//! For object stores, `object` names what is stored there, `source` reads it like a file, `remote`
+//! works on it through a local folder, and `lease` is the lock.
 //!
-//! Builds with debug assertions count every step, and can be told by `TOPICMILL_FAULT` to fail or
-//! to die at one of them (`fault`); `tests/it/crash_points` does so at each. Release builds hold
+//! Builds with debug assertions count every step, and `TOPICMILL_FAULT` makes one of them fail, or
+//! kills the process there (`fault`); `tests/it/crash_points` does so at each. Release builds contain
 //! none of that.
 
 #[cfg_attr(not(debug_assertions), path = "no_fault.rs")]
@@ -31,7 +31,7 @@ pub use lock::{Lock, Locking, holder};
 pub use scratch::Scratch;
 pub use writer::Writer;
 
-/// Writes a whole file, replacing what stood there. It is not synced.
+/// Writes a whole file, replacing the previous one. It is not synced.
 ///
 /// # Errors
 /// The file system refuses; a part of the bytes may be written then.
@@ -61,7 +61,7 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Gives a file or folder another name, at once, replacing a file that bears it. Neither file nor
+/// Renames a file or folder atomically, replacing a file of the new name. Neither file nor
 /// folders are synced.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn remove_folder(folder: &Path) -> io::Result<()> {
     unless_missing(fs::remove_dir(folder))
 }
 
-/// Removes a folder, if it is there, and all that is in it, by name. A link is removed, not followed.
+/// Removes a folder, if it exists, and everything in it, by name. A link is removed, not followed.
 ///
 /// # Errors
 /// The file system refuses.
@@ -111,7 +111,7 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
 /// Creates a folder and those above it, and syncs those that name a new one.
 ///
 /// # Errors
-/// The file system refuses, or a file stands where a folder should.
+/// The file system refuses, or a file has the name of the folder.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());

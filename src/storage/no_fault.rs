@@ -1,9 +1,9 @@
-//! What stands for `fault` in builds without debug assertions: nothing.
+//! Replaces `fault` in builds without debug assertions, and does nothing.
 
 use std::io;
 use std::path::Path;
 
-/// A change to files; nobody looks at it.
+/// A change to files; ignored.
 #[allow(dead_code, reason = "its fields are for builds with debug assertions")]
 pub(super) enum Operation<'a> {
     Create(&'a Path),

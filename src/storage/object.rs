@@ -1,8 +1,8 @@
-//! Objects of a store that speaks S3: how they are named, what is known of them, what can go wrong.
+//! Objects of a store that speaks S3: their names, their metadata, and their errors.
 //!
 //! An object is complete or absent by nature: it appears under its name when its last byte has
-//! arrived, and replaces what stood there as a whole. [`Bucket`] is the blocking client. Without the
-//! Cargo feature `s3` it cannot be opened, and says so.
+//! arrived, and replaces the previous object as a whole. [`Bucket`] is the blocking client. Without
+//! the Cargo feature `s3` it returns an error when opened.
 
 #[cfg(not(feature = "s3"))]
 mod absent;
@@ -71,12 +71,12 @@ impl ObjectUrl {
             message: format!("{reason}; write `s3://bucket/folder`"),
         };
         let Some(rest) = text.strip_prefix(SCHEME) else {
-            return Err(refuse("this is no address in an object store"));
+            return Err(refuse("this is not an address in an object store"));
         };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let key = key.trim_end_matches('/');
         if bucket.is_empty() {
-            return Err(refuse("the bucket is not named"));
+            return Err(refuse("the bucket is missing"));
         }
         if !key.is_empty() && key.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(refuse("a part of it is empty, `.` or `..`"));
@@ -127,7 +127,7 @@ pub struct ObjectMeta {
     pub key: String,
     /// Its size.
     pub bytes: u64,
-    /// What changes when its content does; as the store gives it, quotes included.
+    /// The entity tag, which changes with the content; as the store returns it, including quotes.
     pub etag: String,
     /// When it was written, by the store's own clock, to the second.
     pub modified: SystemTime,
@@ -153,7 +153,7 @@ pub enum StoreErrorKind {
     Missing,
     /// The object is another than it was.
     Changed,
-    /// No answer within the time allowed, or one that is no answer.
+    /// No response within the time allowed, or an invalid one.
     Unreachable,
     /// The local disk.
     Disk,
@@ -184,7 +184,7 @@ impl StoreError {
             url: url.to_string(),
             kind: StoreErrorKind::Disk,
             message: format!(
-                "{}: {source}; look at the disk, or give another output.scratch",
+                "{}: {source}; check the disk, or set another output.scratch",
                 path.display()
             ),
         }

@@ -1,8 +1,8 @@
 //! A folder in an object store, and the local folder through which a process works on it.
 //!
-//! Files are made locally and go up under their final names; what is read comes down once and is
-//! kept, with the tag that it had, until the store has another. Nothing is shared with other
-//! processes but the store.
+//! Files are written locally and uploaded under their final names; objects that are read are
+//! downloaded once and kept, with their tag, until the store has another version. Processes share
+//! nothing but the store.
 
 use std::fs::{self, File};
 use std::io;
@@ -32,7 +32,7 @@ impl Remote {
     /// touched.
     ///
     /// # Errors
-    /// The address is none; the settings are wrong.
+    /// The address is invalid; the settings are wrong.
     pub fn open(url: &Path, local: &Path) -> Result<Self, StoreError> {
         let url = ObjectUrl::parse(url)?;
         Ok(Self {
@@ -87,8 +87,8 @@ impl Remote {
         Ok(!self.all(relative)?.is_empty())
     }
 
-    /// The local copy of an object: as it is, where it is still the store's; fetched otherwise. Where
-    /// there is no such object, nothing stands at the path.
+    /// The local copy of an object: reused if it is still the store's version, fetched otherwise.
+    /// If there is no such object, there is no file at the path.
     ///
     /// # Errors
     /// The store refuses, does not answer, or the object changes meanwhile; the disk.
@@ -123,7 +123,7 @@ impl Remote {
         }
     }
 
-    /// What stands in a folder, by name: objects and folders, sorted.
+    /// The content of a folder, by name: objects and folders, sorted.
     ///
     /// # Errors
     /// The store refuses or does not answer.

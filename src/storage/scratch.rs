@@ -1,4 +1,4 @@
-//! A file without a name: gone when its value is, however the process ends.
+//! A file without a name: it disappears with its value, however the process ends.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::fault::{self, Operation};
 
-/// A file of a fixed size that is read and written anywhere, and that nobody else can open.
+/// A file of a fixed size with random access, which no other process can open.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,

@@ -1,8 +1,8 @@
-//! A file to read from, wherever it lies: on a disk, or in an object store.
+//! A file to read from, on a disk or in an object store.
 //!
-//! An object is read by ranges as they are needed, so that a process fetches no more than what it
-//! reads, and needs no disk for it. All ranges are of the object as it was opened: when another takes
-//! its name, reading fails.
+//! An object is read by ranges as needed, so that a process fetches no more than it reads and needs
+//! no disk space for it. All ranges are of the object as opened: if another object takes its name,
+//! reading fails.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::object::{Bucket, ObjectMeta, ObjectUrl, is_remote};
 use crate::liveness;
 
-/// Bytes that are fetched at a time. A reader that goes on where it stopped doubles it up to
-/// [`LARGEST_WINDOW`], one that jumps about starts anew.
+/// Bytes that are fetched at a time. A reader that continues where it stopped doubles it up to
+/// [`LARGEST_WINDOW`]; a reader that jumps starts from the smallest again.
 const SMALLEST_WINDOW: u64 = 64 << 10;
 /// Bytes that are fetched at a time by a reader that goes straight on.
 const LARGEST_WINDOW: u64 = 8 << 20;

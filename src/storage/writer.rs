@@ -1,4 +1,4 @@
-//! A file that is written from its beginning to its end.
+//! A file that is written from beginning to end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -16,7 +16,7 @@ use lda::infer::summary::{dropped_mass, entropy, heaviest, list};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
-/// What the stream is called where a document has no id of its own.
+/// The name of the stream in the ids of documents without one.
 const NAME: &str = "stdin";
 
 /// A topic of a document.
@@ -61,7 +61,7 @@ struct Inferred {
     dropped_mass: Option<f32>,
 }
 
-/// What became of a line.
+/// The outcome of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Whether it was no document.
@@ -70,10 +70,10 @@ pub struct Answered {
     pub tokens: u64,
 }
 
-/// Answers lines, one after the other, with the same buffers; one a thread.
+/// Answers lines, one after the other, with the same buffers; one per thread.
 pub struct Answerer<'a> {
     model: &'a StreamModel,
-    /// Whether a line that is no document ends the stream.
+    /// Whether an invalid line ends the stream.
     strict: bool,
     reader: LineReader,
     bagger: Bagger,
@@ -140,7 +140,7 @@ impl<'a> Answerer<'a> {
     }
 }
 
-/// All but the reader, which is at work while a document is answered.
+/// Everything except the reader, which works while a document is answered.
 struct About<'a> {
     model: &'a StreamModel,
     strict: bool,

@@ -1,8 +1,8 @@
-//! From a document of a stream to its bag of words, when the vocabulary is known already.
+//! From a document of a stream to its bag of words, with a known vocabulary.
 //!
-//! What ingest does in two steps, counting every term it meets and looking them up in the end, is
-//! done in one here: terms that the vocabulary does not list are counted and forgotten, so that a
-//! stream of any length takes the same memory.
+//! Ingest does this in two steps: it counts every term it meets and looks them up at the end. Here
+//! it is one step: terms outside the vocabulary are counted and forgotten, so that a stream of any
+//! length takes the same memory.
 
 use crate::corpus::settings::TokenSettings;
 use crate::corpus::tokenizer::Tokenizer;
@@ -12,7 +12,7 @@ use crate::corpus::{Body, DocumentStatus, RawDocument};
 /// Counts as large as a shard stores them.
 const MAX_TOKENS: u32 = i32::MAX as u32;
 
-/// The bag of words of one document, and what became of its tokens.
+/// The bag of words of one document, and the counts of its tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordBag {
     /// Distinct terms in the vocabulary, ascending.
@@ -29,7 +29,7 @@ pub struct WordBag {
 #[derive(Debug)]
 pub struct Bagger {
     tokenizer: Tokenizer,
-    /// Tokens of each term of the vocabulary in the document in hand; all 0 between documents.
+    /// Tokens of each term of the vocabulary in the current document; all 0 between documents.
     in_document: Vec<u32>,
     bag: WordBag,
 }

@@ -1,4 +1,4 @@
-//! What ends a stream before its time.
+//! Errors that end a stream.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ pub enum StreamError {
     /// The job of a result cannot be used.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A folder that is no finished result.
+    /// A folder that is not a finished result.
     #[error(
-        "{}: no job.toml, so this is no finished result; give the job file, or finish the run",
+        "{}: no job.toml, so this is not a finished result; pass the job file, or finish the run",
         path.display()
     )]
     NotFinished {
@@ -35,9 +35,9 @@ pub enum StreamError {
     },
     /// The method needs a classifier, and the job's is not there for the model.
     #[error(
-        "{} is not there, or is another model's or of other settings of maxent: run `topicmill \
-         project` with this project.method first (with --overwrite, which makes the tables anew, \
-         where they are another method's), or set another one, as in --set project.method=cvb0",
+        "{} is missing, or belongs to another model or other [maxent] settings: run `topicmill \
+         project` with this project.method first (with --overwrite, which rewrites the tables, \
+         if they are from another method), or set another one, as in --set project.method=cvb0",
         path.display()
     )]
     NoClassifier {
@@ -46,7 +46,7 @@ pub enum StreamError {
     },
     /// The model is another job's, or of another vocabulary.
     #[error(
-        "{} was made with other settings of {what}; give the job that it was trained with",
+        "{} was made with different settings of {what}; pass the job that it was trained with",
         path.display()
     )]
     OtherSettings {
@@ -55,7 +55,7 @@ pub enum StreamError {
         /// The sections of the job that differ.
         what: &'static str,
     },
-    /// The job's method is not one that a stream can be projected with.
+    /// The job's method cannot project a stream.
     #[error("{0}")]
     Method(&'static str),
     /// An object store, or the copy of what lies there.
@@ -67,18 +67,18 @@ pub enum StreamError {
     /// The vocabulary's file.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyFileError),
-    /// The system gives no thread.
-    #[error("no thread for the stream: {0}")]
+    /// The system cannot start a thread.
+    #[error("cannot start a thread for the stream: {0}")]
     Thread(#[source] io::Error),
     /// The stream broke, while the job says `on_damage = "fail"`.
-    #[error("standard input broke at line {line}: {source}; send the lines from there on again")]
+    #[error("standard input failed at line {line}: {source}; send the lines from there again")]
     Read {
         /// The line, from 1.
         line: u64,
         /// What the system said.
         source: io::Error,
     },
-    /// A line that is no document, where those are to end the stream.
+    /// An invalid line, if such lines end the stream.
     #[error("standard input, line {line}: {reason}")]
     BadLine {
         /// The line, from 1.
@@ -98,7 +98,9 @@ pub enum StreamError {
     #[error("standard output: {0}")]
     Write(#[source] io::Error),
     /// A signal asked for the end.
-    #[error("ended by a signal; the lines in hand were answered, {documents} documents in all")]
+    #[error(
+        "interrupted by a signal; the lines already read were answered, {documents} documents in all"
+    )]
     Interrupted {
         /// Documents that were answered.
         documents: u64,

@@ -1,10 +1,10 @@
-//! The threads of a stream: one cuts lines, some answer them, one writes the answers in order.
+//! The threads of a stream: one cuts lines, several answer them, one writes the answers in order.
 //!
-//! The reader sends each batch to whichever worker is free, and to the writer the other end of a
-//! channel that its answers will come through: the writer goes through these ends in order, so that
-//! nothing has to be sorted. Channels are bounded, and so are the bytes in hand (`room`).
+//! The reader sends each batch to the next free worker, and to the writer the receiving end of a
+//! channel for its answers: the writer visits these ends in order, so that nothing has to be
+//! sorted. Channels are bounded, and so are the bytes in flight (`room`).
 //!
-//! A batch in hand defers a signal until its answers are flushed; the reader then takes no more.
+//! A batch in flight defers a signal until its answers are flushed; the reader then reads no more.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -20,25 +20,25 @@ use crate::corpus::reader::line::LineReader;
 
 /// Documents of a batch at most: a batch is one thread's.
 const BATCH_DOCUMENTS: usize = 8;
-/// Bytes of a batch at most, but for one longer line.
+/// Bytes of a batch at most, except for one longer line.
 const BATCH_BYTES: u64 = 64 * 1024;
-/// Batches in hand for each worker.
+/// Batches in flight per worker.
 const BATCHES_PER_WORKER: usize = 4;
-/// Bytes of lines in hand, but for one longer line.
+/// Bytes of lines in flight, except for one longer line.
 const BYTES_IN_HAND: u64 = 32 << 20;
 /// Answers that are held back while more are ready.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
-/// How a stream is gone through.
+/// The options of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Threads that infer, ≥ 1; they change no answer.
     pub threads: usize,
-    /// Whether a line that is no document ends the stream, instead of being answered.
+    /// Whether an invalid line ends the stream, instead of being answered.
     pub strict: bool,
 }
 
-/// What came of a stream.
+/// The result of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Documents that were answered.
@@ -73,13 +73,13 @@ type Promise = Receiver<Answers>;
 
 /// Answers every document of `input`, in order, on `output`.
 ///
-/// A line is answered as soon as it has come; where more come than are answered, `input` waits.
-/// When `output` has nobody who reads it any more that is the end, and no error. Threads that wait
-/// for `input` may outlive this call by a line.
+/// A line is answered as soon as it arrives; if lines arrive faster than they are answered, `input`
+/// waits. If the reader of `output` goes away, that is the end, and no error. Threads that wait for
+/// `input` may outlive this call by a line.
 ///
 /// # Errors
-/// The stream cannot be read or written on; a signal, once the lines in hand are answered; with
-/// `strict` a line that is no document. What was answered before stands written.
+/// The stream cannot be read or written; a signal, once the lines already read are answered; with
+/// `strict`, an invalid line. Earlier answers have been written.
 pub fn run(
     model: Arc<StreamModel>,
     input: impl Read + Send + 'static,
@@ -96,7 +96,7 @@ pub fn run(
             answer(&model, &worker_end, options.strict);
         })?;
     }
-    // Else the reader would go on sending to nobody when all workers are gone.
+    // Otherwise the reader would continue to send after all workers have ended.
     drop(worker_end);
     let cutter = LineCutter::new(input, model.corpus.max_document_bytes);
     start("stream-reader", move || read(cutter, &work, &order))?;
@@ -114,7 +114,7 @@ fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StreamE
     thread.map(drop).map_err(StreamError::Thread)
 }
 
-/// Cuts batches until the stream ends, a signal comes, or nobody takes them.
+/// Cuts batches until the stream ends, a signal comes, or all workers have ended.
 fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &SyncSender<Promise>) {
     let room = Room::new(BYTES_IN_HAND);
     let mut next = 0;
@@ -139,7 +139,7 @@ fn read(mut cutter: LineCutter<impl Read>, work: &SyncSender<Batch>, order: &Syn
     }
 }
 
-/// The documents of a batch that begins with this line: of those that have come, for none is waited.
+/// The documents of a batch that begins with this line: only those that have already arrived.
 fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> Vec<Numbered> {
     let (mut documents, mut bytes) = (Vec::new(), 0);
     let mut line = Some(first);
@@ -200,7 +200,7 @@ fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
     }
 }
 
-/// Writes all answers in order; gives what they were.
+/// Writes all answers in order; returns their counts.
 fn write(promises: &Receiver<Promise>, output: impl Write) -> Result<Summary, StreamError> {
     let mut writer = Writer {
         output,
@@ -251,7 +251,7 @@ impl<W: Write> Writer<W> {
         self.flush()
     }
 
-    /// What comes next; before waiting for it, whoever waits for answers gets those there are.
+    /// The next item; flushes the pending answers before waiting for it.
     fn receive<T>(&mut self, channel: &Receiver<T>) -> Result<Option<T>, StreamError> {
         match channel.try_recv() {
             Ok(next) => Ok(Some(next)),

@@ -1,7 +1,7 @@
-//! Cuts a stream into lines as they come, holding no more than one of them.
+//! Cuts a stream into lines as they arrive, holding at most one of them.
 //!
-//! The same rules as for a file (`corpus::block`): a byte order mark at the start is passed over, a
-//! last line needs no line break, and a line that outgrows the limit is read over without being held.
+//! The rules are those for a file (`corpus::block`): a byte order mark at the start is skipped, the
+//! last line needs no line break, and a line above the limit is skipped without being held.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -80,7 +80,7 @@ impl<R: Read> LineCutter<R> {
         if self.ended {
             return None;
         }
-        // What stands before a break is no whole line.
+        // The bytes before an error are not a whole line.
         self.read_line().unwrap_or_else(|error| {
             self.ended = true;
             Some(Line {
@@ -115,7 +115,7 @@ impl<R: Read> LineCutter<R> {
         }
     }
 
-    /// Passes over a byte order mark; gives the bytes that began like one and are the line's.
+    /// Skips a byte order mark; returns the bytes that began like one but belong to the line.
     fn pass_mark(&mut self) -> io::Result<&'static [u8]> {
         for (matched, byte) in BYTE_ORDER_MARK.iter().enumerate() {
             if fill(&mut self.stream)?.first() != Some(byte) {
@@ -145,7 +145,7 @@ impl<R: Read> LineCutter<R> {
     }
 }
 
-/// What has come of a stream and is not taken yet, for which it waits; nothing at the end.
+/// The available bytes of a stream, waiting for them; empty at the end.
 fn fill(stream: &mut BufReader<impl Read>) -> io::Result<&[u8]> {
     while let Err(error) = stream.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::corpus::block::cutter::{Boundary, Piece, RecordCutter};
 
-    /// Gives its chunks one a call, then breaks or ends.
+    /// Yields its chunks one per call, then fails or ends.
     struct Chunks(Vec<io::Result<&'static [u8]>>);
 
     impl Read for Chunks {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(at_hand, [false, true, false, false]);
     }
 
-    /// Gives its bytes in pieces of these lengths, now and then interrupted, then breaks or ends.
+    /// Yields its bytes in pieces of these lengths, sometimes interrupted, then fails or ends.
     struct Pieces<'a> {
         bytes: &'a [u8],
         lengths: std::iter::Cycle<std::slice::Iter<'a, usize>>,

@@ -1,14 +1,14 @@
-//! A stream of documents, projected as they come: `topicmill project JOB --stdin`.
+//! A stream of documents, projected as they arrive: `topicmill project JOB --stdin`.
 //!
 //! ```text
 //! reader ──batches──▶ workers            lines, flow: cut, numbered, a few lines at a time
 //!    └─────order─────────┴─▶ writer      answer: a line to its answer; flow: in the input's order
 //! ```
 //!
-//! Every line that is not blank is a document, numbered from 0, and answered by a line. Random
-//! streams are keyed by that number, so that a collection's own lines in order get the very numbers
-//! of its tables, on any number of threads. What is in hand at a time is bounded, whatever the
-//! stream's length, and a line is answered before the next one must be there.
+//! Every line that is not blank is a document, numbered from 0, and answered by one line. Random
+//! streams are keyed by that number, so that a collection's own lines, in order, get the numbers of
+//! its tables, on any number of threads. The work in flight is bounded for a stream of any length,
+//! and a line is answered without waiting for the next one.
 
 pub mod answer;
 mod bag;

@@ -1,4 +1,4 @@
-//! What a stream is projected with: a finished model and its vocabulary, read back from a result.
+//! The model of a stream: a finished model and its vocabulary, read back from a result.
 
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,7 @@ pub struct StreamModel {
     pub vocabulary: Vocabulary,
     /// The factors of all of them, in the geometry and with the η that φ is published with.
     pub factors: Factors,
-    /// The same without small entries, where the method goes through those.
+    /// The same without small entries, if the method uses those.
     pub topics: TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<Classifier>,
@@ -103,7 +103,7 @@ impl StreamModel {
             return Err(StreamError::OtherSettings { path, what });
         }
         if header.vocabulary_hash != vocabulary.fingerprint() {
-            let what = "the vocabulary beside it";
+            let what = "the vocabulary stored with it";
             return Err(StreamError::OtherSettings { path, what });
         }
         let eta = header.published_eta.unwrap_or(header.priors.eta);
@@ -130,7 +130,7 @@ impl StreamModel {
     }
 }
 
-/// The classifier that stands beside the model of this hash, if it is the job's.
+/// The classifier beside the model of this hash, if it is the job's.
 fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, StreamError> {
     let path = source.root.join(CLASSIFIER_FILE);
     if !exists(&path)? {
@@ -154,7 +154,7 @@ fn check_method(project: &ProjectSettings) -> Result<&InferSettings, StreamError
     };
     if infer.method.is_joint() {
         return Err(StreamError::Method(
-            "project.method infers documents together, and those of a stream come one by one: set \
+            "project.method infers documents together, but a stream delivers them one by one: set \
              another one, as in --set project.method=gibbs",
         ));
     }

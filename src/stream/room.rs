@@ -1,8 +1,8 @@
-//! How many bytes of lines are in hand at a time.
+//! Bounds the bytes of lines in flight.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Room for so many bytes, or for one thing that is larger.
+/// Room for a number of bytes, or for one larger item.
 #[derive(Debug)]
 pub struct Room {
     limit: u64,
@@ -20,7 +20,7 @@ impl Room {
         })
     }
 
-    /// Waits until there is room for so many bytes, or nothing else is in hand, and takes it.
+    /// Waits until there is room for `bytes`, or nothing else is in flight, and takes it.
     pub fn take(self: &Arc<Self>, bytes: u64) -> Taken {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while *taken > 0 && taken.saturating_add(bytes) > self.limit {

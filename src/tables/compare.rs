@@ -1,14 +1,15 @@
-//! Two results against each other: the proportions of the documents that both have, by the measures of
+//! Compares two results: the proportions of the documents that both have, by the measures of
 //! `evaluate::comparison`, and the topics of the two models matched one to one.
 //!
-//! Documents are read side by side and joined by number where both results are of one input, else by
-//! the input's own ids. Memory is bounded by the two models and, for the latter, by a million
-//! documents at a time, for which both results are read as often as that takes.
+//! Documents are read side by side and joined by number if both results have the same input, else
+//! by the input's own ids. Memory is bounded by the two models and, for ids, by a million documents
+//! at a time, for which both results are read as often as necessary.
 //!
-//! Where the models differ, the topics of the second take the places of their partners in the first:
-//! the assignment of least total Hellinger distance over the terms that both vocabularies have, each
-//! topic normalised to them. Topics without a partner keep places of their own. What a result does not
-//! list of a document, `dropped_mass`, is spread evenly over the topics not listed.
+//! If the models differ, the topics of the second take the places of their partners in the first:
+//! the assignment of least total Hellinger distance over the terms that both vocabularies have,
+//! each topic normalised to them. Topics without a partner keep separate places. The mass that a
+//! result does not list for a document, `dropped_mass`, is spread evenly over the topics not
+//! listed.
 
 mod model;
 
@@ -100,7 +101,7 @@ pub fn compare(a: &Path, b: &Path, split: Option<Split>) -> Result<Comparison, T
     })
 }
 
-/// Where each model's topics stand among the topics that documents are compared over.
+/// The places of each model's topics among the topics over which documents are compared.
 #[derive(Clone, Debug, PartialEq)]
 struct Places {
     /// Topic → place, for each of the two.
@@ -181,7 +182,7 @@ impl Join {
         in_split && document.dropped_mass.is_some()
     }
 
-    /// Two results of one input: documents stand in the same order.
+    /// Two results of one input: documents are in the same order.
     fn by_number(&mut self, a: &Path, b: &Path) -> Result<(), TableError> {
         let (mut first, mut second) = (ProjectedReader::open(a)?, ProjectedReader::open(b)?);
         let (mut p, mut q) = (ProjectedDocument::default(), ProjectedDocument::default());
@@ -247,7 +248,7 @@ impl Join {
         q: &Held,
     ) -> Result<(), TableError> {
         let unknown = |root: &Path, topic: i32| {
-            let message = format!("document_topics has topic {topic}, topics has not");
+            let message = format!("document_topics has topic {topic}, which topics lacks");
             TableError::format(root, format!("{message}; run `topicmill verify`"))
         };
         let [first, second] = &mut self.spread;

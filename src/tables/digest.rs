@@ -1,8 +1,8 @@
-//! One number for all that a job has found: SHA-256 over the tables' contents and the model.
+//! One number for a whole result: SHA-256 over the tables' contents and the model.
 //!
-//! What counts is each table's rows, in order, and not how they lie in parts, row groups and
-//! pages. Every column is hashed as one stream of values, so that equal outputs are equal column
-//! by column, and unequal ones can say where. Columns of time and traffic are left out.
+//! It covers each table's rows, in order, and not their layout in parts, row groups and pages.
+//! Every column is hashed as one stream of values, so that equal outputs are equal column by
+//! column, and a difference can be located. Columns of time and traffic are left out.
 //!
 //! A value is hashed as a tag byte (0 null, 1 present) and then its little-endian bytes; a string
 //! as its length (u64) and UTF-8 bytes; a list as its length and its strings.

@@ -1,4 +1,4 @@
-//! Table `document_scores`: what each document has scored in an evaluation, by method.
+//! Table `document_scores`: the score of each document in an evaluation, by method.
 
 super::schema::table! {
     /// Writes a part of `document_scores`.

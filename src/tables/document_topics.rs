@@ -1,5 +1,5 @@
-//! Table `document_topics`: which topics are in which document, the sparse θ. A row per document
-//! and topic whose proportion reaches the threshold; what is left out is `documents.dropped_mass`.
+//! Table `document_topics`: the topics of each document, the sparse θ. One row per document and
+//! topic whose proportion reaches the threshold; the rest is `documents.dropped_mass`.
 
 super::schema::table! {
     /// Writes a part of `document_topics`.

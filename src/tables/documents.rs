@@ -1,5 +1,5 @@
-//! Table `documents`: one row per input document, always, whatever was wrong with it. The job's
-//! pass-through columns follow the table's own, as nullable text under their own names.
+//! Table `documents`: one row per input document, always. The job's metadata columns follow the
+//! table's own, as nullable text under their own names.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ row! {
         pub group_id: Option<&'a str>,
         /// Position of the document within its volume, from 0; `None` without a volume.
         pub section: Option<i32>,
-        /// What became of the document.
+        /// The status of the document.
         pub status: DocumentStatus,
         /// What training made of it.
         pub split: Split,
@@ -93,8 +93,8 @@ impl DocumentsWriter {
     }
 }
 
-/// The names under which the job's columns stand in `documents`: their own, with `_input` behind
-/// as often as is needed to differ from all before it (SQL does not tell capitals).
+/// The names of the job's columns in `documents`: their own, with `_input` appended as often as
+/// needed to differ from all before it (SQL ignores case).
 ///
 /// ```
 /// # use topicmill::tables::documents::metadata_columns;

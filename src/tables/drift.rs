@@ -1,5 +1,5 @@
-//! Table `drift`: how far the documents that were not trained on have moved from those that were, for
-//! each group of them and for the run as a whole.
+//! Table `drift`: how far the documents that were not trained on have moved from those that were,
+//! for each group and for the run as a whole.
 
 super::schema::table! {
     /// Writes a part of `drift`.

@@ -1,5 +1,5 @@
-//! Table `evaluation`: every figure of quality with its method, its unit and what it was measured
-//! on, so that nobody compares what cannot be compared.
+//! Table `evaluation`: every figure of quality with its method, its unit and its documents, so that
+//! only comparable figures are compared.
 
 super::schema::table! {
     /// Writes a part of `evaluation`.

@@ -1,4 +1,4 @@
-//! `manifest.json`: what an output consists of, with sizes and hashes, and where it came from.
+//! `manifest.json`: the files of an output, with sizes and hashes, and its origin.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -109,8 +109,8 @@ impl Manifest {
         }
     }
 
-    /// Lists every table and model file that stands in the output. `written`: parts whose
-    /// [`PartInfo`] is known, by relative path; the others are read and hashed.
+    /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
+    /// known, by relative path; the others are read and hashed.
     pub fn describe(
         &mut self,
         output: &Output,
@@ -153,7 +153,7 @@ impl Manifest {
         })?;
         if manifest.format_version != MANIFEST_VERSION {
             let message = format!(
-                "has format version {}, this program reads {MANIFEST_VERSION}",
+                "has format version {}, but this program reads {MANIFEST_VERSION}",
                 manifest.format_version
             );
             return Err(TableError::format(path, message));

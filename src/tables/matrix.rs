@@ -1,10 +1,11 @@
-//! Topics of others in Parquet, and those of a topicmill output, as `evaluate::foreign` has them.
+//! Topics of external models in Parquet, and those of a topicmill output, in the form of
+//! `evaluate::foreign`.
 //!
-//! Four forms, told by folder and columns:
+//! Four forms, detected from folder and columns:
 //! - an output folder, or its `topic_terms`: with `topics` beside it, φ in full;
-//! - long: `topic`, `term`, and `weight` or `count`, a row for each pair;
-//! - wide by terms: one text column with the term, one number column a topic, a row a term;
-//! - wide by topics: number columns only, named by the terms, a row a topic.
+//! - long: `topic`, `term`, and `weight` or `count`, one row per pair;
+//! - wide by terms: one text column with the term, one number column per topic, one row per term;
+//! - wide by topics: number columns only, named by the terms, one row per topic.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,8 @@ pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixErro
         false => vec![table.clone()],
     };
     let Some(first) = parts.first() else {
-        let problem = "holds no *.parquet file: name an output folder, a table's folder or a file";
+        let problem =
+            "contains no *.parquet file: name an output folder, a table's folder or a file";
         return Err(TableError::format(path, problem).into());
     };
     let schema = footer(first)?.1.schema().clone();
@@ -117,7 +119,7 @@ impl Reader<'_> {
                 let topic = topics.value(row);
                 if topic < 0.0 || topic.fract() != 0.0 {
                     return Err(refuse(&format!(
-                        "{topic} is no topic, a whole number from 0"
+                        "{topic} is not a topic number, a whole number from 0"
                     )));
                 }
                 // Too large a number stays one.
@@ -135,7 +137,7 @@ impl Reader<'_> {
         let path = self.path;
         let topics = number_columns(schema, &["__index_level_0__"]);
         if topics.is_empty() {
-            let problem = "has no column of numbers: one is needed for each topic";
+            let problem = "has no number column: one is needed per topic";
             return Err(TableError::format(path, problem).into());
         }
         let mut weights = Weights::default();
@@ -146,7 +148,7 @@ impl Reader<'_> {
             for row in 0..batch.num_rows() {
                 let text = texts.value(row);
                 if !seen.insert(text.to_owned()) {
-                    return Err(at(path, first + row, &format!("\"{text}\" stands twice")));
+                    return Err(at(path, first + row, &format!("\"{text}\" occurs twice")));
                 }
                 let term = weights.add_term(text);
                 for (topic, column) in columns.iter().enumerate() {
@@ -157,7 +159,7 @@ impl Reader<'_> {
             Ok(())
         })?;
         let mut model = weights.normalised(path, 0.0)?;
-        model.form = "a table with a column for each topic, normalised to sum 1".to_owned();
+        model.form = "a table with a column per topic, normalised to sum 1".to_owned();
         Ok(model)
     }
 
@@ -193,7 +195,7 @@ impl Reader<'_> {
             Ok(())
         })?;
         let mut model = weights.normalised(path, 0.0)?;
-        model.form = "a table with a row for each topic, normalised to sum 1".to_owned();
+        model.form = "a table with a row per topic, normalised to sum 1".to_owned();
         Ok(model)
     }
 }
@@ -227,7 +229,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
         for row in 0..batch.num_rows() {
             let (topic, term) = (topics.value(row) as usize, numbers.value(row) as usize);
             if topic >= smoothing.len() || term >= terms.len() {
-                let problem = "names a topic or a term that `topics` or `vocabulary` lacks";
+                let problem = "contains a topic or a term that `topics` or `vocabulary` lacks";
                 return Err(TableError::format(path, problem).into());
             }
             let beyond = (weights.value(row) - smoothing[topic]) as f32;

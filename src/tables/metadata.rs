@@ -1,5 +1,5 @@
-//! What every part says about itself in its Parquet key-value metadata, so that a file that has
-//! lost its folder still tells which job, settings and model it came from.
+//! The Parquet key-value metadata of every part, so that a file outside its folder still identifies
+//! its job, settings and model.
 
 use parquet::file::metadata::KeyValue;
 

@@ -1,9 +1,9 @@
-//! What a job leaves behind: typed, long Parquet tables, and the protocol that makes each file
-//! complete or absent.
+//! The output of a job: typed, long Parquet tables, and the protocol that makes each file complete
+//! or absent.
 //!
 //! One file per table declares its columns (docs/FORMATS.md lists them); `writer` writes any of
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
-//! what was written. `verify` and `digest` read everything back; `read` shows a table to a person.
+//! the files. `verify` and `digest` read everything back; `read` shows a table to a person.
 
 pub mod compare;
 pub mod digest;
@@ -104,8 +104,8 @@ pub enum TableError {
     },
     /// Another run has taken the lock of an output in an object store, or it could not be renewed.
     #[error(
-        "{root}: {reason}, so this run ends without writing more; see that one run at a time has \
-         this output, and start it again: it continues"
+        "{root}: {reason}, so this run ends without writing more; make sure that only one run uses \
+         this output, then rerun the same command to resume"
     )]
     Lost {
         /// The output's address.
@@ -115,8 +115,8 @@ pub enum TableError {
     },
     /// The folder holds files that topicmill has not written.
     #[error(
-        "{root} holds {found:?}, which topicmill has not written: choose an empty folder for \
-         output.path, or move that away"
+        "{root} contains {found:?}, which topicmill has not written: choose an empty folder for \
+         output.path, or move it elsewhere"
     )]
     NotOurs {
         /// The output folder.
@@ -125,7 +125,7 @@ pub enum TableError {
         found: String,
     },
     /// The output has no `_SUCCESS`: its run has not ended, or was killed.
-    #[error("{root} is not complete: it has no _SUCCESS; run the job again, it continues")]
+    #[error("{root} is not complete: it has no _SUCCESS; rerun the job to resume")]
     Incomplete {
         /// The output folder.
         root: PathBuf,

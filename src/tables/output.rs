@@ -1,12 +1,12 @@
-//! The output folder and the protocol by which files come to stand in it.
+//! The output folder and the protocol by which files are published in it.
 //!
 //! A file is written in `_temporary/`, synced, renamed to its final name, and the folders are
-//! synced: whenever the program is stopped, what bears a final name is complete. `manifest.json`
-//! and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel frees it however the
-//! process ends. Only files that topicmill writes are ever removed.
+//! synced: whenever the program is stopped, every file under a final name is complete.
+//! `manifest.json` and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel
+//! releases it however the process ends. Only files that topicmill writes are ever removed.
 //!
-//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, each step by what a
-//! store has for it (`stored`): there a process works in a local folder of its own.
+//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, with the store's
+//! equivalent of each step (`stored`): there a process works in a private local folder.
 
 mod ours;
 mod place;
@@ -145,14 +145,14 @@ impl Output {
         self.lock.is_some() || self.stored.as_ref().is_some_and(Stored::is_locked)
     }
 
-    /// What a path relative to the folder (`documents/part-00000.parquet`) is called in the end. To
-    /// read it, ask [`local`](Self::local).
+    /// The final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read
+    /// it, ask [`local`](Self::local).
     pub fn path(&self, relative: &str) -> PathBuf {
         self.place.root.join(relative)
     }
 
-    /// Where this process reads a published file: there, or in its own copy of it. Where no such
-    /// file is published, nothing stands at the path.
+    /// Where this process reads a published file: there, or in its own copy of it. If no such file
+    /// is published, there is no file at the path.
     pub fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
         match &self.stored {
             Some(stored) => stored.fetch(relative),
@@ -178,7 +178,7 @@ impl Output {
         self.place.local().join(TEMPORARY)
     }
 
-    /// Whether a file or folder stands under this final name: then it is complete.
+    /// Whether there is a file or folder under this final name: then it is complete.
     pub fn is_published(&self, relative: &str) -> Result<bool, TableError> {
         match &self.stored {
             Some(stored) => stored.exists(relative),
@@ -195,7 +195,7 @@ impl Output {
         }
     }
 
-    /// Syncs a finished file and gives it its final name, replacing what stood there.
+    /// Syncs a finished file and moves it to its final name, replacing a previous file.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
         if let Some(stored) = &self.stored {
             return stored.publish(temporary, relative);
@@ -208,7 +208,7 @@ impl Output {
         sync_folder(parent)
     }
 
-    /// Gives a published file another final name, replacing what stood there. Both names are in one
+    /// Renames a published file to another final name, replacing a previous file. Both names are in one
     /// folder.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
         if let Some(stored) = &self.stored {
@@ -328,8 +328,8 @@ impl Output {
     }
 }
 
-/// Who writes here now, as the lock tells it; `None` when nobody does. A run that starts in the very
-/// moment of the question is told that the folder is in use.
+/// The current holder of the output, according to the lock; `None` if it is free. A run that starts
+/// at this very moment is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
     if is_remote(root) {
         return stored::holder(root);

@@ -1,4 +1,4 @@
-//! Reading the parts of a table in order, batch by batch, with bounded memory.
+//! Reads the parts of a table in order, batch by batch, with bounded memory.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! What a result says of its documents, read back in order: a row of `documents` and its rows of
+//! The documents of a result, read back in order: a row of `documents` and its rows of
 //! `document_topics` at a time, in bounded memory.
 
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ impl ProjectedReader {
         let topics = part_files(&root.join("document_topics"))?;
         if topics.is_empty() {
             let message = "has no table document_topics: its job has project.method \"none\", or \
-                           it is no result; name a complete result";
+                           it is not a result; name a complete result";
             return Err(TableError::format(root, message));
         }
         Ok(Self::new(part_files(&root.join("documents"))?, topics))
@@ -177,7 +177,7 @@ impl Topics {
                 return Ok(());
             }
             if id < document.doc_id {
-                let message = format!("holds document {id} out of order; run `topicmill verify`");
+                let message = format!("has document {id} out of order; run `topicmill verify`");
                 return Err(TableError::format(self.batches.path(), message));
             }
             let entry = (topic.value(self.row), weight.value(self.row));

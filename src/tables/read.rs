@@ -1,4 +1,4 @@
-//! A table for a person to look at: its schema, its first rows, all as text.
+//! A table for display: its schema and its first rows, all as text.
 
 use std::path::{Path, PathBuf};
 
@@ -111,7 +111,7 @@ pub struct TableListing {
     pub bytes: u64,
 }
 
-/// The tables that stand in an output folder, by name; reads their files' footers only.
+/// The tables of an output folder, by name; reads only their files' footers.
 pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
     let mut listed = Vec::new();
     for table in TABLES {
@@ -207,7 +207,7 @@ fn parts(path: &Path) -> Result<Vec<PathBuf>, TableError> {
     }
     let parts = part_files(path)?;
     if parts.is_empty() {
-        let message = "holds no *.parquet file: name a table's folder or one of its parts";
+        let message = "contains no *.parquet file: name a table's folder or one of its parts";
         return Err(TableError::format(path, message));
     }
     Ok(parts)

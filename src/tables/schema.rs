@@ -1,7 +1,7 @@
-//! How a table is declared: once, as a plain row struct, from which its schema, its column
-//! builders and its writer follow. See any of the table files for the form.
+//! The declaration of a table: one plain row struct, from which its schema, its column builders and
+//! its writer are derived. See any of the table files for the form.
 //!
-//! Types are those every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
+//! Types are those that every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The kind that an Arrow type stands for, if a table can have it.
+    /// The kind for an Arrow type, if a table can have it.
     pub fn of(data_type: &DataType) -> Option<Self> {
         let all = [
             Self::I32,

@@ -1,4 +1,4 @@
-//! Table `topic_scores`: what each topic has scored in an evaluation, by metric.
+//! Table `topic_scores`: the score of each topic in an evaluation, by metric.
 
 super::schema::table! {
     /// Writes a part of `topic_scores`.

@@ -1,5 +1,5 @@
-//! Table `topic_term_diagnostics`: each topic's top terms with the figures that MALLET gives for every
-//! word of a topic, so that one can see which terms do not belong.
+//! Table `topic_term_diagnostics`: each topic's top terms with MALLET's figures for every word of a
+//! topic, which show the terms that do not belong.
 
 super::schema::table! {
     /// Writes a part of `topic_term_diagnostics`.

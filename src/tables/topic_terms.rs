@@ -1,5 +1,5 @@
-//! Table `topic_terms`: which terms make up which topic, the sparse φ. A term of the vocabulary
-//! without a row has the probability `topics.absent_weight`, so that φ can be rebuilt in full.
+//! Table `topic_terms`: the terms of each topic, the sparse φ. A term of the vocabulary without a
+//! row has the probability `topics.absent_weight`, so that φ can be rebuilt in full.
 
 super::schema::table! {
     /// Writes a part of `topic_terms`.

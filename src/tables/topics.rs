@@ -1,4 +1,4 @@
-//! Table `topics`: one row per topic, with its size, its words and how good it is.
+//! Table `topics`: one row per topic, with its size, its words and its quality.
 
 super::schema::table! {
     /// Writes a part of `topics`.

@@ -1,5 +1,5 @@
 //! Table `training_log`: one row per training round. The columns of time and traffic are the only
-//! ones of any table outside the promise of equal bytes; the digest leaves them out.
+//! ones of any table that may differ between runs; the digest leaves them out.
 
 super::schema::table! {
     /// Writes a part of `training_log`.

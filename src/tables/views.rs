@@ -1,11 +1,11 @@
-//! `views.sql`: a view per table for DuckDB, and a few joined ones that people ask for first.
+//! `views.sql`: a view per table for DuckDB, and a few joins that users often need.
 
 use super::{TABLES, TableError, output::Output};
 
 /// The joined views, with the tables each of them needs.
 const JOINED: [(&str, &[&str], &str); 4] = [
     (
-        "topic_words: a line per topic, the largest first",
+        "topic_words: one line per topic, largest first",
         &["topics"],
         "CREATE OR REPLACE VIEW topic_words AS
 SELECT topic, share, tokens, array_to_string(top_terms, ' ') AS words, coherence_npmi
@@ -31,7 +31,7 @@ JOIN (SELECT group_id, sum(tokens_in_vocabulary) AS tokens FROM documents GROUP 
 GROUP BY g.group_id, t.topic;",
     ),
     (
-        "document_statuses: what became of the input",
+        "document_statuses: documents by status and split",
         &["documents"],
         "CREATE OR REPLACE VIEW document_statuses AS
 SELECT status, split, count(*) AS documents, sum(tokens_total) AS tokens
@@ -39,7 +39,7 @@ FROM documents GROUP BY ALL ORDER BY ALL;",
     ),
 ];
 
-/// The text of `views.sql` for the tables that stand in the output.
+/// The text of `views.sql` for the tables of the output.
 ///
 /// Errors: the folder, or the store, cannot be asked.
 pub fn views_sql(output: &Output) -> Result<String, TableError> {

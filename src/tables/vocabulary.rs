@@ -1,5 +1,5 @@
-//! Table `vocabulary`: every term that ingest counted, kept or not. The kept ones come first, in
-//! order of their numbers.
+//! Table `vocabulary`: every term that ingest counted, kept or not. The kept ones come first, by
+//! their numbers.
 
 super::schema::table! {
     /// Writes a part of `vocabulary`.

@@ -1,6 +1,6 @@
 //! One Parquet part of any table: rows are buffered into small batches, batches into row groups
 //! that are closed when full, and the bytes are hashed on their way to the disk, so that the
-//! manifest costs no second reading. Memory is bounded by a row group.
+//! manifest needs no second reading. Memory is bounded by a row group.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
         .set_column_encoding(path, encoding)
 }
 
-/// A file that is hashed as it is written.
+/// A file that is hashed while it is written.
 struct HashingFile {
     file: storage::Writer,
     hash: Sha256,

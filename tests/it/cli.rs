@@ -74,7 +74,7 @@ fn synth_makes_a_corpus_and_finds_it_again() {
     let place = Workdir::new();
     let line = "synth --path corpus --topics 3 --documents 200 --terms 50 --mean-length 20";
     let first = place.printed(line);
-    assert!(first.contains("200 documents of "), "{first}");
+    assert!(first.contains("200 documents with "), "{first}");
     assert!(first.contains("documents-*.jsonl (1 file, "), "{first}");
     assert!(first.contains("corpus/answer/topics.tsv"), "{first}");
     let lines = fs::read_to_string(place.path("corpus/documents-00000.jsonl")).expect("made");
@@ -91,7 +91,7 @@ fn synth_makes_a_corpus_and_finds_it_again() {
 
     let (code, said) = place.refused(&format!("{line} --seed 2"));
     assert_eq!(code, 65);
-    assert!(said.contains("made with other settings"), "{said}");
+    assert!(said.contains("made with different settings"), "{said}");
     assert_eq!(place.refused("synth --path x --topics 0").0, 64);
 }
 
@@ -109,7 +109,7 @@ fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
     let after = place.printed("plan job.toml -w 1");
     assert!(after.contains("1 jsonl, plain: "), "{after}");
     assert!(after.contains("about 200 with about "), "{after}");
-    assert!(after.contains("4 minibatches a pass, "), "{after}");
+    assert!(after.contains("4 minibatches per pass, "), "{after}");
     let names = fs::read_dir(place.root()).expect("readable").count();
     assert_eq!(names, 2, "a plan writes nothing");
 
@@ -127,7 +127,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
     place.write("job.toml", JOB);
     let (code, said) = place.refused("plan job.toml --set corpus.input=nothing/*.txt");
     assert_eq!(code, 65);
-    assert!(said.contains("nothing matches `nothing/*.txt`"), "{said}");
+    assert!(said.contains("no file matches `nothing/*.txt`"), "{said}");
     assert!(
         said.contains("help: jobs/planted.toml needs no input"),
         "{said}"
@@ -247,7 +247,7 @@ fn inspect_shows_topics_tables_and_parts() {
         let table = place.printed(&format!("inspect {path} --rows 1"));
         assert!(table.starts_with("2 rows in 1 parts\n"), "{table}");
         assert!(
-            table.contains("coherence_npmi       f64, may be null"),
+            table.contains("coherence_npmi       f64, nullable"),
             "{table}"
         );
         assert!(
@@ -284,11 +284,11 @@ fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
     for line in ["verify out", "verify out --digest"] {
         let (code, said) = place.refused(line);
         assert_eq!(code, 65, "{said}");
-        assert!(said.contains("run the job again, it continues"), "{said}");
+        assert!(said.contains("rerun the job to resume"), "{said}");
     }
     let status = place.printed("status out");
     assert!(
-        status.contains("stopped; the same command goes on"),
+        status.contains("stopped; rerun the same command to resume"),
         "{status}"
     );
     assert!(status.contains("topics (2 rows)"), "{status}");
@@ -389,7 +389,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
         "127.0.0.1:7101\n127.0.0.1:7102 # the same host\n[::1]:7103\n",
     );
     let said = place.printed("certificates --hosts hosts --out tls --days 2");
-    assert!(said.starts_with("certificates of 2 hosts"), "{said}");
+    assert!(said.starts_with("certificates for 2 hosts"), "{said}");
     assert!(said.contains("--tls-cert 'tls/{host}.pem'"), "{said}");
     let mut names: Vec<_> = fs::read_dir(place.path("tls"))
         .expect("made")

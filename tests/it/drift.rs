@@ -1,5 +1,5 @@
 //! Drift of a whole run against counting by hand, the same for any number of workers; a run that is
-//! told to train again, and one that is not; and two results compared.
+//! told to retrain with, and one that is not; and two results compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -238,14 +238,17 @@ fn write_documents(folder: &Path, size: SampleSize, apart: usize) -> Terms {
 }
 
 /// Runs the job that was written on one to three threads; checks what is counted, and returns whether
-/// the run is told to train again.
+/// the run is told to retrain with.
 fn advises_training(folder: &Path, terms: &Terms) -> bool {
     let (out, page) = topicmill("run", folder, "out", &["-w", "1"]);
     for threads in ["2", "3"] {
         let (other, again) = topicmill("run", folder, threads, &["-w", threads]);
         let digest = |out: &Path| tables::digest(out).unwrap();
         assert_eq!(digest(&out), digest(&other), "{threads} threads");
-        assert_eq!(again.contains("train again"), page.contains("train again"));
+        assert_eq!(
+            again.contains("retrain with"),
+            page.contains("retrain with")
+        );
     }
     let drift = head(&out.join("drift"), 10).unwrap();
     let cell = |column| cells(&drift, column)[0].clone();
@@ -257,8 +260,8 @@ fn advises_training(folder: &Path, terms: &Terms) -> bool {
     let status: BTreeMap<_, _> = status.zip(cells(&vocabulary, "status")).collect();
     let pruned = ["new0", "old0", "shared0", "the", "ubiquitous"].map(|term| &status[term][..]);
     assert_eq!(pruned, ["rare", "rare", "rare", "stop", "frequent"]);
-    assert_eq!(cell("retrain") == "true", page.contains("train again"));
-    page.contains("train again")
+    assert_eq!(cell("retrain") == "true", page.contains("retrain with"));
+    page.contains("retrain with")
 }
 
 #[test]

@@ -210,7 +210,9 @@ fn a_lost_process_is_made_good_by_starting_all_again() {
         let output = launcher.wait_with_output().expect("ours");
         let said = said(&output);
         assert!(output.status.success(), "{said}");
-        let restarts = said.lines().filter(|line| line.contains("; starting all"));
+        let restarts = said
+            .lines()
+            .filter(|line| line.contains("; restarting all"));
         let restarts: Vec<&str> = restarts.collect();
         assert_eq!(restarts.len(), 1, "{said}");
         assert!(
@@ -261,7 +263,7 @@ fn a_host_that_cannot_be_reached_ends_the_launch_after_its_restarts() {
         "{said}"
     );
     assert!(
-        said.contains("lost a worker, its peers or its host; starting all again"),
+        said.contains("lost a worker, its peers or its host; restarting all processes"),
         "{said}"
     );
 }
@@ -293,7 +295,7 @@ fn what_would_fail_again_is_not_tried_again() {
         let output = command.args(set).output().expect("it starts");
         let said = said(&output);
         assert_eq!(output.status.code(), Some(code), "{said}");
-        assert!(!said.contains("starting all again"), "{said}");
+        assert!(!said.contains("restarting all processes"), "{said}");
         assert!(started.elapsed() < PATIENCE);
     }
     for arguments in [
@@ -343,7 +345,7 @@ fn sigterm_stops_all_and_the_launcher_says_so() {
         let said = said(&output);
         assert_eq!(output.status.code(), Some(143), "{said}");
         assert!(said.contains("stopping all processes"), "{said}");
-        assert!(!said.contains("starting all again"), "{said}");
+        assert!(!said.contains("restarting all processes"), "{said}");
         site.await_nobody(0);
         assert!(!site.path("out/_SUCCESS").exists());
     }
@@ -421,12 +423,12 @@ fn a_scheduler_s_environment_is_enough() {
     assert_eq!(code, Some(0), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
-        text.contains("4 processes of PMI") && text.contains("found by PMI"),
+        text.contains("4 processes (PMI)") && text.contains("numbered by PMI"),
         "{text}"
     );
     let (code, output) = plan(&mpi[..2]);
     assert_eq!(code, Some(64));
-    assert!(said(&output).contains("give --hosts FILE or set TOPICMILL_HOSTS"));
+    assert!(said(&output).contains("pass --hosts FILE, or set TOPICMILL_HOSTS"));
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_failure_is_the_last_word_of_the_log() {
     );
     assert_eq!(end["code"], code);
     let reason = end["reason"].as_str().unwrap();
-    assert!(reason.contains("other settings"), "{reason}");
+    assert!(reason.contains("different settings"), "{reason}");
     assert_eq!(place.status()["processes"][0]["exit"]["code"], code);
 }
 
@@ -397,7 +397,7 @@ fn a_log_that_cannot_be_written_does_not_end_the_run() {
     fs::write(place.path("out/logs"), "not a folder").unwrap();
     let output = succeed(train);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said.matches("no log from here on").count(), 1, "{said}");
+    assert_eq!(said.matches("logging stopped").count(), 1, "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 

@@ -188,8 +188,8 @@ fn a_worker_that_hangs_in_training_ends_the_run_and_the_next_one_resumes() {
     let (ended, took) = hang_before("-0001.bin", folder, &strs(&arguments));
     let text = said(&ended);
     assert_eq!(ended.status.code(), Some(69), "{text}");
-    let line = "worker 2 of process 1 stalled in train: no sign of life for 5 s; start the run again, \
-                it continues";
+    let line = "worker 2 of process 1 stalled in train: no progress for 5 s; rerun the \
+                same command to resume";
     assert!(text.contains(&format!("[1] error: {line}")), "{text}");
     assert!(text.contains(&format!(") ended: {line}")), "{text}");
     assert!((4..15).contains(&took.as_secs()), "after {took:?}: {text}");

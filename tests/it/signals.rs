@@ -162,7 +162,10 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     send("INT", child.id());
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
-    assert!(said.contains("ended by SIGINT; the same command"), "{said}");
+    assert!(
+        said.contains("interrupted by SIGINT; rerun the same command"),
+        "{said}"
+    );
     let parts = || fs::read_dir(out.join("document_topics")).map_or(0, Iterator::count);
     let mut child = start(folder, "left", &["-w", "2"]);
     wait_for(&mut child, || parts() > 1);
@@ -195,5 +198,5 @@ fn a_second_signal_ends_it_in_the_middle_of_a_round() {
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
     assert!(asked.elapsed() < Duration::from_secs(2), "{said}");
-    assert!(said.contains("once more to end at once"), "{said}");
+    assert!(said.contains("a second signal stops at once"), "{said}");
 }

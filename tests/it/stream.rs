@@ -289,7 +289,7 @@ fn a_collections_own_lines_get_the_rows_of_its_tables() {
     let (code, text, said) = stream("project job.toml --stdin -w 2", documents().as_bytes());
     assert_eq!(code, Some(0), "{said}");
     assert!(
-        said.starts_with("247 documents, 2 of them no documents, "),
+        said.starts_with("247 documents (2 of them invalid), "),
         "{said}"
     );
     let expected = [
@@ -333,12 +333,12 @@ fn every_method_gives_a_stream_the_rows_of_its_tables() {
             let other = "project methods - --set maxent.iterations=3";
             let (code, text, said) = stream(other, b"");
             assert_eq!((code, text.as_str()), (Some(64), ""), "{said}");
-            assert!(said.contains("other settings of maxent"), "{said}");
+            assert!(said.contains("other [maxent] settings"), "{said}");
         }
     }
     let (code, _, said) = stream("project methods - --set project.method=hybrid", b"");
     assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("model/maxent is not there"), "{said}");
+    assert!(said.contains("model/maxent is missing"), "{said}");
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn a_stream_that_breaks_is_told_with_its_line() {
     let output = command.stdin(folder).output().unwrap();
     let said = said(&output);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 0));
-    assert!(said.contains("standard input broke at line 1: "), "{said}");
+    assert!(said.contains("standard input failed at line 1: "), "{said}");
 }
 
 #[test]
@@ -549,19 +549,19 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
     assert_eq!(code, 64);
     assert!(said.contains("no job.toml"), "{said}");
     for (flags, word) in [
-        ("--stdin --set model.topics=6", "other settings"),
+        ("--stdin --set model.topics=6", "different settings"),
         ("--stdin --set project.method=none", "set another one"),
         ("--stdin --set project.method=gibbs-joint", "one by one"),
         ("--stdin --set project.method=retrain", "one by one"),
         (
             "--stdin --set project.method=maxent",
-            "model/maxent is not there",
+            "model/maxent is missing",
         ),
-        ("--stdin --processes 2", "--processes says nothing"),
-        ("--stdin --json", "--json says nothing"),
-        ("--stdin --profile", "--profile says nothing"),
+        ("--stdin --processes 2", "--processes cannot be used"),
+        ("--stdin --json", "--json cannot be used"),
+        ("--stdin --profile", "--profile cannot be used"),
         ("--stdin -w 0", "--threads is 0"),
-        ("--strict", "give --stdin too"),
+        ("--strict", "add --stdin"),
     ] {
         let (code, said) = refused(ground(), &format!("project job.toml {flags}"));
         assert_eq!(code, 64, "{flags}: {said}");
@@ -579,7 +579,10 @@ fn terminate(child: &Child) {
 fn assert_tells_its_end(said: &str) {
     let is_error = |line: &&str| line.starts_with("error: ");
     assert_eq!(said.lines().filter(is_error).count(), 1, "{said}");
-    assert!(said.contains("the lines in hand were answered"), "{said}");
+    assert!(
+        said.contains("the lines already read were answered"),
+        "{said}"
+    );
     assert!(!said.contains("on from"), "{said}");
 }
 

@@ -17,8 +17,8 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
 
-The job's collection must be ingested, and without --model its model trained; neither is changed. What
-each figure is, and which files --model reads: docs/EVALUATION.md.";
+The job's collection must be ingested, and without --model its model trained; neither is changed.
+docs/EVALUATION.md defines each figure and lists the files that --model reads.";
 
 /// Flags of evaluate: those of run, and which model.
 #[derive(Clone, Debug, Args)]
@@ -29,25 +29,25 @@ pub struct EvaluateArgs {
     )]
     #[command(flatten)]
     pub run: RunArgs,
-    /// A model of others, instead of the job's own: .npy, Parquet, a topicmill output, MALLET's files
+    /// Evaluate an external model (.npy, Parquet, a topicmill output, MALLET) instead of the job's own
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub model: Option<PathBuf>,
-    /// The terms of that model, one a line, where its file does not name them
+    /// The terms of that model, one per line, if its file does not contain them
     #[arg(long, value_name = "FILE", requires = "model", help_heading = HEADING)]
     pub terms: Option<PathBuf>,
-    /// α of the topics: one number, or a file with one for each topic [default: the model's own]
+    /// α of the topics: one number, or a file with one per topic [default: the model's own]
     #[arg(long, value_name = "NUMBER|FILE", help_heading = HEADING)]
     pub alpha: Option<String>,
-    /// Terms of a topic that the metrics umass and npmi look at [default: 20 and 10]
+    /// Terms per topic for the metrics umass and npmi [default: 20 and 10]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub coherence_terms: Option<u64>,
-    /// Texts to count coherence on, instead of the training sample; may be given several times
+    /// Texts to count coherence on, instead of the training sample; may be repeated
     #[arg(long, value_name = "FILES", help_heading = HEADING)]
     pub reference: Vec<String>,
-    /// Predict this column (of corpus.metadata, or corpus.group) from the topics, and say how well that goes
+    /// Predict this column (of corpus.metadata, or corpus.group) from the topics, and report the accuracy
     #[arg(long, value_name = "COLUMN", help_heading = HEADING)]
     pub labels: Option<String>,
-    /// Compare the documents of the job's result with those of another one
+    /// Compare the documents of the job's result with those of another result
     #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
     pub compare: Option<String>,
     /// The folder to write to [default: the job's output.path with `-evaluation`]

@@ -12,8 +12,8 @@ Examples:
   topicmill launch --hosts hosts.txt jobs/library.toml --ssh 'ssh -p 2222' --max-restarts 10
   topicmill launch --hosts hosts.txt jobs/library.toml --dry-run
 
-One process for each line of the host file, in order: on this machine directly, elsewhere by ssh.
-When one is lost all are started again, and go on from the newest checkpoint.";
+Starts one process per line of the host file, in order: directly on this machine, by ssh elsewhere.
+When one is lost, all are restarted and resume from the newest checkpoint.";
 
 /// Flags of run that say the place of one process, which launch chooses.
 pub(super) const PLACE: [&str; 4] = ["processes", "process_count", "process", "port"];
@@ -33,22 +33,22 @@ pub struct LaunchArgs {
     )]
     #[command(flatten)]
     pub run: RunArgs,
-    /// How often all processes are started again when one is lost
+    /// Maximum number of restarts of all processes when one is lost
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = HEADING)]
     pub max_restarts: u32,
     /// The command that runs a command on another host
     #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", help_heading = HEADING)]
     pub ssh: String,
-    /// Start the processes of this machine by that command too
+    /// Use that command for the processes of this machine too
     #[arg(long, help_heading = HEADING)]
     pub ssh_all: bool,
-    /// The program on every host [default: this one's path]
+    /// Path of the program on every host [default: the path of this program]
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub program: Option<PathBuf>,
-    /// The folder to run in on every host [default: the current one]
+    /// Working directory on every host [default: the current one]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub directory: Option<PathBuf>,
-    /// Print the commands instead
+    /// Print the commands without running them
     #[arg(long, help_heading = HEADING)]
     pub dry_run: bool,
 }

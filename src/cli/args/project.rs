@@ -5,14 +5,14 @@ use clap::Args;
 use super::RunArgs;
 
 pub(super) const EXAMPLES: &str = "\
-The stages, in order, each from what the one before left on disk:
+The stages, in order; each reads the previous one's result from disk:
   topicmill ingest  jobs/newsgroups.toml
   topicmill train   jobs/newsgroups.toml
   topicmill project jobs/newsgroups.toml
 
 `topicmill run` does all three.
 
-Examples of a stream, on a model that is trained; JOB may be a finished result's folder:
+Examples of a stream, with a trained model; JOB may be the folder of a finished result:
   topicmill project jobs/newsgroups.toml --stdin < new.jsonl > topics.jsonl
   tail -n 0 -f new.jsonl | topicmill project out/newsgroups -
 
@@ -28,13 +28,13 @@ pub struct ProjectArgs {
     )]
     #[command(flatten)]
     pub run: RunArgs,
-    /// `-` does the same as --stdin
+    /// `-` means --stdin
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
     pub dash: Option<String>,
-    /// Project JSON Lines from standard input instead, and answer on standard output
+    /// Project JSON Lines from standard input, and answer on standard output
     #[arg(long, help_heading = HEADING)]
     pub stdin: bool,
-    /// End with 65 at the first line that is no document, instead of answering it
+    /// Exit with 65 at the first invalid line, instead of answering it
     #[arg(long, help_heading = HEADING)]
     pub strict: bool,
 }
@@ -61,7 +61,7 @@ impl ProjectArgs {
             ("--port", placement.port.is_some()),
         ];
         let place = place.into_iter().find(|(_, is_given)| *is_given);
-        // What was typed of the others, up to what is no flag.
+        // The other arguments as typed, up to the first that is not a flag.
         let typed = self.run.given.iter().map(|word| word.to_string_lossy());
         let mut typed = typed.take_while(|word| word != "--");
         let idle = typed.find_map(|word| {

@@ -1,4 +1,4 @@
-//! Flags of whoever watches a run.
+//! The flags for watching a run.
 
 use clap::Args;
 
@@ -6,10 +6,10 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Watching")]
 pub struct WatchingArgs {
-    /// Serve OpenMetrics at http://HOST:PORT/metrics; process I listens at PORT + I, and 0 takes any port
+    /// Serve OpenMetrics at http://HOST:PORT/metrics; process I listens on PORT + I, 0 means any free port
     #[arg(long, value_name = "HOST:PORT")]
     pub metrics_addr: Option<String>,
-    /// Say at the end where the workers' time went, by operator
+    /// Report at the end where the workers' time went, by operator
     #[arg(long)]
     pub profile: bool,
 }

@@ -28,7 +28,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     }
     let mut text = plan::rows(&rows_of(&saved.header, &parameters));
     if topics.is_empty() {
-        text.push_str("no vocabulary beside it: its terms are only known by number\n");
+        text.push_str("no vocabulary beside it: terms are shown by number\n");
     } else {
         let most = if args.topics == 0 {
             topics.len()
@@ -41,8 +41,8 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     crate::cli::print(&text)
 }
 
-/// The terms by number, from the vocabulary of the output folder that the model stands in, if it
-/// is the one that the model was trained on.
+/// The terms by number, from the vocabulary of the model's output folder, if it is the one that the
+/// model was trained on.
 fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Failure> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let root = path.parent().and_then(Path::parent);
@@ -93,17 +93,20 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
     let nonzero = parameters.nonzero_count();
     let cells = header.topic_count as f64 * header.vocabulary_size as f64;
     let alpha = match header.priors.alpha.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|a| a == first) => format!("alpha {first} each"),
-        alpha => format!("alpha {:.4} in all", alpha.iter().sum::<f64>()),
+        [first, rest @ ..] if rest.iter().all(|a| a == first) => {
+            format!("alpha {} each", figures::parameter(*first))
+        }
+        alpha => format!("alpha sum {}", figures::parameter(alpha.iter().sum())),
     };
     let geometry = if header.priors.exp_psi {
         ", exp-psi geometry"
     } else {
         ""
     };
-    let published = header
-        .published_eta
-        .map_or_else(String::new, |eta| format!(", published with {eta}"));
+    let published = header.published_eta.map_or_else(String::new, |eta| {
+        format!(", published with {}", figures::parameter(eta))
+    });
+    let eta = figures::parameter(header.priors.eta);
     vec![
         (
             "model",
@@ -114,14 +117,11 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
                 figures::grouped(header.rounds),
             ),
         ),
-        (
-            "priors",
-            format!("{alpha}, eta {}{published}{geometry}", header.priors.eta),
-        ),
+        ("priors", format!("{alpha}, eta {eta}{published}{geometry}")),
         (
             "non-zeros",
             format!(
-                "{} ({:.2} % of all, {:.1} a term)",
+                "{} ({:.2} % of all, {:.1} per term)",
                 figures::grouped(nonzero),
                 100.0 * nonzero as f64 / cells.max(1.0),
                 nonzero as f64 / (header.vocabulary_size as f64).max(1.0),

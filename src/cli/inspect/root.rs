@@ -30,7 +30,7 @@ fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) ->
         let path = args.path.display();
         let _ = writeln!(
             text,
-            "no tables yet; `topicmill status {path}` says how far the run is"
+            "no tables yet; `topicmill status {path}` shows the progress of the run"
         );
     }
     for table in tables {

@@ -36,7 +36,7 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
         figures::grouped(schema.parts as u64)
     );
     for column in &schema.columns {
-        let null = if column.nullable { ", may be null" } else { "" };
+        let null = if column.nullable { ", nullable" } else { "" };
         let _ = writeln!(text, "{:<20} {}{null}", column.name, column.kind);
     }
     if !schema.metadata.is_empty() {

@@ -1,4 +1,4 @@
-//! What the processes of a run have said of themselves, put together.
+//! The statuses that the processes of a run have written, combined.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use crate::cli::figures;
 use crate::job::process_status::{CheckpointStatus, ProcessStatus, since};
 
-/// A process that has said nothing for so long is told of: five statuses are missing.
+/// A process that has not written its status for this long is reported: five updates are missing.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
 
 /// The processes of the latest attempt, at one moment.
 pub(super) struct Processes<'a> {
     pub(super) all: &'a [ProcessStatus],
     pub(super) now: SystemTime,
-    /// Whether the output's lock says that the run goes on.
+    /// Whether the output's lock shows that the run continues.
     pub(super) is_locked: bool,
     /// The name of the host that asks.
     pub(super) here: &'a str,
 }
 
-/// How far the phase in hand is, over all processes.
+/// The progress of the current phase, over all processes.
 #[derive(Debug, PartialEq)]
 pub(super) struct Overall {
     phase: String,
@@ -65,7 +65,7 @@ impl Processes<'_> {
         status.exit.is_none() && !is_over && status.age(self.now) < SILENT_AFTER
     }
 
-    /// The newest checkpoint that the processes have told of, with the bytes of all of them.
+    /// The newest checkpoint that the processes have reported, with the bytes of all of them.
     pub(super) fn checkpoint(&self) -> Option<CheckpointStatus> {
         let told = self.all.iter().filter_map(|one| one.checkpoint.as_ref());
         let newest = told.clone().max_by_key(|checkpoint| checkpoint.round)?;
@@ -81,8 +81,8 @@ impl Processes<'_> {
         since(checkpoint.written_unix_ms, self.now)
     }
 
-    /// How far the phase of the first process is: rounds are everybody's, shares are added up, and
-    /// the slowest process decides how long it takes.
+    /// The progress of the first process's phase: rounds are those of the run, shares are summed,
+    /// and the slowest process determines the time left.
     pub(super) fn overall(&self) -> Option<Overall> {
         let first = self.all.iter().find(|status| !status.phase.is_empty())?;
         let with =
@@ -107,7 +107,7 @@ impl Processes<'_> {
         Some(overall)
     }
 
-    /// A line a process.
+    /// A line per process.
     pub(super) fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(NOTHING).set_header([
@@ -117,7 +117,7 @@ impl Processes<'_> {
             "done",
             "now",
             "memory",
-            "last sign",
+            "last update",
         ]);
         for status in self.all {
             table.add_row([
@@ -148,8 +148,8 @@ impl Processes<'_> {
             Some(exit) if exit.code == 0 => "done".to_owned(),
             Some(exit) => format!("ended with {}: {}", exit.code, exit.reason),
             None if self.is_alive(status) => format!("{age} ago"),
-            None if self.is_locked || self.are_alive() => format!("no sign for {age}"),
-            None => format!("ended without a word, {age} ago"),
+            None if self.is_locked || self.are_alive() => format!("silent for {age}"),
+            None => format!("ended without a message, {age} ago"),
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
         let alive = at(&all, 101);
         assert_eq!((alive.silent(), alive.lost()), (vec![1], vec![]));
         assert!(
-            alive.table().contains("no sign for 40.0 s"),
+            alive.table().contains("silent for 40.0 s"),
             "{}",
             alive.table()
         );
@@ -275,7 +275,7 @@ mod tests {
         let table = ended.table();
         assert!(table.contains("ended with 69: lost process 1"), "{table}");
         assert!(
-            table.contains("ended without a word, 40.0 s ago"),
+            table.contains("ended without a message, 40.0 s ago"),
             "{table}"
         );
         let killed = [status(0, 100_000)];

@@ -1,4 +1,4 @@
-//! The line on drift: what new documents have of what the model knows, and when to train again.
+//! The line on drift: how much of the new documents the model knows, and when to retrain.
 
 use crate::cli::figures;
 use crate::job::DriftSummary;
@@ -22,17 +22,19 @@ pub(super) fn line(drift: &DriftSummary) -> String {
         text.push_str(&format!(", {shift:+.3} nats per token"));
     }
     if drift.retrain {
-        text.push_str("\n           below 70 % of distinct terms: train again, with new documents in the sample");
+        text.push_str(
+            "\n           below 70 % of distinct terms: retrain with new documents in the sample",
+        );
     }
     if drift.groups_to_retrain > 0 {
         text.push_str(&format!(
-            "\n           below that in {} of {} groups: table `drift`",
+            "\n           below 70 % in {} of {} groups: table `drift`",
             figures::grouped(drift.groups_to_retrain as u64),
             figures::grouped(drift.groups as u64),
         ));
     }
     if drift.too_many_groups {
-        text.push_str("\n           too many groups for rows of their own in table `drift`");
+        text.push_str("\n           too many groups for one row each in table `drift`");
     }
     text
 }
@@ -71,7 +73,7 @@ mod tests {
             ..drift()
         };
         let text = line(&much);
-        assert!(text.contains("train again"), "{text}");
+        assert!(text.contains("retrain with"), "{text}");
         assert!(text.contains("3 of 2,000 groups"), "{text}");
     }
 }

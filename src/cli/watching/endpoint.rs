@@ -1,8 +1,9 @@
 //! An HTTP endpoint that answers `GET /metrics` and nothing else.
 //!
-//! It must never harm the run beside it: one client at a time, each with a deadline, so that whoever
-//! connects and says nothing costs one socket for two seconds, and no thread beyond this one. (Of
-//! the crates, tiny_http has no deadlines and a thread a connection, the others bring a runtime.)
+//! It must never harm the run: it serves one client at a time, each with a deadline, so that a
+//! client that connects and sends nothing costs one socket for two seconds, and no thread beyond
+//! this one. (Of the crates, tiny_http has no deadlines and one thread per connection; the others
+//! bring a runtime.)
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -18,11 +19,11 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The content type of OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Serves what `render` gives at `host:port` + `process` (any port if `port` is 0), in a thread of
-/// its own, until the process ends; gives the address.
+/// Serves what `render` returns at `host:port` + `process` (any port if `port` is 0), in a separate
+/// thread, until the process ends; returns the address.
 ///
 /// # Errors
-/// The address is none, or cannot be listened at.
+/// The address is invalid, or the process cannot listen on it.
 pub(super) fn serve(
     address: &str,
     process: usize,
@@ -35,7 +36,7 @@ pub(super) fn serve(
         .spawn(move || {
             for client in listener.incoming() {
                 match client {
-                    // A client that breaks off is no concern of ours.
+                    // A client that breaks off does not concern the run.
                     Ok(client) => drop(answer(client, &render)),
                     Err(_) => thread::sleep(PAUSE),
                 }
@@ -54,7 +55,7 @@ fn shifted(address: &str, process: usize) -> io::Result<Vec<SocketAddr>> {
         Some(address)
     };
     let shifted: Option<Vec<SocketAddr>> = address.to_socket_addrs()?.map(shift).collect();
-    let too_high = || io::Error::other(format!("PORT + {process} is no port"));
+    let too_high = || io::Error::other(format!("PORT + {process} is not a valid port"));
     shifted.ok_or_else(too_high)
 }
 

@@ -1,8 +1,8 @@
 //! The log file of a process: lines in, one thread that writes them.
 //!
-//! A log must never end or stall a run. Whoever logs only hands a line to the thread; when that is
-//! stuck (a disk that hangs) further lines are dropped, and when the disk refuses it gives up with
-//! one warning. Before the file may be opened lines are kept in memory.
+//! A log must never end or stall a run. Callers only hand a line to the thread; if the thread is
+//! stuck (a disk that hangs), further lines are dropped, and if the disk refuses a line, the thread
+//! stops with one warning. Lines are kept in memory until the file may be opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ enum Message {
 }
 
 impl Journal {
-    /// Starts the thread. `give_up` is told why nothing more is logged, should that happen.
+    /// Starts the thread. If logging has to stop, `give_up` receives the reason.
     pub(super) fn start(give_up: fn(&str)) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
         thread::Builder::new()
@@ -49,7 +49,7 @@ impl Journal {
 
     /// Opens the file, for appending, with what was said before.
     pub(super) fn open(&self, path: PathBuf) {
-        // Refused only by a thread that is stuck or gone: then there is no log.
+        // Fails only if the thread is stuck or gone: then there is no log.
         let _ = self.sender.try_send(Message::Open(path));
     }
 
@@ -115,14 +115,14 @@ fn keep(receiver: &Receiver<Message>, give_up: fn(&str)) {
                 })
             }
             (Message::Flush(done), _) => {
-                // Nobody waits any more: then nobody is to be told.
+                // If the caller no longer waits, there is nothing to tell it.
                 let _ = done.try_send(());
                 Ok(())
             }
             _ => Ok(()),
         };
         if let Err(error) = done {
-            give_up(&format!("no log from here on: {error}; the run goes on"));
+            give_up(&format!("logging stopped: {error}; the run continues"));
             target = Target::Nowhere;
         }
     }

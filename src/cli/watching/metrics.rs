@@ -1,7 +1,7 @@
-//! What is served at `/metrics`: OpenMetrics text, made anew for each scrape.
+//! The content of `/metrics`: OpenMetrics text, generated for each scrape.
 //!
-//! docs/OPERATIONS.md lists the names. What is not known yet (a held-out figure, a checkpoint) is
-//! absent, not 0.
+//! docs/OPERATIONS.md lists the names. Values that are not known yet (a held-out figure, a
+//! checkpoint) are absent, not 0.
 
 use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
@@ -66,11 +66,7 @@ fn process(registry: &mut Registry, status: &ProcessStatus) {
     }
     let memory = [
         ("resident_memory", "Memory in use", status.memory_bytes),
-        (
-            "peak_memory",
-            "Most memory ever in use",
-            status.peak_memory_bytes,
-        ),
+        ("peak_memory", "Peak memory", status.peak_memory_bytes),
     ];
     for (name, help, bytes) in memory {
         let Some(bytes) = bytes else { continue };
@@ -79,7 +75,12 @@ fn process(registry: &mut Registry, status: &ProcessStatus) {
         registry.register_with_unit(name, help, Unit::Bytes, gauge);
     }
     let seconds = since(status.started_unix_ms, SystemTime::now()).as_secs_f64();
-    gauge_seconds(registry, "uptime", "Since the process started", seconds);
+    gauge_seconds(
+        registry,
+        "uptime",
+        "Seconds since the process started",
+        seconds,
+    );
 }
 
 /// Bytes over the links, by peer.
@@ -112,16 +113,16 @@ fn phase(registry: &mut Registry, status: &ProcessStatus) {
         ]
     };
     let figures = [
-        ("phase", "1 for the phase in hand", phase(), Some(1.0)),
+        ("phase", "1 for the current phase", phase(), Some(1.0)),
         (
             "phase_done",
-            "What of the phase is done",
+            "Units of the phase that are done",
             counted(),
             Some(status.done as f64),
         ),
         (
             "phase_size",
-            "What of it there is",
+            "Units of the phase in total",
             counted(),
             status.total.map(|n| n as f64),
         ),
@@ -143,7 +144,7 @@ fn work(registry: &mut Registry, worked: &[Work; WorkStage::ALL.len()]) {
         documents.get_or_create(&labels).inc_by(work.documents);
         tokens.get_or_create(&labels).inc_by(work.tokens);
     }
-    let help = "Gone through by this process, by stage";
+    let help = "Processed by this process, by stage";
     registry.register("documents", help, documents);
     registry.register("tokens", help, tokens);
 }
@@ -181,7 +182,12 @@ fn training(registry: &mut Registry, status: &ProcessStatus, spent: &RoundSecond
         let help = "Rounds in the newest checkpoint of this attempt";
         gauge(registry, "checkpoint_rounds", help, checkpoint.round as f64);
         let age = since(checkpoint.written_unix_ms, SystemTime::now()).as_secs_f64();
-        gauge_seconds(registry, "checkpoint_age", "Since it was written", age);
+        gauge_seconds(
+            registry,
+            "checkpoint_age",
+            "Age of the newest checkpoint",
+            age,
+        );
     }
 }
 

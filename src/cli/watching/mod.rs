@@ -1,7 +1,7 @@
 //! Watching a run: the log, the status file, the metrics and the profile of a process.
 //!
-//! One thread looks at the process a few times a second, as the display does; nothing that is
-//! computed knows of it. What cannot be written or served is warned of once, and the run goes on.
+//! One thread polls the process a few times a second, as the display does; computation does not
+//! know about it. What cannot be written or served causes one warning, and the run continues.
 
 mod endpoint;
 mod journal;
@@ -105,15 +105,15 @@ impl Watch {
     }
 }
 
-/// Writes the last words of the process that is watched, if one is: for ends that do not come back
-/// to who started it.
+/// Logs the end of the watched process, if there is one: for exits that do not return to the
+/// caller.
 pub(super) fn end_current(code: u8, reason: &str) {
     if let Some(watched) = CURRENT.get() {
         watched.end(code, reason);
     }
 }
 
-/// Starts the log and sends it all events of this program, and warnings of others.
+/// Starts the log and sends it all events of this program, and warnings of other crates.
 fn start_log() -> Option<Journal> {
     let journal = Journal::start(super::warn).ok()?;
     let ours = Targets::new()
@@ -181,7 +181,7 @@ impl Watched {
             Err(error) => {
                 tracing::warn!(address, %error, "metrics are not served");
                 super::warn(&format!(
-                    "no metrics at {address}: {error}; the run goes on without them"
+                    "metrics cannot be served at {address}: {error}; the run continues without them"
                 ));
             }
         }
@@ -233,12 +233,12 @@ impl Watched {
         // Held while writing, so that nothing comes after the last one.
         let is_ended = lock(&self.is_ended);
         if !*is_ended {
-            // Whoever reads sees the age of the one before; the next one may succeed.
+            // A reader sees the age of the previous status; the next write may succeed.
             let _ = status.write(&self.process.output.logs());
         }
     }
 
-    /// Shows the status to those who do not see this disk.
+    /// Shares the status with hosts that do not see this disk.
     fn share_status(&self) {
         let name = ProcessStatus::file_name(self.identity.process);
         // As above.
@@ -269,7 +269,7 @@ impl Watched {
             rounds = status.rounds,
             bytes_sent = status.bytes_sent,
             memory_bytes = status.memory_bytes,
-            "phase goes on"
+            "phase continues"
         );
     }
 

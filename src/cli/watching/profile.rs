@@ -1,4 +1,4 @@
-//! The profile of a process: a file with all of it, a table of what took longest.
+//! The profile of a process: a file with all of it, and a table of the largest entries.
 
 use std::fs;
 
@@ -31,7 +31,10 @@ pub(super) fn report(process: &Process) {
         shared.map_err(|error| error.to_string())
     });
     if let Err(error) = shared {
-        crate::cli::warn(&format!("no profile: {}: {error}", path.display()));
+        crate::cli::warn(&format!(
+            "cannot write the profile: {}: {error}",
+            path.display()
+        ));
     }
     if number == 0 {
         crate::cli::say(&page(&workers));

@@ -1,4 +1,4 @@
-//! How fast a process is now: the pace of its phase, and its rate over the last seconds.
+//! The current speed of a process: the pace of its phase, and its rate over the last seconds.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use crate::cli::pace::Pace;
 use crate::job::ProgressSnapshot;
 use crate::job::process_status::ProcessStatus;
 
-/// The time that "now" stands for.
+/// The time that "now" covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The phase in hand, and how far it was at moments of the last seconds.
+/// The current phase, and its progress over the last seconds.
 #[derive(Debug, Default)]
 pub(super) struct Gauge {
     pace: Option<Pace>,

@@ -1,4 +1,4 @@
-//! What is wrong with an environment, and how to get along without it.
+//! What is wrong with an environment, and how to do without it.
 
 use crate::cluster::hosts::{HOSTS_VARIABLE, HostsError};
 
@@ -7,7 +7,7 @@ use crate::cluster::hosts::{HOSTS_VARIABLE, HostsError};
 pub enum EnvironmentError {
     /// A variable has no sense.
     #[error(
-        "the variable {variable} is {value:?}, but should be {expected}; flags (-n, -p, --hosts) go before it"
+        "the variable {variable} is {value:?}, but must be {expected}; the flags -n, -p and --hosts override it"
     )]
     Value {
         /// The variable.
@@ -19,29 +19,29 @@ pub enum EnvironmentError {
     },
     /// A variable is missing.
     #[error(
-        "this process was started by {by}, but the variable {variable} is missing; set it, or give --hosts FILE"
+        "this process was started by {by}, but the variable {variable} is missing; set it, or pass --hosts FILE"
     )]
     Missing {
-        /// Who started the process.
+        /// What started the process.
         by: &'static str,
         /// The variable.
         variable: &'static str,
     },
     /// Only half of a place was given by our own variables.
-    #[error("{given} is set, but not {missing}; set both, or neither")]
+    #[error("{given} is set, but {missing} is not; set both or neither")]
     Half {
         /// Set.
         given: &'static str,
         /// Not set.
         missing: &'static str,
     },
-    /// Nobody says where the other processes are.
+    /// The addresses of the other processes are missing.
     #[error(
-        "this is process {process} of {processes} by {by}, which does not say where the others are; \
-         give --hosts FILE or set {HOSTS_VARIABLE} to host:port of each, with commas between{more}"
+        "{by} says that this is process {process} of {processes}, but not where the others are; \
+         pass --hosts FILE, or set {HOSTS_VARIABLE} to a comma-separated list of host:port{more}"
     )]
     NoPeers {
-        /// Who started the process.
+        /// What started the process.
         by: &'static str,
         /// Its number.
         process: usize,
@@ -52,14 +52,14 @@ pub enum EnvironmentError {
     },
     /// SLURM dealt the tasks to the nodes in another order than supposed.
     #[error(
-        "SLURM did not put this task where it was expected, but on {node}; start it with srun --distribution=block, or give --hosts FILE"
+        "SLURM placed this task on an unexpected node, {node}; start it with srun --distribution=block, or pass --hosts FILE"
     )]
     Order {
         /// The node this is.
         node: String,
     },
     /// The processes of a host need ports above the last one.
-    #[error("the ports of {host} go beyond 65535; give a lower --port")]
+    #[error("the ports of {host} exceed 65535; pass a lower --port")]
     Ports {
         /// The host.
         host: String,

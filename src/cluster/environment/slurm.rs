@@ -1,6 +1,6 @@
-//! SLURM's variables: host lists in brackets, tasks of each node, the order of the tasks.
+//! SLURM's variables: host lists in brackets, tasks per node, the order of the tasks.
 //!
-//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job and
+//! Only a step that `srun` started has tasks; a batch script or an interactive shell has a job but
 //! no step, and is one process.
 
 use super::{
@@ -72,7 +72,7 @@ pub(super) fn peers(
         return Err(wrong(
             variables,
             "SLURM_STEP_TASKS_PER_NODE",
-            "as many tasks, on as many nodes, as the step has",
+            "one count per node of the step, adding up to its tasks",
         ));
     }
     let places = places(&per_node, is_cyclic(variables));
@@ -112,7 +112,7 @@ fn places(per_node: &[usize], cyclic: bool) -> Vec<(usize, usize)> {
     }
 }
 
-/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or nobody could have that many.
+/// `2(x3),1` as 2, 2, 2, 1; nothing if it is not of that form, or impossibly large.
 fn tasks(text: &str) -> Option<Vec<usize>> {
     let mut tasks = Vec::new();
     for part in text.split(',') {

@@ -16,7 +16,7 @@ fn variables(text: &str) -> Variables {
     text.split_whitespace().map(pair).collect()
 }
 
-/// Who said so, process, processes, most on a host, threads, addresses, token, in short.
+/// Source, process, processes, most on a host, threads, addresses, token, in short.
 fn told(text: &str) -> String {
     match find(&variables(text), WANTED) {
         Ok(None) => "alone".to_owned(),
@@ -84,12 +84,18 @@ fn a_slurm_step_that_makes_no_sense_is_an_error() {
     let cases = [
         (
             STEP.replace("NODENAME=node2", "NODENAME=node1"),
-            "on node1; start it with srun --distribution=block",
+            "node, node1; start it with srun --distribution=block",
         ),
-        (STEP.replace("2(x2)", "2(x3)"), "as many tasks, on as many"),
-        (STEP.replace("2(x2)", "3,2"), "as many tasks, on as many"),
+        (
+            STEP.replace("2(x2)", "2(x3)"),
+            "one count per node of the step",
+        ),
+        (
+            STEP.replace("2(x2)", "3,2"),
+            "one count per node of the step",
+        ),
         (STEP.replace("2(x2)", "two"), "TASKS_PER_NODE is \"two\""),
-        (STEP.replace("node[1-2]", "node[1-"), "should be node names"),
+        (STEP.replace("node[1-2]", "node[1-"), "must be node names"),
         (STEP.replace("PROCID=2", "PROCID=4"), "below the number"),
         (STEP.replace("PROCID=2", "PROCID=x"), "a whole number"),
         (
@@ -134,12 +140,13 @@ fn who_is_on_other_hosts_must_be_said() {
     let mpi = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_LOCAL_SIZE=2";
     let error = told(mpi);
     assert!(
-        error.contains("process 1 of 3 by Open MPI") && error.contains("give --hosts FILE or set"),
+        error.contains("Open MPI says that this is process 1 of 3")
+            && error.contains("pass --hosts FILE, or set"),
         "{error}"
     );
     let error = told(&format!("{mpi} SLURM_JOB_ID=1"));
     assert!(
-        error.ends_with("start it with srun, which says it"),
+        error.ends_with("start it with srun, which sets it"),
         "{error}"
     );
     let listed = told(&format!("{mpi} TOPICMILL_HOSTS=a:1,b:2,c:3"));
@@ -180,11 +187,14 @@ fn our_own_variables_go_first_and_must_be_whole() {
     assert_eq!(told(own), expected);
     assert_eq!(told(&format!("{own} {STEP}")), expected);
     let cases = [
-        ("TOPICMILL_HOSTS=a:1,b:2", "TOPICMILL_HOSTS is set, but not"),
+        ("TOPICMILL_HOSTS=a:1,b:2", "TOPICMILL_HOSTS is set, but"),
         ("TOPICMILL_PROCESSES=2", "TOPICMILL_PROCESSES is set, but"),
-        ("TOPICMILL_PROCESS=1", "TOPICMILL_PROCESS is set, but not"),
+        ("TOPICMILL_PROCESS=1", "TOPICMILL_PROCESS is set, but"),
         ("TOPICMILL_PROCESS=2 TOPICMILL_PROCESSES=2", "below"),
-        ("TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2", "by TOPICMILL"),
+        (
+            "TOPICMILL_PROCESS=1 TOPICMILL_PROCESSES=2",
+            "TOPICMILL_PROCESS says",
+        ),
         ("TOPICMILL_PROCESS=0 TOPICMILL_HOSTS=a", "TOPICMILL_HOSTS:1"),
     ];
     for (text, expected) in cases {

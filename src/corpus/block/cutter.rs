@@ -1,8 +1,10 @@
-//! Cuts a stream into runs of complete records, holding no more than was asked for and one record.
+//! Cuts a stream into runs of complete records, holding no more than the requested size and one
+//! record.
 //!
-//! A record ends with a line break, or for CSV with one outside quotes. A record that outgrows
-//! `max_record_bytes` is never held: its bytes are read over, and it is reported by place and length. When
-//! the stream breaks, what is complete is kept and the rest becomes one [`Piece::Truncated`].
+//! A record ends with a line break, or for CSV with one outside quotes. A record above
+//! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
+//! length. When the stream fails, the complete records are kept and the rest becomes one
+//! [`Piece::Truncated`].
 
 use std::io::{self, BufRead, Read};
 
@@ -21,7 +23,7 @@ pub(crate) enum Boundary {
     Quoted(u8),
 }
 
-/// Where in a CSV record the scanner stands.
+/// The scanner's position in a CSV record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     FieldStart,
@@ -111,7 +113,7 @@ impl Piece {
     }
 }
 
-/// A stream of which runs of records are taken one after the other.
+/// A stream from which runs of records are taken one after the other.
 pub(crate) struct RecordCutter<R> {
     stream: R,
     boundary: Boundary,
@@ -133,7 +135,7 @@ enum Cut {
 }
 
 impl<R: Read> RecordCutter<R> {
-    /// Cuts a stream of which a record begins at `offset`, where it now stands.
+    /// Cuts a stream in which a record begins at `offset`, its current position.
     pub(crate) fn new(stream: R, offset: u64, boundary: Boundary, max_record_bytes: u64) -> Self {
         Self {
             stream,
@@ -172,7 +174,7 @@ impl<R: Read> RecordCutter<R> {
 
     /// The records that begin before `end`; nothing once the stream has ended.
     ///
-    /// A break of the stream is told once, as the last piece.
+    /// A failure of the stream is reported once, as the last piece.
     pub(crate) fn next_pieces(&mut self, end: u64) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while self.offset < end && !(self.ended && self.held.is_empty()) {
@@ -285,7 +287,7 @@ impl<R: Read> RecordCutter<R> {
 mod tests {
     use super::*;
 
-    /// Gives its bytes few at a time, then breaks or ends.
+    /// Yields its bytes a few at a time, then fails or ends.
     struct Trickle<'a> {
         bytes: &'a [u8],
         breaks: bool,

@@ -1,4 +1,4 @@
-//! Blocks of files of records: byte ranges of plain files, pieces of everything that must be streamed.
+//! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
 use super::cutter::{Boundary, Piece, RecordCutter};
 use super::{Content, LineRange};
@@ -17,7 +17,7 @@ fn boundary_of(format: Format) -> Boundary {
     }
 }
 
-/// Whether any range of the file can be read without what stands before it.
+/// Whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
     let lines = matches!(file.format, Format::JsonLines | Format::Tsv);
     lines && file.compression == Compression::Plain
@@ -25,7 +25,7 @@ pub(super) fn is_divisible(file: &InputFile) -> bool {
 
 /// A file of records, open at its first one.
 pub(crate) struct Records {
-    /// What stands after the header.
+    /// The bytes after the header.
     pub(crate) cutter: RecordCutter<Box<dyn Read + Send>>,
     /// The columns of a delimited file; none when it holds no record at all.
     header: Option<Arc<Header>>,
@@ -76,7 +76,7 @@ impl Records {
                 Some(Piece::TooLarge { bytes, .. }) => {
                     return Err(InputError::Header {
                         path: file.path.clone(),
-                        reason: format!("it has {bytes} bytes; is a quote left open?"),
+                        reason: format!("it has {bytes} bytes; check for an unclosed quote"),
                     });
                 }
                 Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}

@@ -1,8 +1,9 @@
 //! The blocks of an input, handed to whichever thread asks next.
 //!
-//! Each file (or run of text files) is a source with a lock of its own, so that threads decompress different
-//! files side by side and, where there is one file only, take turns. Who gets which block has no influence on
-//! what the block holds. After an error, or a panic within a source, every further call fails: nobody waits.
+//! Each file (or run of text files) is a source with its own lock, so that threads decompress
+//! different files in parallel and take turns if there is only one. Which thread gets which block
+//! has no influence on the block's content. After an error, or a panic within a source, every
+//! further call fails, so that no thread waits.
 
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
@@ -16,7 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-/// From so many streamed files per process on, whole files go to processes.
+/// From this many streamed files per process on, whole files go to processes.
 const FILES_PER_PROCESS: usize = 4;
 
 /// Which part of the blocks this process takes; the shares of all processes cover each block once.
@@ -77,7 +78,7 @@ impl BlockQueue {
     pub fn new(input: Arc<Input>, settings: &CorpusSettings, share: Share) -> Self {
         assert!(
             share.process < share.processes,
-            "no such process: {share:?}"
+            "process out of range: {share:?}"
         );
         let sources = sources(&input, share.processes);
         Self {
@@ -96,7 +97,7 @@ impl BlockQueue {
         self.block_bytes
     }
 
-    /// The next block for whoever asks, from any thread; `None` when there are no more.
+    /// The next block for the calling thread; `None` when there are no more.
     ///
     /// Blocks come in no particular order. After an error every later call, from any thread, fails with
     /// [`InputError::Stopped`].
@@ -111,7 +112,8 @@ impl BlockQueue {
         block
     }
 
-    /// Asks each open source that nobody else is reading; then waits for the first of the others.
+    /// Asks each open source that no other thread is reading; then waits for the first of the
+    /// others.
     fn find_block(&self) -> Result<Option<Block>, InputError> {
         loop {
             let first = self.first_open.load(Ordering::Acquire);

@@ -22,7 +22,7 @@ pub(super) fn sources(input: &Input) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Cuts a run of text files into blocks of at least `block_bytes` expected bytes, but for the last.
+/// Cuts a run of text files into blocks of at least `block_bytes` expected bytes, except the last.
 pub(super) fn cut(input: &Input, run: Range<usize>, block_bytes: u64) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut start, mut bytes) = (run.start, 0u64);

@@ -1,8 +1,8 @@
-//! Blocks of a UCI bag of words: ranges of document numbers, those without any line included.
+//! Blocks of a UCI bag of words: ranges of document numbers, including documents without any line.
 //!
-//! The file begins with D documents, W terms and N entries, a line each; then an entry a line: document
-//! (1…D, never falling), term (1…W), count. Since numbers tell how many documents there are, a file that is
-//! cut short still accounts for each of them. Entries are parsed in `reader::uci`.
+//! The file begins with D documents, W terms and N entries, one number per line; then one entry per
+//! line: document (1…D, never decreasing), term (1…W), count. Since the header gives the number of
+//! documents, even a truncated file accounts for each of them. Entries are parsed in `reader::uci`.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};
@@ -47,7 +47,7 @@ pub(super) struct CountStream {
     block_bytes: u64,
     max_document_bytes: u64,
     on_damage: OnDamage,
-    /// Entries of the last document seen, which may go on.
+    /// Entries of the last document seen, which may continue.
     held: Vec<u8>,
     /// Entries before `held`.
     entries_before: u64,
@@ -113,7 +113,7 @@ impl CountStream {
         Ok(None)
     }
 
-    /// Appends entries to `held`, but for those of the document being dropped.
+    /// Appends entries to `held`, except those of the document being dropped.
     fn hold(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let (Some(dropped), false) = (self.dropping, rest.is_empty()) {
@@ -185,7 +185,7 @@ impl CountStream {
         block
     }
 
-    /// The last block: all that is held, and every document up to the number in the header.
+    /// The last block: everything held, and every document up to the number in the header.
     fn last_block(
         &mut self,
         broken: Option<String>,
@@ -209,14 +209,15 @@ impl CountStream {
         Ok(block)
     }
 
-    /// What is wrong with a whole file of so many entries: an error, unless the job keeps damaged files.
+    /// What is wrong with a whole file with this many entries: an error, unless the job keeps
+    /// damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;
-        let reason = format!("the file has {found} entries, and its third line says {wanted}");
+        let reason = format!("the file has {found} entries, but its third line says {wanted}");
         if found < wanted && self.on_damage == OnDamage::Keep {
             return Ok(reason);
         }
-        let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is cut short";
+        let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is truncated";
         Err(InputError::Uci {
             path: self.file.path.clone(),
             line: HEADER_LINES + found.min(wanted),
@@ -289,7 +290,7 @@ fn read_header(
         path: file.path.clone(),
         line,
         reason: format!(
-            "expected the number of {what}; a UCI bag of words begins with the numbers of documents, terms and entries, a line each"
+            "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, a line each"
         ),
     })
 }
@@ -312,7 +313,7 @@ fn read_vocabulary(file: &InputFile, term_count: u64) -> Result<Vec<String>, Inp
     let terms = read().map_err(InputError::unreadable(path))?;
     if terms.len() as u64 != term_count {
         let reason = format!(
-            "the file is over {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
+            "the file has {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
             path.display(),
             terms.len()
         );

@@ -1,4 +1,4 @@
-//! What can be wrong with an input as a whole. What is wrong with one document is its status instead.
+//! Errors of an input as a whole. An error in one document is its status instead.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// An input that cannot be read as the job asks; names the path or pattern and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// A pattern of `corpus.input` or `corpus.exclude` is no glob.
+    /// A pattern of `corpus.input` or `corpus.exclude` is not a valid glob.
     #[error(
         "corpus: the pattern `{pattern}` is not valid: {reason}; write `[[]` for a literal `[`"
     )]
@@ -18,7 +18,7 @@ pub enum InputError {
     },
     /// A pattern names an environment variable that is not set.
     #[error(
-        "corpus: `{pattern}` uses the environment variable {name}, which is not set; set it, or give a default: ${{{name}:-folder}}"
+        "corpus: `{pattern}` uses the environment variable {name}, which is not set; set it, or write a default: ${{{name}:-folder}}"
     )]
     Variable {
         /// The pattern as the job has it.
@@ -28,7 +28,7 @@ pub enum InputError {
     },
     /// A pattern of `corpus.input` matches nothing.
     #[error(
-        "corpus.input: nothing matches `{pattern}` (looked for {}); correct it, or put the files there (relative patterns start from the job file's folder)", .path.display()
+        "corpus.input: no file matches `{pattern}` (looked for {}); correct the pattern, or put the files there (patterns are relative to the job file's folder)", .path.display()
     )]
     NoMatch {
         /// The pattern as the job has it.
@@ -38,12 +38,12 @@ pub enum InputError {
     },
     /// Everything that matched is excluded, hidden, or a vocabulary.
     #[error(
-        "corpus.input: no file is left to read; look at `corpus.exclude` and `corpus.format` (hidden files in folders are skipped)"
+        "corpus.input: no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders are skipped)"
     )]
     NoFiles,
     /// A file or folder cannot be opened or read.
     #[error(
-        "{}: cannot be read: {source}; check its permissions, or leave it out with `corpus.exclude`", .path.display()
+        "{}: cannot be read: {source}; check its permissions, or exclude it with `corpus.exclude`", .path.display()
     )]
     Unreadable {
         /// The file or folder.
@@ -53,7 +53,7 @@ pub enum InputError {
     },
     /// A file is compressed in a way that is not supported.
     #[error(
-        "{}: is {compression}, which is not supported here; unpack it, or recompress it with gzip or zstd", .path.display()
+        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip or zstd", .path.display()
     )]
     Compression {
         /// The file.
@@ -86,13 +86,13 @@ pub enum InputError {
         reason: String,
     },
     /// A file's size is not what it was when the input was looked up.
-    #[error("{}: has changed while it was being read; start the run again once it is complete", .path.display())]
+    #[error("{}: changed while it was being read; rerun once it is complete", .path.display())]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// A column that the job names is not in the file.
-    #[error("{}: there is no column `{column}`{hint}; the columns are: {available}", .path.display())]
+    #[error("{}: no column `{column}`{hint}; the columns are: {available}", .path.display())]
     MissingColumn {
         /// The file.
         path: PathBuf,
@@ -134,7 +134,7 @@ pub enum InputError {
         reason: String,
     },
     /// Another thread met an error or panicked; that one has the cause.
-    #[error("reading the input was stopped by an error in another thread")]
+    #[error("reading the input stopped because of an error in another thread")]
     Stopped,
 }
 
@@ -181,12 +181,12 @@ mod tests {
         let error = InputError::missing_column(Path::new("a.csv"), "text", &columns);
         assert_eq!(
             error.to_string(),
-            "a.csv: there is no column `text`; did you mean `texts`?; the columns are: Id, body, texts"
+            "a.csv: no column `text`; did you mean `texts`?; the columns are: Id, body, texts"
         );
         let error = InputError::missing_column(Path::new("a.csv"), "zzzz", &columns);
         assert_eq!(
             error.to_string(),
-            "a.csv: there is no column `zzzz`; the columns are: Id, body, texts"
+            "a.csv: no column `zzzz`; the columns are: Id, body, texts"
         );
     }
 }

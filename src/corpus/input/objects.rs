@@ -1,9 +1,9 @@
-//! Input in an object store: from a pattern like `s3://bucket/docs/**/*.jsonl.zst` to the objects it
-//! names.
+//! Input in an object store: from a pattern like `s3://bucket/docs/**/*.jsonl.zst` to the objects
+//! that match.
 //!
-//! A store has no folders, only keys; `/` is read as in paths. What a pattern means is what it means
-//! for files: an object, all below a folder, or a glob. Objects with a hidden part in their key are
-//! skipped unless the pattern names it.
+//! A store has no folders, only keys; `/` is read as in paths. A pattern means the same as for
+//! files: an object, everything below a folder, or a glob. Objects with a hidden part in their key
+//! are skipped unless the pattern names it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::InputError;
 use super::pattern::{OPTIONS, compile};
 use crate::storage::object::{Bucket, ObjectUrl, StoreError, is_remote};
 
-/// The address that an expanded pattern stands for, if it is one: by itself, or from such a base.
+/// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     if is_remote(Path::new(expanded)) {
         return Some(expanded.to_owned());

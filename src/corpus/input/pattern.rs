@@ -1,8 +1,8 @@
-//! From a pattern of the job to the files it names.
+//! From a pattern of the job to the files that match.
 //!
-//! A pattern is a file, a folder (taken recursively) or a glob with `?`, `*`, `[…]` and `**`. `$NAME`,
-//! `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and folders are
-//! skipped unless the pattern names them; a folder linked into itself is entered once.
+//! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`.
+//! `$NAME`, `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and
+//! folders are skipped unless the pattern names them; a folder linked into itself is entered once.
 
 use super::InputError;
 use crate::storage::object::is_remote;
@@ -216,7 +216,7 @@ impl Exclusions {
         Ok(exclusions)
     }
 
-    /// Whether the file at `path` (as [`find`] gives it), called `name`, is left out.
+    /// Whether the file at `path` (as returned by [`find`]), called `name`, is excluded.
     pub(super) fn contain(&self, path: &Path, name: &Path) -> bool {
         let path = rooted(path);
         let component = |pattern: &Pattern| {
@@ -239,7 +239,7 @@ fn rooted(path: &Path) -> PathBuf {
     }
 }
 
-/// The path without `.` and, where a name stands before it, without `..`.
+/// The path without `.` and, after a name, without `..`.
 pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {

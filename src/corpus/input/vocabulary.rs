@@ -1,4 +1,4 @@
-//! The vocabulary file of a UCI bag of words: found by its name, beside the `docword` file.
+//! The vocabulary file of a UCI bag of words, found by its name beside the `docword` file.
 
 use super::InputError;
 use super::objects::names_beside;

@@ -1,7 +1,9 @@
-//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes) and TSV (no quotes: lines and tabs).
+//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes) and TSV (no quotes: lines and
+//! tabs).
 //!
-//! The first line names the columns. A row is a document; one with another number of fields than the header
-//! is a parse error. A job whose `corpus.id` is the default may read files that have no such column.
+//! The first line names the columns. A row is a document; a row with a different number of fields
+//! than the header is a parse error. A job with the default `corpus.id` may read files that have no
+//! such column.
 
 use super::{Context, DocumentSink, body, join_texts, lines};
 use crate::corpus::RawDocument;
@@ -142,7 +144,7 @@ pub(super) fn read_csv(
     let mut parser = parser(bytes);
     let mut record = csv::ByteRecord::new();
     loop {
-        // The parser still stands before the last row's line feed, and before blank lines.
+        // The parser is still before the last row's line feed, and before blank lines.
         let position = parser.position().byte() as usize;
         let blank = bytes[position..]
             .iter()

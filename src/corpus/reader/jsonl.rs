@@ -1,8 +1,8 @@
-//! JSON Lines: an object a line, of which the named keys are kept and the rest is passed over.
+//! JSON Lines: one object per line; the named keys are kept and the rest is skipped.
 //!
-//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays and
-//! objects become compact JSON); text may be a string, a number, or an array of strings, joined by line
-//! breaks. A key that is null or absent holds nothing.
+//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
+//! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
+//! by line breaks. A key that is null counts as absent.
 
 use super::{Context, DocumentSink, body, join_texts, lines};
 use crate::corpus::RawDocument;
@@ -119,7 +119,7 @@ impl<'s> Keys<'s> {
 /// What an object holds under a key.
 #[derive(Clone, Default)]
 enum Held<'a> {
-    /// Null, or there is no such key.
+    /// Null, or an absent key.
     #[default]
     Nothing,
     Text(Cow<'a, str>),
@@ -140,7 +140,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// As a document's text; the kind of value where that is none.
+    /// As a document's text; the kind of value if it is not text.
     fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
         match self {
             Self::Nothing => Ok(None),
@@ -149,7 +149,7 @@ impl<'a> Held<'a> {
             Self::Nested(Value::Array(items)) => {
                 let text = |item: Value| match item {
                     Value::String(text) => Ok(Cow::Owned(text)),
-                    _ => Err("an array of other things than strings"),
+                    _ => Err("an array with elements that are not strings"),
                 };
                 let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
                 Ok(join_texts(texts.into_iter()))

@@ -1,4 +1,4 @@
-//! Single lines of JSON Lines that are no part of a file: a stream's.
+//! Single lines of JSON Lines that are not part of a file: those of a stream.
 
 use super::{Context, DocumentSink, jsonl};
 use crate::corpus::compression::Compression;
@@ -12,7 +12,7 @@ pub struct LineReader {
 }
 
 impl LineReader {
-    /// For lines of a stream of this name, which stands in the ids of documents that have none.
+    /// For lines of a stream of this name, which is used in the ids of documents without one.
     pub fn new(name: &str, settings: &CorpusSettings) -> Self {
         let file = InputFile {
             name: name.to_owned(),
@@ -45,13 +45,13 @@ impl LineReader {
         );
     }
 
-    /// Hands over what stands for a line of so many bytes, more than `corpus.max_document_mib`.
+    /// Hands over a document for a line of this many bytes, more than `corpus.max_document_mib`.
     pub fn too_large(&self, offset: u64, bytes: u64, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
         emit(context.too_large(context.place(offset), bytes));
     }
 
-    /// Hands over what stands for the rest of a stream that broke.
+    /// Hands over a document for the rest of a stream that failed.
     pub fn truncated(&self, offset: u64, reason: &str, emit: DocumentSink<'_>) {
         let context = Context::new(&self.file, &self.settings);
         emit(context.truncated(context.place(offset), reason));

@@ -1,7 +1,7 @@
 //! From a block to its documents: one file per format.
 //!
-//! Every record of the input becomes exactly one document, whatever is wrong with it: what cannot be read
-//! has a [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
+//! Every record of the input becomes exactly one document: an unreadable one has a
+//! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
 
 pub(crate) mod delimited;
 mod jsonl;
@@ -25,7 +25,7 @@ use std::io::{Seek, SeekFrom};
 /// Bytes of a plain file that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 
-/// What takes the documents of a block, one after the other.
+/// Receives the documents of a block, one after the other.
 pub type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
 /// Hands every document of the block to `emit`, in the input's order.
@@ -135,9 +135,10 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::TooLarge, reason)
     }
 
-    /// What stands for the rest of a file that broke.
+    /// Represents the rest of a file that failed.
     fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
-        let reason = format!("{source_id}: what follows is lost: {reason}; copy the file again");
+        let reason =
+            format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 

@@ -1,8 +1,9 @@
-//! Parquet: a row is a document, a block some row groups, read a batch of rows at a time.
+//! Parquet: a row is a document, a block is some row groups, read one batch of rows at a time.
 //!
-//! Columns of text, numbers, dates and truth values are read as text, bytes as UTF-8 with what is none
-//! replaced. A list becomes a JSON array as id or metadata, and lines as text. Only the columns that the job
-//! names are decoded. The id of a row without one is `name@row`, rows counted from 0 over the whole file.
+//! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts
+//! replaced. A list becomes a JSON array as id or metadata, and lines as text. Only the columns
+//! that the job names are decoded. The id of a row without one is `name@row`, rows counted from 0
+//! over the whole file.
 
 use super::delimited::Columns;
 use super::{Context, DocumentSink, body, join_texts, keeps_damaged};
@@ -252,7 +253,7 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
         .collect()
 }
 
-/// The type that a column is converted to before its values are read; `None` where they are no text.
+/// The type to which a column is converted before its values are read; `None` if they are not text.
 fn text_type(kind: &DataType) -> Option<DataType> {
     let item = |field: &Field| {
         let text = text_type(field.data_type())? == DataType::LargeUtf8;
@@ -282,7 +283,7 @@ enum Values {
 
 impl Values {
     fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
-        let unsupported = || ArrowError::CastError(format!("{} is no text", array.data_type()));
+        let unsupported = || ArrowError::CastError(format!("{} is not text", array.data_type()));
         let kind = text_type(array.data_type()).ok_or_else(unsupported)?;
         let values = cast(array, &kind)?;
         Ok(match array.data_type() {

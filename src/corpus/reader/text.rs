@@ -1,4 +1,4 @@
-//! A file is a document: its id is the file's name, its text all that the file holds.
+//! A file is a document: its id is the file's name, its text the file's content.
 
 use super::{Context, DocumentSink, keeps_damaged};
 use crate::corpus::compression::read_start;

@@ -1,6 +1,8 @@
-//! The entries of a bag of words, `document term count` a line: the counts of each document of a block.
+//! The entries of a bag of words, one `document term count` per line: the counts of each document
+//! of a block.
 //!
-//! A document's id is its number. Counts whose lines do not ascend by term are sorted and added up.
+//! A document's id is its number. Counts that are not in ascending order of terms are sorted and
+//! summed.
 
 use super::{Context, DocumentSink};
 use crate::corpus::block::uci::Counts;
@@ -85,7 +87,7 @@ fn finish<'a>(
         && number >= *first
     {
         let reason = format!(
-            "{}, document {id}: is lost: {reason}; copy the file again",
+            "{}, document {id}: lost: {reason}; copy the file again",
             context.file.name
         );
         return context.missing(id, DocumentStatus::Truncated, reason);
@@ -94,7 +96,7 @@ fn finish<'a>(
         return context.too_large(id, context.settings.max_document_bytes + 1);
     }
     if counts.is_empty() {
-        let reason = format!("{}, document {id}: has no entries", context.file.name);
+        let reason = format!("{}, document {id}: no entries", context.file.name);
         return context.missing(id, DocumentStatus::Empty, reason);
     }
     add_repeated(&mut counts);
@@ -109,7 +111,7 @@ fn finish<'a>(
     }
 }
 
-/// Adds up the counts of a term that several lines give.
+/// Sums the counts of a term that occurs on several lines.
 fn add_repeated(counts: &mut Vec<(u32, u32)>) {
     if counts.is_sorted_by(|a, b| a.0 < b.0) {
         return;

@@ -1,9 +1,9 @@
-//! Bags of words on disk: one Parquet file per block of the input, a row per document.
+//! Bags of words on disk: one Parquet file per block of the input, one row per document.
 //!
-//! Ingest writes each shard twice: as a draft with a worker's own term ids, uncompressed, and once
-//! the vocabulary is known with final ids, compressed. Everything later reads shards only.
-//! Memory is bounded on both sides by the size of a batch and of a row group, not of the file; a
-//! single document may be larger than either. Columns are listed in docs/FORMATS.md.
+//! Ingest writes each shard twice: as an uncompressed draft with a worker's own term ids and, once
+//! the vocabulary is known, compressed and with final ids. Later stages read only shards. Memory is
+//! bounded on both sides by the size of a batch and of a row group, not of the file; a single
+//! document may be larger than either. docs/FORMATS.md lists the columns.
 
 mod reader;
 mod writer;
@@ -30,7 +30,7 @@ const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 /// Key of the file metadata that marks a shard, and the version of its layout.
 const FORMAT_KEY: &str = "topicmill.shard";
 const FORMAT_VERSION: &str = "2";
-/// What stands before the name of a pass-through column, so that it cannot clash with ours.
+/// Prefix of the name of a metadata column, so that it cannot clash with ours.
 const METADATA_PREFIX: &str = "metadata.";
 /// Columns before the pass-through ones, in order.
 const FIXED_COLUMNS: [&str; 8] = [
@@ -64,9 +64,7 @@ pub enum ShardError {
         source: ParquetError,
     },
     /// The file is sound Parquet, but not a shard of this version.
-    #[error(
-        "{path} is not a shard that this version reads: {reason}; start again with --overwrite"
-    )]
+    #[error("{path} is not a shard of this version: {reason}; restart with --overwrite")]
     NotAShard {
         /// The file.
         path: PathBuf,

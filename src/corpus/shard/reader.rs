@@ -1,7 +1,7 @@
-//! Reading a shard back, one document at a time, in the order it was written.
+//! Reads a shard, one document at a time, in the order in which it was written.
 //!
-//! Row groups are opened one by one and their batches sized by what they hold, so that neither a
-//! long file nor a file of huge documents grows what is held decoded.
+//! Row groups are opened one by one and their batches sized by their content, so that neither a
+//! long file nor a file of huge documents increases the decoded data in memory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
         .and_then(|pair| pair.value.as_deref());
     if version != Some(FORMAT_VERSION) {
         let found = version.unwrap_or("no");
-        let reason = format!("it has {found} layout version, {FORMAT_VERSION} is wanted");
+        let reason = format!("its layout version is {found} instead of {FORMAT_VERSION}");
         return Err(ShardError::not_a_shard(path, reason));
     }
     let fields = footer.schema().fields();

@@ -1,5 +1,5 @@
-//! Writing a shard: documents are buffered column by column into a record batch, batches into a
-//! row group, and both are closed when they are full by rows or by bytes.
+//! Writes a shard: documents are buffered column by column into a record batch, batches into a row
+//! group; both are closed when they reach their limit of rows or bytes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl ShardWriter {
     fn check(&self, document: &ShardDocument) -> Result<(), ShardError> {
         let limit = i32::MAX as u32;
         let reason = if document.terms.len() != document.counts.len() {
-            "it has not as many counts as terms"
+            "it has a different number of counts and terms"
         } else if document.terms.len() > i32::MAX as usize {
             "it has more than 2,147,483,647 distinct terms"
         } else if document
@@ -124,7 +124,7 @@ impl ShardWriter {
         } else if document.counts.iter().any(|&c| c > limit) {
             "it holds a term more than 2,147,483,647 times"
         } else if document.metadata.len() != self.buffer.metadata.len() {
-            "it has not as many metadata values as the job has columns"
+            "it has a different number of metadata values than the job has columns"
         } else if text_bytes(document) > DOCUMENT_TEXT_BYTES {
             "its id, group and metadata take more than 1 GiB"
         } else {
@@ -290,8 +290,8 @@ fn schema(metadata_names: &[String]) -> Schema {
     Schema::new(fields)
 }
 
-/// Drafts are written for speed, final shards for size. Statistics serve nobody: every reader
-/// reads every row.
+/// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads
+/// every row.
 fn properties(compression: ShardCompression) -> WriterProperties {
     let column = |name: &str| ColumnPath::new(vec![name.into(), "list".into(), "element".into()]);
     let marker = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_owned());

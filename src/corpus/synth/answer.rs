@@ -1,4 +1,4 @@
-//! The answer beside a made-up corpus: its planted topics, and how it was made.
+//! The answer of a generated corpus: its planted topics and its settings.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,4 @@
-//! Writes the documents of a made-up corpus: drawn one by one, cut into files of a bounded size.
+//! Writes the documents of a generated corpus: drawn one by one, cut into files of bounded size.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(super) fn write_documents(
     })
 }
 
-/// A word as it stands between the quotation marks of a JSON string.
+/// A word in the form that it has between the quotation marks of a JSON string.
 fn json_inside(word: &str) -> String {
     let quoted = serde_json::Value::from(word).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -1,4 +1,4 @@
-//! What can go wrong when a corpus is made, or its answer read.
+//! Errors in making a corpus, or in reading its answer.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,19 +23,23 @@ pub enum SynthError {
         expected: &'static str,
     },
     /// The folder holds a corpus of other settings.
-    #[error("{path} holds a corpus made with other settings; remove it or name another folder")]
+    #[error(
+        "{path} contains a corpus made with different settings; remove it or choose another folder"
+    )]
     OtherSettings {
         /// The folder.
         path: PathBuf,
     },
     /// The folder holds something else.
-    #[error("{path} is not empty and holds no finished corpus; remove it or name another folder")]
+    #[error(
+        "{path} is not empty and contains no finished corpus; remove it or choose another folder"
+    )]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
     /// A line of the word list holds more than one word.
-    #[error("{path}:{line}: one word a line is expected")]
+    #[error("{path}:{line}: expected one word per line")]
     WordList {
         /// The list.
         path: PathBuf,
@@ -43,7 +47,7 @@ pub enum SynthError {
         line: usize,
     },
     /// The word list is too short.
-    #[error("{path} has {found} distinct words, {wanted} are needed; lower synth.terms")]
+    #[error("{path} has {found} distinct words, but {wanted} are needed; lower synth.terms")]
     TooFewWords {
         /// The list.
         path: PathBuf,
@@ -53,7 +57,7 @@ pub enum SynthError {
         wanted: usize,
     },
     /// The answer is not as it was written.
-    #[error("{path}:{line}: not a row of topic, term, weight; make the corpus again")]
+    #[error("{path}:{line}: expected a row of topic, term, weight; make the corpus again")]
     Answer {
         /// The answer's file.
         path: PathBuf,

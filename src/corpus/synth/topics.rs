@@ -1,4 +1,4 @@
-//! The generative model of made-up corpora: latent Dirichlet allocation with planted topics.
+//! The generative model of generated corpora: latent Dirichlet allocation with planted topics.
 //!
 //! - Terms 0 … G−1, G = min(100, V/20), are *common*: they share a tenth of every topic by a power
 //!   law of their number, as function words do.

@@ -1,4 +1,4 @@
-//! The words of made-up corpora: pronounceable ones of any number, or a user's list.
+//! The words of generated corpora: any number of pronounceable ones, or a user's list.
 
 use crate::hex::hex;
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ fn spell(number: u64, before_last: u32) -> String {
     word
 }
 
-/// The first `count` distinct words of a list: one a line, white space around it taken off, empty
+/// The first `count` distinct words of a list: one per line, white space around it taken off, empty
 /// lines and those that start with `#` left out.
 ///
 /// # Errors

@@ -1,13 +1,13 @@
 //! Splits the names of source code into words: `max_document_bytes`, `HTTPServer`, `Vec3Add`.
 //!
 //! The rule, read from left to right:
-//! - `_` and any other character that is neither alphanumeric nor a combining mark ends a piece
-//!   and is left out (`self.terms`, `std:io`, `foo-bar`), but an apostrophe between letters stays
-//!   (`don't`), and so does what joins two digits (`3.14`, `1,000`);
+//! - `_` and any other character that is neither alphanumeric nor a combining mark ends a piece and
+//!   is left out (`self.terms`, `std:io`, `foo-bar`), but an apostrophe between letters stays
+//!   (`don't`), and so does a character that joins two digits (`3.14`, `1,000`);
 //! - an upper-case letter begins a piece after a character that is not upper-case (`camelCase`),
 //!   and, before a lower-case letter, after an upper-case one too (`HTTPServer`: http, server);
-//! - a digit goes on with the piece it stands in (`utf8`, `sha256sum`, `x86`); an upper-case
-//!   letter after it begins a new one (`Int32Array`: int32, array).
+//! - a digit continues the current piece (`utf8`, `sha256sum`, `x86`); an upper-case letter after
+//!   it begins a new one (`Int32Array`: int32, array).
 
 use unicode_normalization::char::is_combining_mark;
 

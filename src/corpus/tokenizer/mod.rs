@@ -1,12 +1,12 @@
 //! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
-//! ASCII and the commonest letters are cut by a scanner of our own (`scan`), which agrees with
-//! the crate `unicode-segmentation` (tests hold it). Where a character stands that the scanner does
-//! not know, the *stretch* around it, from one ASCII white space to the next, goes to the crate.
-//! `form` gives a word its final form, `identifiers` splits the names of source code.
+//! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
+//! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
+//! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
+//! word its final form, `identifiers` splits the names of source code.
 //!
-//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese,
-//! Japanese or Thai: after UAX #29 each ideograph is a word of its own.
+//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese, Japanese
+//! or Thai: by UAX #29 each ideograph is a separate word.
 
 mod form;
 mod identifiers;
@@ -22,7 +22,7 @@ use self::form::Form;
 use self::scan::{CORE, Classes, WIDE};
 use super::settings::{TokenRule, TokenSettings};
 
-/// Cuts texts into tokens; one a worker, so that its buffers are reused.
+/// Cuts texts into tokens; one per worker, so that its buffers are reused.
 ///
 /// What a token looks like, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
@@ -103,7 +103,7 @@ impl Tokenizer {
         let text = nfc(stretch, &mut self.normalized);
         let form = &mut self.form;
         match self.rule {
-            // A mark that stands after spaces makes a word with them.
+            // A mark after spaces makes a word with them.
             TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {

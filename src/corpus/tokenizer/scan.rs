@@ -1,13 +1,14 @@
-//! The scanner: what each character is, how far a word goes, what must be left to the crate.
+//! The scanner: the class of each character, the extent of a word, and what must be left to the
+//! crate.
 //!
-//! UAX #29 on ASCII is this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b);
-//! `:` `.` `'` join two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); a break is
+//! UAX #29 on ASCII is this: letters, digits and `_` stay together (WB5, WB8–WB10, WB13a/b); `:`
+//! `.` `'` join two letters (WB6, WB7), `,` `;` `.` `'` two digits (WB11, WB12); a break is
 //! everywhere else. The other two rules are the same scan with other classes.
 //!
-//! The plain loop asks for the class of one character after the other. Departures: eight bytes at
-//! a time are asked whether they are letters (one branch a word instead of one a letter), and the
-//! letters of Latin, Greek and Cyrillic and the usual quotes and dashes are known here too,
-//! because the crate needs ten times as long for them. Anything else is `WIDE`: unknown.
+//! The plain loop looks up the class of one character after the other. Departures: eight bytes at a
+//! time are tested for being letters (one branch per word instead of one per letter), and the
+//! letters of Latin, Greek and Cyrillic and the usual quotes and dashes are known here too, because
+//! the crate needs ten times as long for them. Anything else is `WIDE`: unknown.
 
 use crate::corpus::settings::TokenRule;
 
@@ -32,7 +33,7 @@ pub(super) const CORE: u8 = LETTER | DIGIT | JOIN;
 
 const MID_SHIFT: u8 = 4;
 
-/// The class of every known character under a rule. Class 0 stands between words.
+/// The class of every known character under a rule. Class 0 separates words.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     bytes: [u8; 256],
@@ -67,8 +68,8 @@ impl Classes {
         }
     }
 
-    /// The letters here are ALetter, alphabetic, not numeric, starters, and NFC as they stand; a
-    /// test asks the crates about each of them.
+    /// The letters here are ALetter, alphabetic, not numeric, starters, and already NFC; a test
+    /// asks the crates about each of them.
     fn foreign(&self, bytes: &[u8]) -> (u8, usize) {
         match *bytes {
             [0xC3, 0x97 | 0xB7, ..] | [0xC2, 0xAB | 0xBB, ..] => (self.sign, 2),
@@ -145,8 +146,8 @@ pub(super) fn run(classes: &Classes, bytes: &[u8], start: usize) -> Run {
     }
 }
 
-/// How many ASCII letters stand at `at`, and their classes together. Looks at eight bytes at a
-/// time, and so not at the last seven of a text: 0 letters only means to look closer.
+/// The number of ASCII letters at `at`, and their classes together. Looks at eight bytes at a time,
+/// and so not at the last seven of a text: 0 letters only means to look closer.
 #[inline]
 fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
     let (mut length, mut upper) = (0, 0);

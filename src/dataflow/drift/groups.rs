@@ -1,8 +1,8 @@
-//! Sums over groups of documents, each held by the worker that the hash of its name says.
+//! Sums over groups of documents, each held by the worker given by the hash of its name.
 //!
-//! A worker adds up what it reads, and sends it off when that has become too much to hold. A group's
-//! sums travel as words: length of its name, name, the sums that every group has, (topic, mass) pairs,
-//! (place, bits) pairs of its terms; in pieces that fit into a block.
+//! A worker sums over what it reads, and sends the sums when they become too large to hold. A
+//! group's sums are sent as words: length of its name, name, the sums that every group has, (topic,
+//! mass) pairs, (place, bits) pairs of its terms; in pieces that fit into a block.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -273,7 +273,7 @@ mod tests {
 
     type Lines = (Vec<(String, DriftSums)>, bool);
 
-    /// All groups as workers that read every so many-th document find them.
+    /// All groups as found by workers that read every N-th document.
     fn added_up(threads: usize, most_bytes: usize) -> Lines {
         let parts = execute(
             &Placement::single(threads),

@@ -1,7 +1,7 @@
-//! How well topics predict labels: proportions are inferred anew, by all workers, and one of them fits
+//! How well topics predict labels: all workers infer the proportions again, and one of them fits
 //! and tests the classifiers (`evaluate::classification`).
 //!
-//! A document travels as words: its number, the SHA-256 of its label, its proportions two a word.
+//! A document is sent as words: its number, the SHA-256 of its label, its proportions two per word.
 
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
@@ -27,7 +27,7 @@ use lda::infer::settings::Method;
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 
-/// A label stands for itself by its SHA-256: of one length, and the same for the same text alone.
+/// A label is represented by its SHA-256: of fixed length, and equal only for equal texts.
 type Label = [u64; 4];
 
 /// Words of a document before its proportions.
@@ -142,7 +142,7 @@ impl Evaluation {
         Ok(found)
     }
 
-    /// Refuses what there is none of, and what memory has no room for.
+    /// Refuses empty input, and input that does not fit in memory.
     fn check_labelled(&self, documents: u64, model: &Loaded, name: &str) -> Result<(), RunError> {
         let topics = model.topic_count as u64;
         if documents == 0 {
@@ -188,7 +188,7 @@ impl Evaluation {
             row("classification_accuracy", method, "share", mean, error),
             row(
                 "classification_baseline",
-                format!("the most frequent label, {name}"),
+                format!("most frequent label, {name}"),
                 "share",
                 result.baseline,
                 None,
@@ -200,7 +200,7 @@ impl Evaluation {
     }
 }
 
-/// What stands in a document's column, the metadata being the first ones and the group the last.
+/// The value of a document's column, the metadata being the first ones and the group the last.
 fn text_of(document: &ShardDocument, column: usize) -> Option<&str> {
     let text = document.metadata.get(column).unwrap_or(&document.group);
     text.as_deref()
@@ -213,7 +213,7 @@ fn refuse_list(name: &str, document: &ShardDocument, text: &str) -> Result<(), R
     match is_nested {
         false => Ok(()),
         true => Err(RunError::Data(format!(
-            "evaluate.labels: \"{name}\" of document \"{}\" holds a list or an object, and a label is \
+            "evaluate.labels: \"{name}\" of document \"{}\" is a list or an object, and a label is \
              one value: name a column with one label for each document",
             document.source_id
         ))),

@@ -1,5 +1,5 @@
-//! Coherence of the model's topics: counted on the training sample, shard by shard, or on texts, block
-//! by block; by all workers.
+//! Coherence of the model's topics, counted by all workers: on the training sample, shard by shard,
+//! or on texts, block by block.
 
 use timely::worker::Worker;
 
@@ -165,7 +165,7 @@ impl Evaluation {
         counts.add_words(&sum(worker, &mine.words()));
         if counts.documents.documents() == 0 {
             return Err(RunError::Data(
-                "the reference corpus has no document that could be read: look at \
+                "the reference corpus has no readable document: check \
                  evaluate.reference, corpus.format and corpus.text"
                     .to_owned(),
             ));
@@ -210,7 +210,7 @@ impl Evaluation {
     }
 }
 
-/// How a reference corpus is read: as the job's own, but for what names its files and their columns.
+/// How a reference corpus is read: as the job's own, except for its files and columns.
 fn reference_settings(job: &Job) -> CorpusSettings {
     CorpusSettings {
         input: job.evaluate.reference.clone(),
@@ -232,8 +232,8 @@ fn note(job: &Job, counts: &ReferenceCounts) -> String {
     let windows = counts.windows.as_ref().map_or_else(String::new, |windows| {
         format!(", {} windows", windows.windows().documents())
     });
-    format!("coherence on {files}: {documents} documents{windows}; {unreadable} could not be read")
+    format!("coherence on {files}: {documents} documents{windows}; {unreadable} unreadable")
 }
 
-/// Where the texts stand that a process reads.
+/// The location of the texts that a process reads.
 pub(super) type TextsShared = Once<Texts>;

@@ -1,4 +1,4 @@
-//! The job's result against another one, by `tables::compare`.
+//! Compares the job's result with another one, by `tables::compare`.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub(super) fn figures(job: &Job, other: &Path) -> Result<(Vec<Figure>, Vec<Strin
         found.ambiguous
     )];
     notes.push(match &found.topics {
-        None => "both are of one model: topics are compared as they are numbered".to_owned(),
+        None => "both results have the same model: topics are matched by number".to_owned(),
         Some(topics) => format!(
             "{} pairs of topics matched on {} terms; {} within a Hellinger distance of 0.3",
             topics.partners.iter().flatten().count(),

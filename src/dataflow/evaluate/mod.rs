@@ -1,5 +1,5 @@
-//! `topicmill evaluate`: figures of quality of a job's own model, or of one of others, on documents of
-//! its collection, by all workers.
+//! `topicmill evaluate`: figures of quality of a job's own model, or of an external one, on
+//! documents of its collection, by all workers.
 //!
 //! ```text
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
@@ -8,8 +8,8 @@
 //!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
-//! The job's output is only read. What comes of it is an output folder of its own: `evaluation`,
-//! `topic_scores`, and `document_scores`, a part for each shard with a scored document.
+//! The job's output is only read. The result is a separate output folder: `evaluation`,
+//! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
 mod classify;
 mod coherence;
@@ -41,7 +41,7 @@ use lda::infer::term_topics::TermTopics;
 use model::Loaded;
 use score::{Chosen, Shards};
 
-/// A model of others.
+/// An external model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// Its file or folder.
@@ -76,7 +76,7 @@ struct Shared {
     texts: TextsShared,
 }
 
-/// What came of an evaluation.
+/// The result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct EvaluationSummary {
     /// The figures, in the order of the metrics.
@@ -248,7 +248,7 @@ impl Evaluation {
         }
     }
 
-    /// What the sample is, if that is asked for.
+    /// The sample, if it is needed.
     fn rule(
         &self,
         worker: &mut Worker,
@@ -292,7 +292,7 @@ fn agree(worker: &mut Worker, fingerprint: &str, what: &str) -> Result<(), RunEr
     match all.iter().all(|other| other == fingerprint.as_bytes()) {
         true => Ok(()),
         false => Err(RunError::Data(format!(
-            "the processes have read different {what}: let all read the same files"
+            "the processes have read different {what}: all must read the same files"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! The model that is evaluated, as factors: the job's own, or one of others on its vocabulary.
+//! The evaluated model, as factors: the job's own, or an external one on its vocabulary.
 
 use sha2::{Digest, Sha256};
 
@@ -32,7 +32,7 @@ pub(super) struct Loaded {
     pub(super) topic_count: usize,
     /// What makes two models the same: a hash of their topics and of α.
     pub(super) fingerprint: String,
-    /// Of each topic so many of the heaviest terms as were asked for, heaviest first.
+    /// The heaviest terms of each topic, as many as requested, heaviest first.
     pub(super) top_terms: Vec<Vec<u32>>,
     /// For people.
     pub(super) notes: Vec<String>,
@@ -102,7 +102,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     })
 }
 
-/// Reads a model of others, whatever its form.
+/// Reads an external model of any form.
 fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     let view = View::open(&model.path, Wanted::All)?;
     let path = view.path();
@@ -116,7 +116,7 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     }
     matrix::read(path, terms).map_err(|error| match error {
         MatrixError::Foreign(error) => error.into(),
-        // Other than where our own tables are damaged, this is what somebody gave us.
+        // Unless our own tables are damaged, this is the user's file.
         MatrixError::Table(TableError::Format { path, message }) => {
             let problem = message;
             ForeignError::Content { path, problem }.into()
@@ -129,7 +129,7 @@ fn read(model: &Foreign) -> Result<ForeignModel, RunError> {
     })
 }
 
-/// A model of others on the job's vocabulary.
+/// An external model on the job's vocabulary.
 fn on_vocabulary(
     run: &Process,
     model: &Foreign,
@@ -181,7 +181,7 @@ fn on_vocabulary(
                 theirs.terms.len()
             ),
             format!(
-                "it lacks {lacking} of the collection's {kept} terms, {unknown} of {} tokens ({:.2} %)",
+                "the model lacks {lacking} of the collection's {kept} terms, {unknown} of {} tokens ({:.2} %)",
                 mapping.all_tokens,
                 share(unknown, mapping.all_tokens)
             ),
@@ -247,16 +247,16 @@ fn prior(
 ) -> Result<(Vec<f64>, String), RunError> {
     let asked = run.job.evaluate.alpha.as_ref();
     let (alpha, source) = match (asked, own) {
-        (Some(alpha), _) => (alpha.values(topics), "as evaluate.alpha says"),
-        (None, Some(alpha)) => (alpha, "the model's own"),
+        (Some(alpha), _) => (alpha.values(topics), "from evaluate.alpha"),
+        (None, Some(alpha)) => (alpha, "from the model"),
         (None, None) => (
             Alpha::Sum(FOREIGN_ALPHA_SUM).values(topics),
-            "5 / K, for its files do not say it",
+            "5 / K, because the model's files have none",
         ),
     };
     if alpha.len() != topics {
         return Err(RunError::Data(format!(
-            "evaluate.alpha lists {} values, and the model has {topics} topics",
+            "evaluate.alpha lists {} values, but the model has {topics} topics",
             alpha.len()
         )));
     }

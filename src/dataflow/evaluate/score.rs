@@ -1,4 +1,4 @@
-//! The documents, shard by shard: which are chosen, and what they score.
+//! Scores the documents, shard by shard.
 
 use timely::worker::Worker;
 
@@ -34,7 +34,7 @@ impl Chosen {
         Self { rule, seed, bound }
     }
 
-    /// The so many of them with the smallest hash keys. All workers must call it.
+    /// The documents with the smallest hash keys, up to the limit. All workers must call it.
     pub(super) fn at_most(
         mut self,
         worker: &mut Worker,
@@ -177,7 +177,7 @@ impl Shards<'_> {
     }
 }
 
-/// The next shard that this worker gets hold of, of those of its process.
+/// The next shard for this worker, of those of its process.
 pub(super) fn next_shard(
     evaluation: &Evaluation,
     tickets: &Tickets,

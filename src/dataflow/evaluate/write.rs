@@ -1,4 +1,4 @@
-//! What an evaluation leaves: its tables, its job, its manifest.
+//! Writes the result of an evaluation: its tables, its job, its manifest.
 
 use super::model::Loaded;
 use super::{Evaluation, Made};
@@ -19,7 +19,7 @@ impl Evaluation {
             let ours = self.process.job.evaluate_hash(&model.fingerprint);
             if manifest.settings.get("evaluate") != Some(&ours) {
                 let path = output.root().to_owned();
-                let what = "evaluate, or of another model (--output names another folder)";
+                let what = "evaluate, or for another model (--output names another folder)";
                 return Err(RunError::OtherSettings { path, what });
             }
         }

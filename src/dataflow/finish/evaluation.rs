@@ -1,4 +1,5 @@
-//! `evaluation`: every figure of quality with its method, and `drift`, some of which stand there too.
+//! `evaluation`: every figure of quality with its method; and `drift`, some figures of which it
+//! repeats.
 
 use super::{Finisher, Written};
 use crate::corpus::sample::Split;

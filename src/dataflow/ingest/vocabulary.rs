@@ -1,5 +1,5 @@
 //! From each worker's totals to one vocabulary: gathered at worker 0, pruned and written there, and
-//! broadcast, so that each worker can tell what became of its own terms.
+//! broadcast, so that each worker knows the status of its own terms.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -65,7 +65,7 @@ pub(super) fn agree(
     Ok((TermMap::new(&terms, vocabulary), agreed))
 }
 
-/// Prunes and writes the vocabulary; returns all its terms in its order, for everybody.
+/// Prunes and writes the vocabulary; returns all its terms in its order, for all workers.
 fn prune(
     process: &Process,
     counts: Vec<TermCount>,
@@ -162,7 +162,7 @@ fn nothing_kept(process: &Process, vocabulary: &Vocabulary, document_count: u64)
             .count()
     };
     if vocabulary.terms().is_empty() {
-        return "no document holds a single token: look at corpus.text (is it the right column?), \
+        return "no document contains a token: check corpus.text (is it the right column?), \
                 tokens.rule, tokens.min_length and tokens.numbers"
             .to_owned();
     }

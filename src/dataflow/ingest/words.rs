@@ -1,7 +1,7 @@
-//! What the workers of ingest tell each other, as words for blocks: terms and fixed records.
+//! The messages between the workers of ingest, as words for blocks: terms and fixed records.
 //!
-//! A term is its tokens, its documents, its status and length in one word, and its bytes filled up
-//! to whole words. Terms follow each other without a gap and may be cut anywhere between two words.
+//! A term is its tokens, its documents, its status and length in one word, and its bytes padded to
+//! whole words. Terms follow each other without a gap and may be cut between any two words.
 
 use timely::worker::Worker;
 
@@ -68,7 +68,7 @@ fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
     Some((term, HEAD + length.div_ceil(8)))
 }
 
-/// Every worker gives records of N words and gets those of all, in the order of the workers.
+/// Every worker passes records of N words and gets those of all, in the order of the workers.
 pub(super) fn gather_records<const N: usize>(
     worker: &mut Worker,
     mine: &[[u64; N]],

@@ -1,4 +1,4 @@
-//! Loading the documents that are sampled together: each process those of its own shards.
+//! Loads the documents that are sampled together: each process loads those of its own shards.
 
 use timely::worker::Worker;
 

@@ -1,12 +1,13 @@
-//! Documents sampled together, spread over workers: the same rounds as
+//! Documents sampled together, distributed over workers: the same rounds as
 //! `train::joint::sample_together`, and the same bytes.
 //!
 //! Each process holds the documents of the shards that it will write, so that only changes of
-//! counts are exchanged (`rounds`), and θ is where it is needed. Who holds a document does not show:
-//! its draws depend on its number, its round too, and counts are integers.
+//! counts are exchanged (`rounds`), and θ is where it is needed. The result does not depend on
+//! which process holds a document: its draws and its round depend on its number, and counts are
+//! integers.
 //!
 //! Nothing is saved on the way. A run that was stopped samples again from the trained model, and
-//! ends in the same bytes; once every shard is written there is nothing left to sample for.
+//! ends with the same bytes; once every shard is written there is nothing left to sample for.
 
 mod load;
 
@@ -67,7 +68,7 @@ pub struct JointShared {
 struct Documents {
     bags: Bags,
     assignments: Assignments,
-    /// Each is changed by the thread that has its document in hand.
+    /// Each is changed by the thread that samples its document.
     sums: Vec<Mutex<TopicSums>>,
 }
 
@@ -128,7 +129,7 @@ pub fn sample_together<'a>(
     }))
 }
 
-/// Whether every shard's part stands already.
+/// Whether every shard's part already exists.
 fn is_written(worker: &mut Worker, plan: JointPlan<'_>) -> Result<bool, RunError> {
     let mut missing = 0;
     if worker.index() == 0 {

@@ -1,9 +1,9 @@
-//! Projection, spread over workers: every document of the collection, alone, against the frozen
-//! model. Nothing is exchanged but sums at the end.
+//! Projection, distributed over workers: every document of the collection, alone, against the
+//! frozen model. Only sums are exchanged, at the end.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
-//! beside the checkpoints (`tally`), published last: a run that was killed goes on with the shards
-//! that have none.
+//! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards
+//! that have no note.
 
 mod shard;
 mod tally;
@@ -42,7 +42,7 @@ pub struct ProjectPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred.
     pub infer: &'a InferSettings,
-    /// Its factors without small entries, where the method goes through those.
+    /// Its factors without small entries, if the method uses those.
     pub topics: &'a TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<&'a Classifier>,
@@ -52,7 +52,7 @@ pub struct ProjectPlan<'a> {
     pub metadata: &'a FileMetadata,
 }
 
-/// Hands out the shards of a process, and knows who is at work on one.
+/// Hands out the shards of a process, and counts the workers that have one.
 #[derive(Debug, Default)]
 pub struct Shards {
     tickets: Tickets,
@@ -60,7 +60,7 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Begins work; nobody looks for those at work before all workers of the process are.
+    /// Begins work; the count is read only after all workers of the process have begun.
     fn begin(&self, process: &Process) -> AtWork<'_> {
         self.at_work.fetch_add(1, Ordering::SeqCst);
         process.meet();
@@ -83,7 +83,7 @@ impl Shards {
     }
 }
 
-/// A worker with a shard in hand, which it finishes before a signal ends the run.
+/// A worker with a shard, which it finishes before a signal ends the run.
 struct AtWork<'a> {
     count: &'a AtomicUsize,
     _deferral: Deferral,
@@ -95,12 +95,12 @@ impl Drop for AtWork<'_> {
     }
 }
 
-/// Projects this worker's share of the shards; gives the tally of all documents, the same to every
+/// Projects this worker's share of the shards; returns the tally of all documents, the same to every
 /// worker.
 ///
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
-/// leave, once the shards in hand are complete.
+/// leave, once the current shards are complete.
 pub fn project(
     worker: &mut Worker,
     plan: ProjectPlan<'_>,

@@ -22,10 +22,10 @@ use lda::model::factors::FactorTable;
 pub struct ShardProjector<'a> {
     plan: ProjectPlan<'a>,
     inferrer: Inferrer,
-    /// θ of the document in hand, if it was inferred together with others.
+    /// θ of the current document, if it was inferred together with others.
     together: Vec<f32>,
     document: ShardDocument,
-    /// Topics of the document in hand that are listed: weight and topic, the heaviest first.
+    /// Topics of the current document that are listed: weight and topic, the heaviest first.
     listed: Vec<(f32, u16)>,
 }
 
@@ -146,7 +146,7 @@ impl<'a> ShardProjector<'a> {
         Ok(parts.documents.push(&row, &document.metadata)?)
     }
 
-    /// Infers the document in hand; leaves the topics to list in `listed`.
+    /// Infers the current document; leaves the topics to list in `listed`.
     fn infer(
         &mut self,
         number: u64,

@@ -1,5 +1,5 @@
-//! What is added up while documents are projected: sizes of topics, their best documents, figures
-//! for the evaluation. All sums are integers, so that their order does not matter.
+//! Sums over the projected documents: sizes of topics, their best documents, figures for the
+//! evaluation. All sums are integers, so that their order does not matter.
 
 use std::collections::BTreeMap;
 
@@ -198,7 +198,7 @@ impl BestDocuments {
     }
 }
 
-/// Where the note of a shard stands, below the output's root.
+/// Path of the note of a shard, below the output's root.
 fn note_name(number: usize) -> String {
     format!("checkpoints/projected/shard-{number:05}.json")
 }
@@ -238,7 +238,7 @@ pub fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Ru
 /// The tables that projection writes a part of for each shard.
 pub const PARTS: [&str; 2] = ["documents", "document_topics"];
 
-/// Where a shard's part of a table stands, below the output's root.
+/// Path of a shard's part of a table, below the output's root.
 pub fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }

@@ -1,5 +1,5 @@
-//! The training stage of a run: a model that is complete already, or training from the start or
-//! from the newest checkpoint.
+//! The training stage of a run: reads a complete model, or trains from the start or from the newest
+//! checkpoint.
 
 use std::path::PathBuf;
 
@@ -192,8 +192,8 @@ impl<'a> Run<'a> {
         Ok(saved)
     }
 
-    /// Refuses a checkpoint of another job before anything is read for it. A damaged one is left to
-    /// whoever goes on from it.
+    /// Refuses a checkpoint of another job before anything is read for it. The code that resumes
+    /// handles a damaged one.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
         let path = self.process.output.path(CHECKPOINT_FILE);
         match checkpoint::read_header(&self.process.output.local(CHECKPOINT_FILE)?) {
@@ -224,7 +224,7 @@ fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunE
         return Ok(());
     }
     Err(RunError::Data(format!(
-        "the sample holds no document to train on, of {} with terms: enlarge sample.fraction or \
+        "the sample contains no document to train on, of {} with terms: raise sample.fraction or \
          sample.documents, or lower sample.held_out",
         collection.documents_with_terms
     )))
@@ -239,7 +239,7 @@ fn train_summary(
     let tokens = log.last().map_or(0, |last| last.tokens_seen);
     let passes = log.last().map_or(0, |last| last.pass + 1);
     let ended = match record.stopped_early {
-        true => "held-out quality had stopped improving".to_owned(),
+        true => "held-out quality stopped improving".to_owned(),
         false => format!("{passes} passes done"),
     };
     TrainSummary {

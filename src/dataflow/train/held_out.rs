@@ -1,4 +1,4 @@
-//! Measuring quality on the held-out documents, and choosing by it what is published.
+//! Measures quality on the held-out documents, and chooses by it what is published.
 
 use timely::worker::Worker;
 
@@ -25,7 +25,7 @@ impl Trainer<'_> {
         let heldout = self.score(worker, eta)?.per_token();
         if let Some(value) = heldout {
             let phase = position.phase.name();
-            let note = format!("{phase}, held-out {value:.4} nats a token");
+            let note = format!("{phase}, held-out {value:.4} nats per token");
             self.plan.process.progress.note(note);
         }
         Ok(heldout)

@@ -1,17 +1,17 @@
-//! Training, spread over workers: the same rounds as `train::train`, and the same bytes.
+//! Training, distributed over workers: the same rounds as `train::train`, and the same bytes.
 //!
 //! A round, on every worker:
 //!
 //! 1. the workers of a process prepare the factors of their minibatch's terms, each those of its
 //!    part of the model (`process_model`, `model::factors`);
-//! 2. they sample the minibatch's documents, whoever is free the next ones (`train::round`);
-//! 3. statistics are sent to be merged over all workers (`rounds`); sampling continues with the next
-//!    round meanwhile (`schedule::LAG`);
+//! 2. they sample the minibatch's documents; a free worker takes the next ones (`train::round`);
+//! 3. statistics are sent to be merged over all workers (`rounds`); sampling continues with the
+//!    next round meanwhile (`schedule::LAG`);
 //! 4. each worker changes its part of the model (`model::parameters`) by the rounds that have come
 //!    back: by a step online, by the changed counts in Gibbs sampling.
 //!
-//! Nothing else is exchanged but lengths of minibatches, scores of held-out documents, and the sums
-//! that α is learnt from, by the same dataflow.
+//! The same dataflow exchanges lengths of minibatches, scores of held-out documents, and the sums
+//! that α is learnt from, and nothing else.
 
 mod held_out;
 mod local_step;
@@ -151,7 +151,8 @@ struct Trainer<'a> {
     index: usize,
     part: usize,
     purpose: u64,
-    /// True once a process was asked to leave: training ends at the next place to go on from.
+    /// True once a process has received a signal: training ends at the next point from which it can
+    /// resume.
     is_leaving: bool,
     /// When the last checkpoint was written, and the rounds taken by then, if there is one.
     checkpointed: Instant,
@@ -201,7 +202,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// One round; gives the held-out log-likelihood per token where it is evaluated.
+    /// One round; returns the held-out log-likelihood per token if it is evaluated.
     fn take_round(
         &mut self,
         worker: &mut Worker,

@@ -1,9 +1,10 @@
-//! Which checkpoint training goes on from: the newest that is sound, the same for all processes.
+//! Chooses the checkpoint that training resumes from: the newest sound one, the same for all
+//! processes.
 //!
-//! Two are kept, with the assignments that belong to them. A newest one that is damaged, or whose
-//! assignments are, is set aside, and the one before it taken: its rounds are taken again, and end
-//! in the same bytes. Every process looks at all that it would go on from, and all compare what
-//! they found, before any of them does.
+//! Two are kept, with the assignments that belong to them. If the newest one or its assignments are
+//! damaged, it is set aside and the previous one is used: its rounds are taken again, and end with
+//! the same bytes. Before any process resumes, every process checks all that it would resume from,
+//! and they compare their findings.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ impl Candidates {
     }
 }
 
-/// What training would go on with.
+/// The state from which training would resume.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The process.
@@ -51,14 +52,14 @@ pub struct Wanted<'a> {
     pub assignments: Option<&'a Assignments>,
 }
 
-/// What stands under one of the names of checkpoints.
+/// What was found under one of the names of checkpoints.
 enum Found {
     Absent,
     Sound(Box<Saved>),
     Damaged(String),
 }
 
-/// Chooses the checkpoint to go on from; `None` where there is none. All workers must call it.
+/// Chooses the checkpoint to resume from; `None` if there is none. All workers must call it.
 ///
 /// # Errors
 /// All checkpoints are damaged; they are of other settings; processes see different ones; the file
@@ -95,7 +96,7 @@ pub fn choose<'a>(
     })
 }
 
-/// Compares what the processes found under a name; gives what is wrong with it, if anything is.
+/// Compares what the processes found under a name; returns what is wrong with it, if anything.
 fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError> {
     let mine = match found {
         Found::Absent => "absent".to_owned(),
@@ -110,7 +111,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
     match texts.iter().all(|text| *text == texts[0]) {
         true => Ok(None),
         false => Err(RunError::Data(
-            "processes see different checkpoints: all hosts must reach the same output folder under \
+            "processes see different checkpoints: all hosts must see the same output folder under \
              the same path"
                 .to_owned(),
         )),
@@ -120,7 +121,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
 /// What a message begins with that says what is wrong with a checkpoint.
 const DAMAGED: &str = "damaged ";
 
-/// Takes a newest checkpoint that is damaged out of the way, and says so.
+/// Moves a damaged newest checkpoint out of the way, and reports it.
 fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Result<(), RunError> {
     let Some(reason) = damaged.first() else {
         return Ok(());
@@ -133,7 +134,7 @@ fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Resu
     warnings
         .unwrap_or_else(PoisonError::into_inner)
         .push(format!(
-            "{reason}; training goes on from the checkpoint before it"
+            "{reason}; training resumes from the previous checkpoint"
         ));
     Ok(())
 }
@@ -179,8 +180,8 @@ pub(super) fn assigned_round(header: &Header) -> Option<u64> {
     header.next.map(|next| next.round)
 }
 
-/// Reads the assignments that belong to a checkpoint, those of this process's documents, whoever
-/// wrote them.
+/// Reads the assignments that belong to a checkpoint, those of this process's documents, from the
+/// files of all processes.
 ///
 /// # Errors
 /// [`Damaged`](CheckpointError::Damaged) if a file is, or if documents are missing; the file system

@@ -1,4 +1,4 @@
-//! What training says of itself: to whoever watches the process, and to its log.
+//! The reports of training: to the watchers of the process, and to its log.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -42,7 +42,7 @@ impl Trainer<'_> {
         }
     }
 
-    /// Tells of a checkpoint of which this process wrote so many bytes in such a time.
+    /// Reports a checkpoint of which this process wrote this many bytes in this time.
     pub(super) fn report_checkpoint(&self, bytes: u64, took: Duration) {
         let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());
         tracing::info!(rounds, bytes, seconds, "checkpoint written");
@@ -66,7 +66,7 @@ impl Trainer<'_> {
     }
 }
 
-/// Adds the seconds of a round to those of others.
+/// Adds the seconds of a round to a sum.
 fn add(sum: &mut RoundSeconds, round: RoundSeconds) {
     sum.preparing += round.preparing;
     sum.sampling += round.sampling;

@@ -83,8 +83,9 @@ impl Trainer<'_> {
         self.rounds.sum(worker, &[0]);
     }
 
-    /// Assignments first, then the checkpoint that names them, then older assignments go. The
-    /// checkpoint before it is kept, with its assignments; so one that stands is not written again.
+    /// Assignments first, then the checkpoint that names them; then older assignments are removed.
+    /// The previous checkpoint is kept, with its assignments; an existing checkpoint is not written
+    /// again.
     fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), RunError> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
@@ -133,7 +134,7 @@ impl Trainer<'_> {
     }
 }
 
-/// Writes the process's assignments under their final name; gives their bytes.
+/// Writes the process's assignments under their final name; returns their bytes.
 fn save_assignments(
     process: &Process,
     round: u64,
@@ -155,7 +156,7 @@ fn length(path: &Path) -> u64 {
 }
 
 /// Writes the newest checkpoint, and keeps the one that was it until now under another name. At
-/// every moment one of the two names bears a complete one.
+/// every moment one of the two names has a complete one.
 fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Result<(), RunError> {
     let output = &process.output;
     let temporary = write_model(process, model, header)?.0;
@@ -165,7 +166,7 @@ fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Resu
     Ok(output.publish(&temporary, CHECKPOINT_FILE)?)
 }
 
-/// Writes what the process's model would publish under its final name; gives the hash that names
+/// Writes what the process's model would publish under its final name; returns the hash that names
 /// it.
 ///
 /// # Errors
@@ -181,7 +182,7 @@ pub fn save(
     Ok(hash)
 }
 
-/// Writes what the process's model would publish; gives the file, and the hash that names it.
+/// Writes what the process's model would publish; returns the file, and the hash that names it.
 fn write_model(
     process: &Process,
     model: &ProcessModel,

@@ -72,7 +72,7 @@ fn coherence_terms(section: &Section) -> Result<usize, JobError> {
     }
 }
 
-/// Names of files; none says that there is no reference corpus.
+/// Names of files; an empty list means that there is no reference corpus.
 fn reference(section: &Section) -> Result<Vec<String>, JobError> {
     let names = section.texts("reference")?.unwrap_or_default();
     match section.get("reference") {
@@ -90,7 +90,7 @@ fn labels(section: &Section, corpus: &CorpusSettings) -> Result<Option<String>, 
     match (name, section.get("labels")) {
         (Some(name), Some(entry)) if !columns.contains(&&name[..]) => {
             let allowed = match &columns[..] {
-                [] => "a column of corpus.metadata or corpus.group, which name none; the collection must be \
+                [] => "a column of corpus.metadata or corpus.group, which are empty; the collection must be \
                        ingested with it"
                     .to_owned(),
                 columns => format!("one of corpus.metadata or corpus.group: {}", columns.join(", ")),
@@ -121,7 +121,7 @@ fn metrics(section: &Section, may_be_none: bool) -> Result<Vec<Metric>, JobError
                 .iter()
                 .map(|(name, _)| format!("\"{name}\""))
                 .collect();
-            let allowed = format!("a list of {}, each once", names.join(", "));
+            let allowed = format!("a list of {}, without repetition", names.join(", "));
             Err(section.invalid("metrics", entry, &allowed))
         }
         _ => Ok(defaults::METRICS.to_vec()),

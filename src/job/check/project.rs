@@ -1,4 +1,4 @@
-//! `[project]`, and `[maxent]` that belongs to it.
+//! `[project]`, and its `[maxent]`.
 
 use super::super::defaults;
 use super::super::error::JobError;
@@ -40,7 +40,7 @@ pub(in crate::job) fn keys_of_budget(section: &Section) -> Vec<&'static str> {
         return Vec::new();
     };
     let usual = Some(defaults::method(budget));
-    // What is wrong is told when the section is read.
+    // Errors are reported when the section is read.
     let Ok(method) = section.choice("method", METHODS, usual) else {
         return Vec::new();
     };

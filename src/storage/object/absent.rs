@@ -1,5 +1,5 @@
-//! What stands for the client in a program that was built without the feature `s3`: nothing of it
-//! can be made, so that nothing can be asked of it.
+//! Replaces the client in a program built without the feature `s3`: its types cannot be
+//! constructed.
 
 use std::ops::Range;
 use std::path::Path;

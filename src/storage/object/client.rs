@@ -1,8 +1,8 @@
 //! The client: blocking calls for any thread, over the crate `object_store`.
 //!
-//! Settings come from the usual `AWS_*` variables. Requests that fail in a passing way are repeated,
-//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files go up in parts and come down in ranges,
-//! a few of them at a time, so that memory does not grow with the file.
+//! Settings come from the usual `AWS_*` variables. Requests that fail temporarily are repeated,
+//! each for at most [`PATIENCE_VARIABLE`] seconds. Large files are uploaded in parts and downloaded
+//! in ranges, a few at a time, so that memory does not grow with the file.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -63,7 +63,7 @@ impl Bucket {
         let refuse = |reason: String| StoreError {
             url: format!("{}{name}", super::SCHEME),
             kind: StoreErrorKind::Setting,
-            message: format!("{reason}; look at the variables AWS_… and {PATIENCE_VARIABLE}"),
+            message: format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}"),
         };
         let patience = patience().map_err(refuse)?;
         // The client takes the process's cryptography; whoever was first has chosen the same.
@@ -92,7 +92,7 @@ impl Bucket {
         Ok(bucket)
     }
 
-    /// What the store says of an object; `None` if there is none.
+    /// The metadata of an object; `None` if there is none.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -231,7 +231,7 @@ impl Bucket {
         }
     }
 
-    /// Writes a small object; gives its tag.
+    /// Writes a small object; returns its tag.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -243,10 +243,11 @@ impl Bucket {
         Ok(put.e_tag.unwrap_or_default())
     }
 
-    /// Writes a small object if the condition holds, and gives its tag; `None` if it does not hold.
+    /// Writes a small object if the condition holds, and returns its tag; `None` if it does not
+    /// hold.
     ///
-    /// A write whose answer was lost may be repeated and then find its own work: who must know
-    /// reads the object.
+    /// A write whose response was lost may be repeated and then find its own work: a caller that
+    /// must know reads the object.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -273,8 +274,8 @@ impl Bucket {
         }
     }
 
-    /// Copies a local file to an object, in parts if it is large; gives its tag. The object appears
-    /// when all of it has arrived.
+    /// Copies a local file to an object, in parts if it is large; returns its tag. The object
+    /// appears once all of it has arrived.
     ///
     /// # Errors
     /// The store refuses or does not answer; the file cannot be read, or changes meanwhile.
@@ -302,7 +303,7 @@ impl Bucket {
         copy.map_err(|e| self.error(from, &e))
     }
 
-    /// Removes an object; what is not there is no error.
+    /// Removes an object; an absent one is not an error.
     ///
     /// # Errors
     /// The store refuses or does not answer.
@@ -349,7 +350,7 @@ impl Bucket {
         Key::parse(key).map_err(|e| StoreError {
             url: self.url(key).to_string(),
             kind: StoreErrorKind::Setting,
-            message: format!("{e}; give it another name"),
+            message: format!("{e}; choose another name"),
         })
     }
 
@@ -366,7 +367,7 @@ fn patience() -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
         Err(_) => Err(format!(
-            "{PATIENCE_VARIABLE}={text} is no number of seconds"
+            "{PATIENCE_VARIABLE}={text} is not a number of seconds"
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! What a store's refusals mean to whoever runs a job, and the remedy.
+//! Explains a store's errors to the user, with the remedy.
 
 use std::error::Error as _;
 
@@ -25,7 +25,7 @@ pub(super) fn explain(url: &ObjectUrl, error: &Error) -> StoreError {
         (StoreErrorKind::Refused, message.to_owned())
     } else if lacks_bucket(error) {
         let message = format!(
-            "there is no bucket `{}`: create it, or correct its name or AWS_ENDPOINT_URL",
+            "the bucket `{}` does not exist: create it, or correct its name or AWS_ENDPOINT_URL",
             url.bucket
         );
         (StoreErrorKind::Missing, message)
@@ -46,23 +46,23 @@ fn told_by_kind(error: &Error, causes: &str) -> (StoreErrorKind, String) {
     match error {
         Error::NotFound { .. } => (
             StoreErrorKind::Missing,
-            "there is no such object".to_owned(),
+            "the object does not exist".to_owned(),
         ),
         Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
             StoreErrorKind::Changed,
-            "has changed meanwhile; nobody else may write there while a run lasts".to_owned(),
+            "has changed in the meantime; no other program may write there during a run".to_owned(),
         ),
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
         _ if is_refusal => refused(&said),
         _ if causes.contains("BadScheme") || causes.contains("URL scheme is not allowed") => (
             StoreErrorKind::Setting,
-            "the endpoint is http: set AWS_ALLOW_HTTP=true, or give one with https".to_owned(),
+            "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https".to_owned(),
         ),
         _ => (
             StoreErrorKind::Unreachable,
             format!(
-                "the store does not answer as it should: {said}; look at AWS_ENDPOINT_URL and the \
-                 network, then run the same command again"
+                "the store does not respond as expected: {said}; check AWS_ENDPOINT_URL and the \
+                 network, then rerun the same command"
             ),
         ),
     }
@@ -70,8 +70,8 @@ fn told_by_kind(error: &Error, causes: &str) -> (StoreErrorKind, String) {
 
 fn refused(said: &str) -> (StoreErrorKind, String) {
     let message = format!(
-        "the store refuses these credentials: {said}; look at AWS_ACCESS_KEY_ID, \
-         AWS_SECRET_ACCESS_KEY and what they may do in this bucket"
+        "the store rejects these credentials: {said}; check AWS_ACCESS_KEY_ID, \
+         AWS_SECRET_ACCESS_KEY and their permissions on this bucket"
     );
     (StoreErrorKind::Refused, message)
 }

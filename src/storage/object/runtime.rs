@@ -1,5 +1,5 @@
-//! The one thread that drives the client's connections and timers: one a process, however many
-//! buckets and callers there are. It sleeps while nothing is asked.
+//! The one thread that drives the client's connections and timers: one per process, for any number
+//! of buckets and callers. It sleeps while no request is in flight.
 
 use std::future::{Future, pending};
 use std::io;
@@ -31,7 +31,7 @@ pub(super) fn handle() -> io::Result<Handle> {
     Ok(handle)
 }
 
-/// Waits for a future on the calling thread. What a store does not answer has a time limit of its own.
+/// Waits for a future on the calling thread. A store that does not respond has its own timeout.
 pub(super) fn wait<T>(handle: &Handle, future: impl Future<Output = T>) -> T {
     liveness::waiting(|| handle.block_on(future))
 }

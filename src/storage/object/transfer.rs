@@ -1,4 +1,4 @@
-//! Objects' bytes on their way: a range down, a file up in parts.
+//! Transfer of objects: downloads of ranges, uploads in parts.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -51,12 +51,12 @@ pub(super) async fn read_range(
     let bytes = got.bytes().await?;
     match bytes.len() as u64 == wanted {
         true => Ok(bytes.to_vec()),
-        false => Err(broken("the answer broke off")),
+        false => Err(broken("the response was cut off")),
     }
 }
 
-/// Copies a file of so many bytes to an object, part by part; gives its tag. What has arrived is
-/// given up where a part fails.
+/// Copies a file of the given size to an object, part by part; returns its tag. If a part fails,
+/// the uploaded parts are discarded.
 pub(super) async fn put_parts(
     store: &AmazonS3,
     location: &Key,
@@ -72,7 +72,7 @@ pub(super) async fn put_parts(
     };
     let sent = send_parts(upload.as_mut(), &mut file, bytes).await;
     if !matches!(sent, Ok(Ok(()))) {
-        // The store keeps the parts until it is told; it may be the one that does not listen.
+        // The store keeps the parts until it is told to discard them, and may not be responding.
         let _ = upload.abort().await;
     }
     match sent? {
@@ -109,7 +109,7 @@ async fn send_parts(
     Ok(Ok(()))
 }
 
-/// An answer that is none.
+/// The error for an invalid response.
 pub(super) fn broken(reason: &'static str) -> Error {
     Error::Generic {
         store: "S3",

@@ -1,4 +1,4 @@
-//! Which folders are topicmill's own: nothing else is written to, or removed.
+//! The folders that belong to topicmill: no other folder is written to, or removed.
 
 use std::fs;
 use std::io;

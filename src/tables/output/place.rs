@@ -1,4 +1,4 @@
-//! Where an output lies, and where a process works on it.
+//! The location of an output, and the local folder through which a process works on it.
 
 use std::path::{Path, PathBuf};
 

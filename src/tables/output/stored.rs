@@ -1,5 +1,5 @@
 //! The commit protocol in an object store: an object is complete or absent by nature, so publishing
-//! is an upload; the lock is a lease; what is asked is what the store says, not what a copy says.
+//! is an upload; the lock is a lease; existence is determined by the store, not by a local copy.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Stored {
         Ok(self.writable()?.publish(temporary, relative, is_kept)?)
     }
 
-    /// Uploads a file that goes on being written.
+    /// Uploads a file that is still being written.
     pub(super) fn share(&self, file: &Path, relative: &str) -> Result<(), TableError> {
         let remote = self.writable()?;
         Ok(remote
@@ -86,7 +86,7 @@ impl Stored {
             .map(drop)?)
     }
 
-    /// A store has no renaming: the object stands under both names for a moment.
+    /// A store cannot rename: the object exists under both names for a moment.
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
         let remote = self.writable()?;
         remote.bucket().copy(&remote.key(from), &remote.key(to))?;
@@ -133,13 +133,13 @@ fn lock_name(remote: &Remote) -> LockName {
     }
 }
 
-/// Who writes to an output in an object store, as the lock tells it.
+/// The holder of an output in an object store, according to the lock.
 pub(super) fn holder(root: &Path) -> Result<Option<String>, TableError> {
     let remote = Remote::open(root, Path::new(""))?;
     Ok(lease::holder_of(&lock_name(&remote))?)
 }
 
-/// What stands at the root but for names with a dot, and whether topicmill has marked it as its own.
+/// The content of the root except names with a dot, and whether topicmill has marked it as its own.
 pub(super) fn names_and_mark(root: &Path) -> Result<(Vec<String>, bool), TableError> {
     let remote = Remote::open(root, Path::new(""))?;
     let mut names = remote.names("")?;

@@ -1,4 +1,5 @@
-//! An output to look at: where it stands, or, of one in an object store, a copy of what is asked for.
+//! Read access to an output: the folder itself or, for an object store, a copy of the requested
+//! parts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ impl Drop for View {
     }
 }
 
-/// Copies an object of so many bytes, or what is wanted of it.
+/// Copies an object of this size, or the requested part of it.
 fn fetch(url: &ObjectUrl, to: &Path, bytes: u64, wanted: Wanted) -> Result<(), TableError> {
     let io = |e| TableError::io(to, e);
     storage::create_folder(to.parent().unwrap_or(to)).map_err(io)?;
@@ -106,7 +107,7 @@ fn copy_footer(url: &ObjectUrl, to: &Path) -> io::Result<()> {
     write_sparse(to, &[(0, b"PAR1"), (place.start, &footer)])
 }
 
-/// Whether anything stands at a path or address.
+/// Whether anything exists at a path or address.
 ///
 /// # Errors
 /// The store refuses or does not answer.

@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 use super::*;
 use crate::tables::output::SUCCESS;
 
-/// Problems after a table's rows were replaced and the manifest written anew.
+/// Problems after a table's rows were replaced and the manifest was rewritten.
 fn after(table: &str, change: impl Fn(RecordBatch) -> RecordBatch) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let output = write_output(folder.path());
@@ -87,11 +87,11 @@ fn every_flipped_byte_is_found() {
 fn missing_and_doubled_rows_are_found() {
     for row in 0..DOCUMENTS - 1 {
         let problems = after("documents", |rows| without(&rows, row));
-        let gap = format!("doc_id {} stands where {row} should", row + 1);
+        let gap = format!("doc_id {} where {row} is expected", row + 1);
         assert!(problems.iter().any(|p| p.contains(&gap)), "{problems:?}");
     }
     let problems = after("documents", |rows| doubled(&rows, 6));
-    let again = "doc_id 6 stands where 7 should";
+    let again = "doc_id 6 where 7 is expected";
     assert!(problems.iter().any(|p| p.contains(again)), "{problems:?}");
     assert!(!after("documents", |rows| without(&rows, DOCUMENTS - 1)).is_empty());
     for table in [

@@ -1,5 +1,5 @@
 //! `topic_term_diagnostics` and `drift`: rows in order, shares within their bounds, parts no larger
-//! than their whole. A table that is not there is not checked.
+//! than their whole. An absent table is not checked.
 
 use std::path::Path;
 

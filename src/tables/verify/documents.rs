@@ -113,7 +113,7 @@ impl<'a> Documents<'a> {
         let doc_id = self.doc_id.value(row);
         let expected = totals.documents;
         report.expect(doc_id == expected, || {
-            format!("documents: doc_id {doc_id} stands where {expected} should")
+            format!("documents: doc_id {doc_id} where {expected} is expected")
         });
         totals.documents = doc_id.saturating_add(1);
 
@@ -155,11 +155,11 @@ impl<'a> Documents<'a> {
         let has_mass = self.dropped_mass.is_valid(row);
         let has_top = self.top_topic.is_valid(row) && self.top_weight.is_valid(row);
         report.expect(has_mass == has_terms && has_top == has_terms, || {
-            format!("document {doc_id}: proportions and tokens do not go together")
+            format!("document {doc_id}: its proportions and tokens contradict each other")
         });
         if !has_mass {
             report.expect(weights.first.is_none(), || {
-                format!("document {doc_id}: has no terms, but rows in document_topics")
+                format!("document {doc_id}: no terms, but rows in document_topics")
             });
             return;
         }
@@ -171,7 +171,7 @@ impl<'a> Documents<'a> {
         let top = (self.top_topic.value(row), self.top_weight.value(row));
         report.expect(weights.first.is_none_or(|first| first == top), || {
             let first = weights.first;
-            format!("document {doc_id}: its top topic is {top:?}, of rank 1 is {first:?}")
+            format!("document {doc_id}: top_topic is {top:?}, but rank 1 is {first:?}")
         });
     }
 }
@@ -244,11 +244,12 @@ impl Weights {
         Ok(weights)
     }
 
-    /// Whatever is left belongs to no document.
+    /// Any remaining rows belong to no document.
     fn finish(&mut self, report: &mut VerifyReport) -> Result<(), TableError> {
         if let Some((row, batch)) = self.current()? {
             let id = batch.doc_id.value(row);
-            report.problem(|| format!("document_topics: doc_id {id} is no document, or repeated"));
+            report
+                .problem(|| format!("document_topics: doc_id {id} does not exist, or is repeated"));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Is a finished output what it says it is? Every file is hashed again and compared with the
-//! manifest; then the tables are read against each other: documents without gaps, proportions and
-//! word distributions that sum to 1, token counts that agree. Memory is bounded by the number of
-//! topics, not by the collection.
+//! Verifies a finished output. Every file is hashed again and compared with the manifest; then the
+//! tables are checked against each other: documents without gaps, proportions and word
+//! distributions that sum to 1, token counts that agree. Memory is bounded by the number of topics,
+//! not by the collection.
 
 mod diagnostics;
 mod documents;

@@ -64,7 +64,7 @@ fn verify_vocabulary(
             }
             let id = ids.value(row);
             report.expect(id == kept && !others, || {
-                format!("vocabulary: term_id {id} stands where {kept} should")
+                format!("vocabulary: term_id {id} where {kept} is expected")
             });
             kept += 1;
             tokens += count;
@@ -103,7 +103,7 @@ fn verify_topics(
         for row in 0..batch.num_rows() {
             let (topic, expected) = (topics.value(row), absent.len());
             report.expect(i32::try_from(expected) == Ok(topic), || {
-                format!("topics: topic {topic} stands where {expected} should")
+                format!("topics: topic {topic} where {expected} is expected")
             });
             let earlier = repeated.is_null(row) || (0..topic).contains(&repeated.value(row));
             report.expect(earlier, || {
@@ -116,7 +116,7 @@ fn verify_topics(
             let agrees = rank1.is_null(row) || rank1.value(row) == documents;
             report.expect(agrees, || {
                 let said = rank1.value(row);
-                format!("topic {topic}: rank1_documents is {said}, documents has {documents}")
+                format!("topic {topic}: rank1_documents is {said}, but documents has {documents}")
             });
         }
     }
@@ -130,7 +130,7 @@ fn verify_topics(
         .keys()
         .find(|&&t| t < 0 || t >= topic_count);
     report.expect(unknown.is_none(), || {
-        format!("documents: there is no topic {unknown:?}")
+        format!("documents: topic {unknown:?} does not exist")
     });
     Ok(absent)
 }
@@ -190,7 +190,7 @@ fn verify_topic_documents(
             let doc_id = documents.value(row);
             ranks.next(topics.value(row), rank.value(row), report);
             report.expect((0..totals.documents).contains(&doc_id), || {
-                format!("topic_documents: there is no document {doc_id}")
+                format!("topic_documents: document {doc_id} does not exist")
             });
         }
     }

@@ -72,7 +72,7 @@ fn a_certificate_of_another_authority_or_for_another_host_is_refused() {
         let second = Process::of(command.env("CLUSTER_TLS", other));
         let words = |process: usize| {
             let address = &run.addresses[process];
-            format!("process {process} ({address}: no encrypted connection: ")
+            format!("process {process} ({address}: cannot encrypt the connection: ")
         };
         first.end(LIMIT).expect(69, &words(1));
         second.end(LIMIT).expect(69, "missing: process 0 (");

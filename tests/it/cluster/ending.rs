@@ -76,7 +76,7 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     frozen.signal("STOP");
     let started = Instant::now();
     let line = format!(
-        "lost process 2 ({}): no sign of life for 2 s; start the run again, it continues",
+        "lost process 2 ({}): nothing received for 2 s; rerun the same command to resume",
         run.addresses[2]
     );
     for process in processes {
@@ -87,8 +87,8 @@ fn a_process_that_is_frozen_is_lost_when_its_time_is_over() {
     // The frozen one hears of it when it thaws.
     frozen.signal("CONT");
     let ended = frozen.end(SOON);
-    ended.expect_line(69, "this process counts as lost, process ");
-    ended.expect(69, &format!(") says: {line}"));
+    ended.expect_line(69, "process ");
+    ended.expect(69, &format!("reports this process as lost: {line}"));
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn a_worker_that_hangs_in_a_live_process_ends_the_run_and_is_named() {
     run.stall_timeout = Duration::from_secs(2);
     let started = Instant::now();
     let mut processes = run.start_all("stall");
-    let line = "worker 3 of process 1 stalled in a long stage: no sign of life for 2 s; start the \
-                run again, it continues; if it stalls there again, report it or raise --stall-timeout";
+    let line = "worker 3 of process 1 stalled in a long stage: no progress for 2 s; rerun the \
+                same command to resume; if it stalls there again, report it or raise --stall-timeout";
     processes.pop().unwrap().end(SOON).expect_line(69, line);
     let line = format!("process 1 ({}) ended: {line}", run.addresses[1]);
     processes.pop().unwrap().end(SOON).expect_line(69, &line);

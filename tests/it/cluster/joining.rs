@@ -99,10 +99,10 @@ fn other_settings_are_refused_by_both() {
     let second = run.start_with("reduce", 1, 2);
     let ended = first.end(LIMIT);
     ended.expect(64, "process 1 (127.0.0.1:");
-    ended.expect(64, "has other settings (hash 02020202, here 01010101)");
+    ended.expect(64, "has different settings (hash 02020202, here 01010101)");
     let ended = second.end(LIMIT);
     ended.expect(64, "process 0 (127.0.0.1:");
-    ended.expect(64, "has other settings (hash 01010101, here 02020202)");
+    ended.expect(64, "has different settings (hash 01010101, here 02020202)");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_deadline_names_the_missing() {
     assert!(started.elapsed() < Duration::from_secs(10));
     hasty.expect(
         69,
-        "after 2 s the run is not complete; missing: process 0 (",
+        "not all processes joined within 2 s; missing: process 0 (",
     );
     hasty.expect(69, "refused");
     hasty.expect(69, &format!("process 2 ({})", run.addresses[2]));
@@ -160,7 +160,7 @@ fn a_process_that_is_started_twice_is_refused() {
     // The twin cannot listen at the same address.
     std::thread::sleep(Duration::from_millis(500));
     let twin = run.start("reduce", 2).end(LIMIT);
-    twin.expect(75, &format!("cannot listen at {}", run.addresses[2]));
+    twin.expect(75, &format!("cannot listen on {}", run.addresses[2]));
     let second = run.start("reduce", 1);
     for process in [first, second, third] {
         process.end(LIMIT).expect(0, "");

@@ -39,7 +39,7 @@ fn a_link_that_is_cut_without_being_closed_ends_all() {
         let ended = process.end(LIMIT);
         println!("{:?}: {}", started.elapsed(), ended.stderr.trim_end());
         // Either end of the link may be the first to tell the third.
-        ended.expect(69, "no sign of life for 2 s");
+        ended.expect(69, "nothing received for 2 s");
         assert!(
             !ended.stderr.contains("lost process 2 ("),
             "{}",

@@ -25,7 +25,7 @@ fn another_secret_is_named_on_both_sides_and_the_right_one_may_still_join() {
     let started = Instant::now();
     let wrong = run.start("reduce", 1).end(LIMIT);
     let line = format!(
-        "process 0 ({}) has another secret; give all",
+        "process 0 ({}) has a different secret; give all",
         run.addresses[0]
     );
     wrong.expect_line(64, &line);
@@ -39,11 +39,11 @@ fn another_secret_is_named_on_both_sides_and_the_right_one_may_still_join() {
     run.secret = Some(OTHER);
     let second = run.start("reduce", 1);
     let line = format!(
-        "missing: process 1 ({}: has another secret",
+        "missing: process 1 ({}: has a different secret",
         run.addresses[1]
     );
     first.end(LIMIT).expect(69, &line);
-    second.end(LIMIT).expect(64, "has another secret");
+    second.end(LIMIT).expect(64, "has a different secret");
 }
 
 #[test]
@@ -73,9 +73,11 @@ fn other_settings_and_other_attempts_are_named_on_both_sides() {
     run.secret = Some(SECRET);
     let first = run.start_with("reduce", 0, 1);
     let second = run.start_with("reduce", 1, 2);
-    let words = "has other settings (hash 02020202, here 01010101)";
+    let words = "has different settings (hash 02020202, here 01010101)";
     first.end(LIMIT).expect(64, words);
-    second.end(LIMIT).expect(64, "has other settings (hash 01");
+    second
+        .end(LIMIT)
+        .expect(64, "has different settings (hash 01");
     let start = |process, attempt| {
         Process::of(
             run.command("reduce", process, 1)
@@ -94,7 +96,7 @@ fn without_a_secret_no_other_machine_may_be_in_the_run() {
     let hosts = run.hosts_of(1, &run.addresses);
     let command = &mut run.command("reduce", 1, 1);
     let ended = Process::of(command.env("CLUSTER_HOSTS", hosts)).end(LIMIT);
-    ended.expect_line(64, "192.0.2.1:7101 is not an address of this machine alone");
+    ended.expect_line(64, "192.0.2.1:7101 is not a loopback address");
     ended.expect(64, "TOPICMILL_SECRET");
     ended.expect(64, "openssl rand -hex 32");
 }
@@ -110,6 +112,7 @@ fn an_address_that_is_not_this_machine_s_is_mentioned_when_nobody_comes() {
     let command = &mut run.command("reduce", 0, 1);
     let ended = Process::of(command.env("CLUSTER_HOSTS", hosts)).end(LIMIT);
     ended.expect(69, "missing: process 1 (");
-    let words = format!("listens on all addresses of this machine, as 192.0.2.1:{port} is none");
+    let words =
+        format!("listens on all addresses of this machine, because 192.0.2.1:{port} is not");
     ended.expect(69, &words);
 }

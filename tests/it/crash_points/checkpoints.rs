@@ -118,7 +118,12 @@ fn without_a_sound_checkpoint_the_run_says_so_and_what_to_do() {
         let ended = resume(&ground, placement);
         let text = said(&ended);
         assert_eq!(ended.status.code(), Some(65), "{text}");
-        for part in ["train.model: ", "train.previous.model: ", "remove ", "anew"] {
+        for part in [
+            "train.model: ",
+            "train.previous.model: ",
+            "remove ",
+            "from the beginning",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

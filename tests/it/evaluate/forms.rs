@@ -75,16 +75,16 @@ fn forms_of_parquet_are_told_by_the_types_of_their_columns() {
     };
     let fraction = told(long(numbers(&[0.0, 0.0, 1.5, 1.0])));
     assert!(
-        fraction.contains("row 2 (from 0): 1.5 is no topic"),
+        fraction.contains("row 2 (from 0): 1.5 is not a topic"),
         "{fraction}"
     );
     let negative = told(long(whole(&[0, -1, 1, 1])));
     assert!(
-        negative.contains("row 1 (from 0): -1 is no topic"),
+        negative.contains("row 1 (from 0): -1 is not a topic"),
         "{negative}"
     );
     let nothing = told(vec![("term", texts(&["a"])), ("topic", texts(&["0"]))]);
-    assert!(nothing.contains("no column of numbers"), "{nothing}");
+    assert!(nothing.contains("no number column"), "{nothing}");
 }
 
 #[test]

@@ -332,7 +332,7 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
     let cases: [(&[&str], i32, &str); 10] = [
-        (&["--alpha", "absent.txt"], 64, "a file with one a topic"),
+        (&["--alpha", "absent.txt"], 64, "a file with one per topic"),
         (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (
             &["--model", "other.txt"],
@@ -354,7 +354,7 @@ fn what_cannot_be_evaluated_is_told() {
         (
             &["--set=evaluate.alpha=[0.1, 0.2]"],
             65,
-            "lists 2 values, and the model has 4",
+            "lists 2 values, but the model has 4",
         ),
         (
             &["--set=evaluate.metrics=[\"npmy\"]"],

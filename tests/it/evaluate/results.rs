@@ -95,7 +95,7 @@ fn columns_that_hold_no_labels_are_told() {
             64,
             "one of corpus.metadata or corpus.group: kind, tags, shelf",
         ),
-        (&["--labels", "tags"], 65, "holds a list or an object"),
+        (&["--labels", "tags"], 65, "is a list or an object"),
         (
             &["--labels", "kind", "--set=evaluate.folds=1"],
             64,
@@ -125,7 +125,7 @@ fn columns_that_hold_no_labels_are_told() {
     }
     let (code, told) = RUN.refused(&["--output", "refused-labels", "--labels", "topic"]);
     assert_eq!(code, 64, "{told}");
-    assert!(told.contains("name none"), "{told}");
+    assert!(told.contains("are empty"), "{told}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_result_is_like_itself() {
         (value("documents_scored"), value("documents_skipped")),
         (400.0, 0.0)
     );
-    assert!(summary["notes"].to_string().contains("of one model"));
+    assert!(summary["notes"].to_string().contains("have the same model"));
     let held_out = RUN.summary("itself-held-out", &["--compare", "out"]);
     let scored = figure(&held_out, "documents_scored", "comparison");
     let expected = figures(&held_out)["documents_scored document_completion"];

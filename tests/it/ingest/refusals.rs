@@ -17,7 +17,7 @@ fn another_job_or_input_does_not_overwrite_a_collection() {
     fixture.ingest(1, &fixture.job("out", &[])).unwrap();
     let (message, code) = refusal(&fixture, &["tokens.min_length=4"]);
     assert!(
-        message.contains("other settings") && message.contains("--overwrite"),
+        message.contains("different settings") && message.contains("--overwrite"),
         "{message}"
     );
     assert_eq!(code, 64);
@@ -40,7 +40,7 @@ fn a_collection_without_documents_terms_or_vocabulary_says_what_to_do() {
     fixture.write("a.jsonl", "\n\n");
     let (message, code) = refusal(&fixture, &[]);
     assert!(
-        message.contains("no document") && message.contains("corpus.input"),
+        message.contains("contain no document") && message.contains("corpus.input"),
         "{message}"
     );
     assert_eq!(code, 65);

@@ -25,7 +25,7 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
     );
     assert_eq!(
         told(parse(&format!("topics = 3\n{SMALL}"))),
-        "jobs/small.toml:1: `topics` stands in no section | put `topics` under [model]"
+        "jobs/small.toml:1: `topics` is outside any section | put `topics` under [model]"
     );
     assert!(
         told(parse(&format!("{SMALL}[sample]\nzzz = 1\n"))).ends_with(
@@ -124,7 +124,7 @@ fn wrong_values_are_told_what_is_allowed() {
             "vocabulary.stop_words=klingon",
             "must be \"none\", a language",
         ),
-        ("output.path=\"\"", "must be a text that is not empty"),
+        ("output.path=\"\"", "must be a text, not empty"),
     ];
     for (set, expected) in cases {
         let told = told(with(&[set]));
@@ -148,16 +148,16 @@ fn what_is_missing_double_or_not_toml_is_told() {
         told(parse(&format!(
             "{SMALL}[sample]\nfraction = 0.1\ndocuments = 5\n"
         ))),
-        "jobs/small.toml:10: `sample.fraction` and `sample.documents` exclude each other | \
+        "jobs/small.toml:10: `sample.fraction` cannot be used with `sample.documents` | \
          keep `fraction` or `documents`, not both"
     );
     let told_syntax = told(parse(&format!("{SMALL}[train\n")));
     assert!(
-        told_syntax.starts_with("jobs/small.toml:9: this is not TOML: "),
+        told_syntax.starts_with("jobs/small.toml:9: invalid TOML: "),
         "{told_syntax}"
     );
-    assert!(told(with(&["passes"])).starts_with("--set passes: not of the form"));
-    assert!(told(with(&["passes=3"])).starts_with("--set passes=3: not of the form"));
+    assert!(told(with(&["passes"])).starts_with("--set passes: expected section.key=value"));
+    assert!(told(with(&["passes=3"])).starts_with("--set passes=3: expected section.key=value"));
     let told_read = told(Job::load(Path::new("no/such/job.toml"), &[]));
     assert!(
         told_read.starts_with("no/such/job.toml: cannot be read | "),

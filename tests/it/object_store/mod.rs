@@ -235,7 +235,7 @@ fn what_is_wrong_with_the_store_is_told() {
     let missing = words("run job.toml --quiet --set output.path=s3://no-such-bucket/x");
     let (code, message) = told(&[], &missing);
     assert_eq!(code, 74, "{message}");
-    assert!(message.contains("no bucket `no-such-bucket`"), "{message}");
+    assert!(message.contains("the bucket `no-such-bucket`"), "{message}");
     let (code, message) = told(&["AWS_ENDPOINT_URL", "http://127.0.0.1:9"], &stored("x"));
     assert_eq!(code, 74, "{message}");
     assert!(message.contains("AWS_ENDPOINT_URL"), "{message}");
@@ -244,7 +244,7 @@ fn what_is_wrong_with_the_store_is_told() {
     );
     let (code, message) = told(&[], &pattern);
     assert_eq!(code, 65, "{message}");
-    assert!(message.contains("nothing matches"), "{message}");
+    assert!(message.contains("no file matches"), "{message}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What holds for every format: no document is lost or doubled, wherever the input is cut and whoever reads.
+//! What holds for every format: no document is lost or duplicated, wherever the input is cut.
 
 mod damage;
 mod parquet;

@@ -146,7 +146,7 @@ fn a_missing_or_nested_column_is_an_error() {
 fn damage_fails_or_keeps_the_other_blocks() {
     let whole = five_rows();
     let mut torn = whole.clone();
-    // The first pages stand behind the magic: their headers make no sense any more.
+    // The first pages follow the magic: their headers are now invalid.
     torn[4..40].fill(0xff);
     for (bytes, kept) in [(&whole[..whole.len() / 2], 0), (&torn[..], 3)] {
         let (_folder, mut settings) = one_file("x.parquet", bytes);
