@@ -583,7 +583,7 @@ fn assert_tells_its_end(said: &str) {
         said.contains("the lines already read were answered"),
         "{said}"
     );
-    assert!(!said.contains("on from"), "{said}");
+    assert!(!said.contains("to resume"), "{said}");
 }
 
 #[test]
