@@ -58,6 +58,7 @@ impl Few {
     }
 
     /// Adds a term with `count` tokens.
+    #[inline]
     pub(super) fn push(&mut self, row: Row, count: u32, table: FactorTable<'_>) {
         let number = self.rows.len() / self.raised.len();
         let length = self.row_of.len() + count as usize;

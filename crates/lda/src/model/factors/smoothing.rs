@@ -127,6 +127,7 @@ impl Smoothing {
     }
 
     /// g_kw for a λ̃_kw > 0.
+    #[inline]
     pub(super) fn sparse_factor(&self, topic: usize, unsmoothed: f64) -> f32 {
         let raised = if self.exp_psi {
             exp_digamma(self.eta + unsmoothed) - exp_digamma(self.eta)
