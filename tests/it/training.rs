@@ -75,6 +75,10 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
 const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
 const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
 
+fn size(bags: &Bags) -> [u64; 2] {
+    [bags.len() as u64, bags.token_count()]
+}
+
 /// The documents as a process keeps them.
 fn minibatches(bags: &Bags, count: u64, process: &Process) -> Minibatches {
     let (seed, limit) = (process.job.model.seed, process.job.train.sample_bytes);
@@ -108,7 +112,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let placement = Placement::single(threads);
     let output = Output::lead(folder).unwrap();
     let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let priors = Priors::new(&job.model, TERMS, size(&training), true);
     let checkpoint = folder.join(CHECKPOINT_FILE);
     let saved = checkpoint
         .exists()
@@ -183,7 +187,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
 fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
     let job = job(folder, extra);
     let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let priors = Priors::new(&job.model, TERMS, size(&training), true);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
@@ -245,7 +249,7 @@ fn counts_do_not_drift() {
     ];
     let job = job(folder.path(), &sets);
     let (training, held_out) = planted_corpus(120);
-    let priors = Priors::new(&job.model, TERMS, training.token_count(), true);
+    let priors = Priors::new(&job.model, TERMS, size(&training), true);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,

@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
     ) -> Result<Model<'a>, RunError> {
         let settings = &self.process.job.model;
         let vocabulary_size = collection.terms_kept as usize;
-        let tokens = sample.training_tokens;
+        let size = [sample.training_documents, sample.training_tokens];
         let assignments = match schedule.remembers() {
             true => Some(self.assignments(&sample)?),
             false => None,
@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = match saved {
             Some(saved) => saved.header.priors.clone(),
-            None => Priors::new(settings, vocabulary_size, tokens, schedule.learns_alpha()),
+            None => Priors::new(settings, vocabulary_size, size, schedule.learns_alpha()),
         };
         let model = self.model(collection, saved)?;
         let settings_hash = self.process.job.train_hash();
