@@ -21,6 +21,7 @@ use lda::bags::Bags;
 use lda::math::random::{Stage, hash_unit};
 use lda::model::Priors;
 use lda::train::TrainError;
+use lda::train::minibatches;
 use lda::train::schedule::{Position, Schedule};
 use lda::train::settings::{Memory, TrainSettings};
 use learner::{Learner, OnlineVb, Round, Sampled, Spent};
@@ -127,16 +128,15 @@ impl<'a> Rounds<'a> {
             kept_sweeps: 1,
             ..settings(2, step_offset)
         };
-        let schedule = Schedule::new(
-            &settings,
-            seed,
-            documents.len() as u64,
-            documents.token_count(),
-        );
+        let schedule = Schedule::new(&settings, documents.len() as u64, documents.token_count());
         Self {
             documents,
             position: schedule.start(),
-            dealt: schedule.deal((0..documents.len()).map(|i| documents.document(i))),
+            dealt: minibatches::deal(
+                seed,
+                schedule.minibatch_count,
+                (0..documents.len()).map(|i| documents.document(i)),
+            ),
             schedule,
         }
     }

@@ -171,7 +171,7 @@ pub fn load_sample<'a>(
     sender.finish(worker);
     let [documents, tokens, held_out] = sums(worker, mine);
     let job = &process.job;
-    let schedule = Schedule::new(&job.train, job.model.seed, documents, tokens);
+    let schedule = Schedule::new(&job.train, documents, tokens);
     process.meet();
     let [training, held_out_documents] = shared.loaded.get(|| {
         let counts = [

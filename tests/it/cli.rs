@@ -412,7 +412,7 @@ fn certificates_are_made_once_and_encrypt_a_run() {
     }
     let (code, said) = place.refused("certificates --hosts hosts --out tls");
     assert_eq!(code, 64);
-    assert!(said.contains("tls/ca.pem is there already"), "{said}");
+    assert!(said.contains("tls/ca.pem already exists"), "{said}");
 
     place.write("job.toml", JOB);
     let one = "run job.toml --quiet -w 1 --set output.path=one";

@@ -120,9 +120,9 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
     let process = Process::new(job, output, placement.clone());
     let most_bytes = process.job.train.sample_bytes;
-    let (settings, seed) = (&process.job.train, process.job.model.seed);
+    let settings = &process.job.train;
     let documents = training.len() as u64;
-    let schedule = Schedule::new(settings, seed, documents, training.token_count());
+    let schedule = Schedule::new(settings, documents, training.token_count());
     let tokens = training.token_count();
     let training = minibatches(&training, schedule.minibatch_count, &process);
     let held_out = minibatches(&held_out, 3, &process);

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use crate::storage::Scratch;
 pub use builder::MinibatchBuilder;
 use lda::bags::Bags;
-use lda::train::schedule::{minibatch_at, place};
+use lda::train::minibatches::{minibatch_at, place};
 
 /// Bytes of a word in the files.
 const WIDTH: u64 = size_of::<u32>() as u64;

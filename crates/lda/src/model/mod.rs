@@ -37,7 +37,7 @@ impl Priors {
     /// its sum is 5: a document has a handful of topics, however many there are in all.
     ///
     /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is
-    /// flat around it (docs/TRAINING.md). The geometry of Mimno 2012 needs more smoothing, since
+    /// flat around it (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, since
     /// exp Ψ(η) vanishes as η does: there η = 0.4, the paper's least (§4.1).
     pub fn new(
         settings: &ModelSettings,

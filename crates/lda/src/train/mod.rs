@@ -7,6 +7,7 @@
 
 pub mod alpha;
 pub mod joint;
+pub mod minibatches;
 pub mod publish;
 pub mod round;
 pub mod schedule;
@@ -118,7 +119,7 @@ pub fn train(
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
     let documents = sample.len() as u64;
-    let schedule = Schedule::new(setup.settings, setup.seed, documents, sample.token_count());
+    let schedule = Schedule::new(setup.settings, documents, sample.token_count());
     let mut trainer = Trainer::new(sample, setup, &schedule);
     let mut stop = StopRule::default();
     let mut next = schedule.start();
@@ -174,7 +175,11 @@ impl<'a> Trainer<'a> {
             sample,
             setup,
             schedule,
-            dealt: schedule.deal((0..sample.len()).map(|i| sample.document(i))),
+            dealt: minibatches::deal(
+                setup.seed,
+                schedule.minibatch_count,
+                (0..sample.len()).map(|i| sample.document(i)),
+            ),
             all: (0..sample.len() as u32).collect(),
             priors: setup.priors.clone(),
             parameters: Parameters::new(topics, terms, 0, 1),

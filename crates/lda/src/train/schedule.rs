@@ -11,11 +11,12 @@
 //! ρ_t = (t_0 + t)^−κ. When the online passes end, every document has been assigned: a step of
 //! ρ = 1 makes λ = η + M. From there on ρ_t = |B|/D, which keeps λ = η + M: collapsed Gibbs
 //! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
-//! Values of ρ_t in between were measured to gain nothing (docs/TRAINING.md).
+//! Values of ρ_t in between were measured to gain nothing (docs/EXPERIMENTS.md).
 //!
-//! Documents are dealt to minibatches once, by a hash of (seed, document) ([`place`]): minibatches
-//! are random over the whole sample, any worker can tell which of its documents belong to a round,
-//! and a document comes back after exactly one pass, when its own counts are in the model.
+//! Documents are dealt to minibatches once, by a hash of (seed, document)
+//! ([`place`](super::minibatches::place)): minibatches are random over the whole sample, any worker
+//! can tell which of its documents belong to a round, and a document comes back after exactly one
+//! pass, when its own counts are in the model.
 //!
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
@@ -23,7 +24,6 @@
 use std::ops::Range;
 
 use super::settings::{Memory, TrainSettings};
-use crate::math::random::{Stage, hash};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
@@ -50,17 +50,6 @@ const EVALUATE_EVERY: u64 = 10;
 
 /// Bytes of a remembered assignment.
 const ASSIGNMENT_BYTES: u64 = 2;
-
-/// Where a document stands in the order of minibatches, of 2⁶⁴ places.
-pub fn place(seed: u64, document: u64) -> u64 {
-    hash(seed, Stage::Minibatch, 0, document)
-}
-
-/// The minibatch, of `count`, that a place belongs to: each is a range of places, all are of the
-/// same size.
-pub fn minibatch_at(place: u64, count: u64) -> u64 {
-    ((u128::from(place) * u128::from(count)) >> u64::BITS) as u64
-}
 
 /// How a round samples its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -123,13 +112,12 @@ pub struct Schedule {
     alpha_every: u64,
     average_every: u64,
     settings: TrainSettings,
-    seed: u64,
 }
 
 impl Schedule {
     /// For a sample of `document_count` documents and `token_count` tokens; both decide what the
     /// settings leave open.
-    pub fn new(settings: &TrainSettings, seed: u64, document_count: u64, token_count: u64) -> Self {
+    pub fn new(settings: &TrainSettings, document_count: u64, token_count: u64) -> Self {
         let [least, most] = MINIBATCHES;
         let chosen = (document_count / ROUNDS_A_PASS).clamp(least, most);
         let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
@@ -153,7 +141,6 @@ impl Schedule {
             alpha_every: settings.alpha_every.map_or((gibbs / 8).max(1), u64::from),
             average_every: (settings.average_every).map_or((gibbs / 50).clamp(1, 5), u64::from),
             settings: settings.clone(),
-            seed,
         }
     }
 
@@ -248,17 +235,6 @@ impl Schedule {
             Some(minibatch) => minibatch..minibatch + 1,
             None => 0..self.minibatch_count,
         }
-    }
-
-    /// Deals documents, given by their numbers, to the minibatches of every pass; as indices.
-    pub fn deal(&self, documents: impl Iterator<Item = u64>) -> Vec<Vec<u32>> {
-        let count = self.minibatch_count;
-        let mut minibatches = vec![Vec::new(); count as usize];
-        for (index, document) in documents.enumerate() {
-            let minibatch = minibatch_at(place(self.seed, document), count);
-            minibatches[minibatch as usize].push(index as u32);
-        }
-        minibatches
     }
 
     /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,

@@ -31,7 +31,7 @@ use crate::model::parameters::Parameters;
 use crate::model::statistics::Assigned;
 use sums::TopicSums;
 
-/// Counts are fresh to a quarter of a pass; more rounds gained nothing (docs/TRAINING.md).
+/// Counts are fresh to a quarter of a pass; more rounds gained nothing (docs/EXPERIMENTS.md).
 const ROUNDS: u64 = 4;
 
 /// The passes over documents that are sampled together. Before the first one every document is

@@ -1,0 +1,112 @@
+//! Estimates of jobs of known size.
+
+use std::path::Path;
+
+use super::*;
+use crate::job::survey::survey_of_synth;
+
+fn job(sets: &[&str]) -> (Job, Survey) {
+    let text = "[synth]\npath = \"x\"\ndocuments = 1000000\nmean_length = 100\n\
+                [model]\ntopics = 100\n[output]\npath = \"o\"\n";
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let job = Job::parse(text, Path::new("job"), &sets).unwrap();
+    let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);
+    (job, survey)
+}
+
+fn of(sets: &[&str], processes: usize, threads: usize) -> Estimate {
+    let (job, survey) = job(sets);
+    estimate(&job, &survey, processes, threads)
+}
+
+#[test]
+fn rounds_are_those_of_the_schedule() {
+    let estimate = of(&["sample.documents=100000", "sample.held_out=0.1"], 1, 1);
+    assert_eq!(
+        (estimate.sample_documents, estimate.held_out_documents),
+        (90_000, 10_000)
+    );
+    assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
+    // Nine million tokens: 400 million are drawn in 44 passes.
+    assert_eq!(estimate.rounds, 44 * estimate.minibatches + 1);
+    assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
+    let all = of(&["sample.documents=9000000"], 1, 1);
+    assert_eq!(all.sample_documents, 980_000);
+}
+
+#[test]
+fn memory_grows_with_the_sample_and_not_with_the_collection() {
+    let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
+    let (small, large) = (sample("100000"), sample("800000"));
+    // 8 bytes per token, twice while it is sorted.
+    assert!(large.sample >= 800_000 * 100 * 8 && large.sample < 800_000 * 100 * 20);
+    assert!(large.peak() > small.peak());
+    let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;
+    let (one, ten) = (collection("1000000"), collection("10000000"));
+    assert_eq!((one.sample, one.model), (ten.sample, ten.model));
+    assert!(ten.counted_terms < 4 * one.counted_terms);
+}
+
+#[test]
+fn documents_sampled_together_take_memory_as_they_are_many() {
+    let peak = |method: &str, documents: &str| {
+        let documents = format!("synth.documents={documents}");
+        let method = format!("project.method={method}");
+        of(&[&documents, &method], 1, 2).memory
+    };
+    let [one, four] = ["1000000", "4000000"].map(|n| peak("gibbs-joint", n));
+    assert!(four.together > 4 * one.together && four.peak() > one.peak());
+    assert!(peak("retrain", "1000000").together > one.together);
+    assert_eq!(peak("gibbs", "1000000").together, 0);
+}
+
+#[test]
+fn a_classifier_takes_memory_for_terms_times_topics() {
+    let of = |method, topics| of(&[method, topics], 1, 2).memory.classifier;
+    let few = of("project.method=maxent", "model.topics=10");
+    assert!(few > 0);
+    assert_eq!(of("project.method=hybrid", "model.topics=100"), 10 * few);
+    assert_eq!(of("project.method=cvb0", "model.topics=100"), 0);
+}
+
+#[test]
+fn processes_share_the_sample_and_each_has_the_model() {
+    let (alone, four) = (of(&[], 1, 2).memory, of(&[], 4, 2).memory);
+    assert_eq!(alone.model, four.model);
+    assert_eq!(alone.sample.div_ceil(4), four.sample);
+}
+
+#[test]
+fn a_model_is_never_larger_than_dense() {
+    for prune in ["train.prune=0", "train.prune=0.4"] {
+        let (job, _) = job(&[prune]);
+        let weights = weight_count(&job, 65_536, 1 << 40);
+        assert_eq!(weights.stored, 100 * 65_536);
+        assert_eq!(weights.dense, 100 * 65_536);
+    }
+    let (job, _) = job(&["model.topics=10000"]);
+    // 27.6 M tokens: far from dense, and not below what was measured (14 to 24 a term).
+    let weights = weight_count(&job, 65_536, 27_600_000);
+    let per_term = weights.stored / 65_536;
+    assert!((24..2_000).contains(&per_term), "{per_term}");
+}
+
+#[test]
+fn a_smaller_sample_is_found_where_it_is_the_sample_that_is_too_large() {
+    let (job, survey) = job(&["sample.fraction=1"]);
+    let whole = estimate(&job, &survey, 1, 1).memory.peak();
+    let fitting = fitting_sample(&job, &survey, 1, 1, whole / 2).unwrap();
+    assert!((1_000..1_000_000).contains(&fitting), "{fitting}");
+    assert_eq!(fitting_sample(&job, &survey, 1, 1, 1 << 20), None);
+}
+
+#[test]
+fn disk_is_bounded_by_tokens_and_topics() {
+    let all = of(&[], 1, 1).disk;
+    let none = of(&["project.method=none"], 1, 1).disk;
+    assert!(none.tables < all.tables);
+    assert_eq!(all.shards, 100_000_000 * 13);
+    assert_eq!(all.total(), all.shards + all.tables + all.model);
+    let top = of(&["project.top=3"], 1, 1).disk;
+    assert_eq!(top.tables - none.tables, 3 * 1_000_000 * 20);
+}
