@@ -9,6 +9,7 @@ use crate::job::estimate::{Estimate, estimate, fitting_sample};
 use crate::job::state::{OutputState, output_state};
 use crate::job::survey::{Survey, survey, survey_of_synth};
 use crate::job::{Job, SynthStage};
+use lda::train::settings::Memory;
 
 /// Everything about a job that its file does not say.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl Forecast {
         let mut rows = vec![
             ("files", self.files()),
             ("documents", self.documents()),
-            ("training", self.training()),
+            ("training", self.training(job)),
             ("memory", self.memory()),
         ];
         let disk = self.estimate.disk;
@@ -163,15 +164,35 @@ impl Forecast {
         )
     }
 
-    fn training(&self) -> String {
+    fn training(&self, job: &Job) -> String {
         let estimate = &self.estimate;
+        let [passes, online] = estimate.passes;
         format!(
-            "at most {} documents, {} of them held out; {} minibatches per pass, at most {} rounds",
+            "at most {} documents, {} of them held out; {} minibatches per pass, at most {} rounds \
+             in {passes} passes, {online} of them online; {}; {}",
             figures::grouped(estimate.sample_documents),
             figures::grouped(estimate.held_out_documents),
             figures::grouped(estimate.minibatches),
             figures::grouped(estimate.rounds),
+            self.remembering(job),
+            match estimate.streams {
+                true => "the sample is streamed from disk, since it exceeds train.sample_mib",
+                false => "the sample is kept in memory",
+            },
         )
+    }
+
+    fn remembering(&self, job: &Job) -> String {
+        let train = &job.train;
+        let why = match self.estimate.remembered {
+            Some(bytes) => return format!("assignments are remembered, {}", figures::bytes(bytes)),
+            None if train.memory == Memory::Off => "train.memory is \"off\"",
+            None if train.passes.is_some_and(|n| n <= train.online_passes) => {
+                "all passes are online"
+            }
+            None => "assignments exceed train.memory_mib",
+        };
+        format!("nothing is remembered, since {why}")
     }
 
     fn memory(&self) -> String {

@@ -48,6 +48,12 @@ pub struct Estimate {
     pub minibatches: u64,
     /// Rounds, at most.
     pub rounds: u64,
+    /// Passes, at most, and those of them that are online.
+    pub passes: [u64; 2],
+    /// Bytes of all assignments, if they are remembered.
+    pub remembered: Option<u64>,
+    /// Whether a process reads its share of the sample from disk, round by round.
+    pub streams: bool,
     /// Memory of each process.
     pub memory: Memory,
     /// Disk for the result.
@@ -131,15 +137,22 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let statistics = tokens_in(trained.div_ceil(schedule.minibatch_count))
         .max(weights.stored.min(tokens_in(trained)));
     let disk = disk(job, survey, distinct, weights.stored);
+    let sample_bytes =
+        (tokens_in(sampled) * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
     Estimate {
         sample_documents: trained,
         held_out_documents: held_out,
         minibatches: schedule.minibatch_count,
         rounds: schedule.round_count(),
+        passes: [schedule.passes, schedule.online_passes],
+        remembered: schedule.remembers().then(|| 2 * tokens_in(trained)),
+        streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
-            blocks: threads * (in_flight + PART_BYTES),
-            sample: sample(job, &schedule, sampled, tokens_in(sampled), processes),
+            // A small input never fills a block or a row group.
+            blocks: (threads * (in_flight + PART_BYTES))
+                .min(2 * survey.content_bytes + 2 * disk.shards + SMALLEST_PART),
+            sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
@@ -155,8 +168,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
 }
 
 /// Bags, twice while they are sorted; beyond the limit, three minibatches of them.
-fn sample(job: &Job, schedule: &Schedule, documents: u64, tokens: u64, processes: u64) -> u64 {
-    let bytes = (tokens * PAIR_BYTES + documents * DOCUMENT_BYTES).div_ceil(processes);
+fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     match bytes > job.train.sample_bytes {
         false => 2 * bytes,
         true => 2 * job.train.sample_bytes + 3 * bytes / schedule.minibatch_count,
