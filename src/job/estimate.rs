@@ -27,10 +27,8 @@ const PAIR_BYTES: u64 = 8;
 const DOCUMENT_BYTES: u64 = 16;
 /// Bytes of a prepared weight: a topic, the weight, a running sum.
 const FACTOR_BYTES: u64 = 10;
-/// Bytes of a Parquet part while it is written: a row group, its batches.
-const PART_BYTES: u64 = 96 << 20;
-/// Bytes of writers that hold next to nothing.
-const SMALLEST_PART: u64 = 8 << 20;
+/// Bytes of a Parquet part while it is written (a row group, its batches), at least and at most.
+const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
 /// Parts that a thread writes at a time, at most: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 /// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
@@ -134,9 +132,18 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let weights = weight_count(job, kept, tokens_in(trained));
     let kept_sweeps = u64::from(job.train.kept_sweeps);
     let in_flight = survey.block_bytes.saturating_mul(3);
-    let statistics = tokens_in(trained.div_ceil(schedule.minibatch_count))
-        .max(weights.stored.min(tokens_in(trained)));
+    let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
+    // Those of one minibatch; once, those of all remembered assignments.
+    let statistics = (minibatch * kept_sweeps).max(match schedule.remembers() {
+        true => weights.stored.min(tokens_in(trained)),
+        false => 0,
+    });
     let disk = disk(job, survey, distinct, weights.stored);
+    // A part is of one block of the input, and twice that while it is compressed.
+    let part = |bytes: u64| {
+        let [least, most] = PART_BYTES;
+        (2 * bytes / survey.blocks.max(1)).clamp(least, most)
+    };
     let sample_bytes =
         (tokens_in(sampled) * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
     Estimate {
@@ -149,17 +156,14 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
-            // A small input never fills a block or a row group.
-            blocks: (threads * (in_flight + PART_BYTES))
-                .min(2 * survey.content_bytes + 2 * disk.shards + SMALLEST_PART),
+            blocks: threads * (in_flight + part(disk.shards)),
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
-            statistics: 3 * statistics * kept_sweeps * PAIR_BYTES,
+            statistics: 3 * statistics * PAIR_BYTES,
             assignments: assignments(job, &schedule, tokens_in(trained), processes),
-            // Small tables never fill a row group.
-            tables: (threads * OPEN_PARTS * PART_BYTES).min(2 * disk.tables + SMALLEST_PART),
+            tables: threads * OPEN_PARTS * part(disk.tables),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
         },

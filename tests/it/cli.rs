@@ -59,7 +59,7 @@ fn an_unknown_key_is_told_in_these_words() {
     let place = Workdir::new();
     place.write(
         "job.toml",
-        &JOB.replace("[model]", "[train]\nminibach = 5\n\n[model]"),
+        JOB.replace("[model]", "[train]\nminibach = 5\n\n[model]"),
     );
     let (code, said) = place.refused("plan job.toml");
     assert_eq!(code, 64);
@@ -150,7 +150,7 @@ fn a_plan_refuses_what_is_not_there_and_what_cannot_fit() {
 fn every_shipped_job_plans() {
     let place = Workdir::new();
     let line = "{\"id\": \"a\", \"text\": \"a few words\"}\n";
-    place.write("documents.jsonl", &line.repeat(10));
+    place.write("documents.jsonl", line.repeat(10));
     let input = place.path("documents.jsonl");
     for name in ["library", "newsgroups", "planted", "quickstart"] {
         let job = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("jobs/{name}.toml"));

@@ -75,6 +75,13 @@ fn planted_corpus(documents: u64) -> (Bags, Bags) {
 const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
 const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
 
+/// Room for the assignments of a process's documents.
+fn assignments(documents: &Minibatches, process: &Process) -> Assignments {
+    let lengths = documents.lengths().unwrap().into_iter();
+    let path = process.scratch_path("assignments");
+    Assignments::new(lengths, process.job.train.sample_bytes, &path).unwrap()
+}
+
 fn size(bags: &Bags) -> [u64; 2] {
     [bags.len() as u64, bags.token_count()]
 }
@@ -119,18 +126,15 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         .then(|| checkpoint::read(&checkpoint).unwrap());
     let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
     let process = Process::new(job, output, placement.clone());
-    let most_bytes = process.job.train.sample_bytes;
     let settings = &process.job.train;
-    let documents = training.len() as u64;
-    let schedule = Schedule::new(settings, documents, training.token_count());
-    let tokens = training.token_count();
+    let [documents, tokens] = size(&training);
+    let schedule = Schedule::new(settings, documents, tokens);
     let training = minibatches(&training, schedule.minibatch_count, &process);
     let held_out = minibatches(&held_out, 3, &process);
-    assert_eq!(training.is_on_disk(), most_bytes == 0);
-    let assignments = schedule.remembers().then(|| {
-        let lengths = training.lengths().unwrap().into_iter();
-        Assignments::new(lengths, most_bytes, &process.scratch_path("assignments")).unwrap()
-    });
+    assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
+    let assignments = schedule
+        .remembers()
+        .then(|| assignments(&training, &process));
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
     }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::{
-    Bags, Extent, HEADER, Minibatches, Scratch, Store, WIDTH, join_document, minibatch_at, place,
-    split_document,
+    Bags, Extent, HEADER, Minibatches, Piece, Scratch, Store, WIDTH, join_piece, minibatch_at,
+    place, split_piece,
 };
 
 /// Parts that are sorted one by one: of a sample of 10 GiB, each takes 40 MiB of memory.
@@ -79,7 +79,12 @@ impl MinibatchBuilder {
     pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) -> io::Result<()> {
         let partition = minibatch_at(place(self.seed, document), PARTITIONS as u64);
         let buffer = &mut self.partitions[partition as usize].buffer;
-        join_document(buffer, document, terms, counts);
+        let piece = Piece {
+            document,
+            terms,
+            counts,
+        };
+        join_piece(buffer, piece);
         self.buffered += (HEADER + 2 * terms.len()) as u64 * WIDTH;
         match self.buffered > self.limit {
             true => self.spill(),
@@ -122,9 +127,9 @@ impl MinibatchBuilder {
         };
         for partition in std::mem::replace(&mut self.partitions, no_documents()) {
             let words = partition.words(spilled.as_ref().map(|spilled| &spilled.file))?;
-            for_each_sorted(&words, self.seed, |place, document, terms, counts| {
+            for_each_sorted(&words, self.seed, |place, document| {
                 writer.advance_to(minibatch_at(place, count))?;
-                writer.push(document, terms, counts);
+                writer.push(document);
                 Ok(())
             })?;
         }
@@ -162,30 +167,34 @@ impl Partition {
 fn for_each_sorted(
     words: &[u32],
     seed: u64,
-    mut visit: impl FnMut(u64, u64, &[u32], &[u32]) -> io::Result<()>,
+    mut visit: impl FnMut(u64, Piece<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let (mut pieces, mut rest) = (Vec::new(), words);
-    while let Some((document, terms, counts, others)) = split_document(rest) {
-        pieces.push((place(seed, document), document, terms, counts));
+    while let Some((piece, others)) = split_piece(rest) {
+        pieces.push((place(seed, piece.document), piece));
         rest = others;
     }
     // Stable: the pieces of a document stay in their order.
-    pieces.sort_by_key(|&(place, document, ..)| (place, document));
-    let (mut all_terms, mut all_counts) = (Vec::new(), Vec::new());
-    for pieces in pieces.chunk_by(|a, b| a.1 == b.1) {
-        match pieces {
-            [(place, document, terms, counts)] => visit(*place, *document, terms, counts)?,
-            _ => {
-                all_terms.clear();
-                all_counts.clear();
-                for (.., terms, counts) in pieces {
-                    all_terms.extend_from_slice(terms);
-                    all_counts.extend_from_slice(counts);
-                }
-                let (place, document, ..) = pieces[0];
-                visit(place, document, &all_terms, &all_counts)?;
-            }
+    pieces.sort_by_key(|&(place, piece)| (place, piece.document));
+    let (mut terms, mut counts) = (Vec::new(), Vec::new());
+    for pieces in pieces.chunk_by(|a, b| a.1.document == b.1.document) {
+        let (place, first) = pieces[0];
+        if pieces.len() == 1 {
+            visit(place, first)?;
+            continue;
         }
+        terms.clear();
+        counts.clear();
+        for (_, piece) in pieces {
+            terms.extend_from_slice(piece.terms);
+            counts.extend_from_slice(piece.counts);
+        }
+        let whole = Piece {
+            document: first.document,
+            terms: &terms,
+            counts: &counts,
+        };
+        visit(place, whole)?;
     }
     Ok(())
 }
@@ -226,14 +235,16 @@ impl Writer {
         Ok(())
     }
 
-    fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) {
+    fn push(&mut self, document: Piece<'_>) {
         match &mut self.store {
-            StoreWriter::Memory(bags) => bags.push(document, terms, counts),
-            StoreWriter::Disk(_, words) => join_document(words, document, terms, counts),
+            StoreWriter::Memory(bags) => {
+                bags.push(document.document, document.terms, document.counts);
+            }
+            StoreWriter::Disk(_, words) => join_piece(words, document),
         }
         let last = self.extents.len() - 1;
         self.extents[last].documents += 1;
-        self.extents[last].tokens += counts.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.extents[last].tokens += document.counts.iter().map(|&n| u64::from(n)).sum::<u64>();
     }
 
     fn finish(mut self, count: u64) -> io::Result<Minibatches> {

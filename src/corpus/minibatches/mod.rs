@@ -231,31 +231,41 @@ fn read_bags(file: &Scratch, bytes: Range<u64>) -> io::Result<Bags> {
     let mut words = vec![0u32; ((bytes.end - bytes.start) / WIDTH) as usize];
     file.read(bytemuck::cast_slice_mut(&mut words), bytes.start)?;
     let (mut bags, mut rest) = (Bags::default(), words.as_slice());
-    while let Some((document, terms, counts, others)) = split_document(rest) {
-        bags.push(document, terms, counts);
+    while let Some((piece, others)) = split_piece(rest) {
+        bags.push(piece.document, piece.terms, piece.counts);
         rest = others;
     }
     Ok(bags)
 }
 
-/// Appends a document, or a piece of one, to some words.
-fn join_document(words: &mut Vec<u32>, document: u64, terms: &[u32], counts: &[u32]) {
-    words.extend([document as u32, (document >> 32) as u32, terms.len() as u32]);
-    words.extend_from_slice(terms);
-    words.extend_from_slice(counts);
+/// A document, or a piece of one.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    document: u64,
+    terms: &'a [u32],
+    counts: &'a [u32],
 }
 
-/// A document, or a piece of one, at the beginning of some words; and the words after it.
-fn split_document(words: &[u32]) -> Option<(u64, &[u32], &[u32], &[u32])> {
+/// Appends a piece to some words.
+fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
+    let (low, high) = (piece.document as u32, (piece.document >> 32) as u32);
+    words.extend([low, high, piece.terms.len() as u32]);
+    words.extend_from_slice(piece.terms);
+    words.extend_from_slice(piece.counts);
+}
+
+/// The piece at the beginning of some words, and the words after it.
+fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
     let [low, high, length, rest @ ..] = words else {
         return None;
     };
     let (terms, rest) = rest.split_at(*length as usize);
     let (counts, rest) = rest.split_at(*length as usize);
-    Some((
-        u64::from(*low) | u64::from(*high) << 32,
+    let document = u64::from(*low) | u64::from(*high) << 32;
+    let piece = Piece {
+        document,
         terms,
         counts,
-        rest,
-    ))
+    };
+    Some((piece, rest))
 }
