@@ -84,7 +84,7 @@ fn commit() -> String {
 fn checked_out() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     // It grows with every commit, checkout and merge. A debug build looks again when the sources
-    // change only, so that tests are not compiled anew after every commit.
+    // change only, so that a commit alone does not recompile the tests.
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists());
     if let Some(log) = log.filter(|_| std::env::var("PROFILE").is_ok_and(|p| p == "release")) {
         println!("cargo::rerun-if-changed={log}");

@@ -28,7 +28,7 @@ use lda::train::schedule::Schedule;
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;
 
-/// Documents that quality is measured on at a time: where they are in a file, only so many are read.
+/// Held-out documents in a minibatch: at most as many are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
 
 /// The part of the sample that this process trains on, and what is known of all of it.
@@ -55,12 +55,15 @@ pub struct SampleShared {
     loaded: Once<[Minibatches; 2]>,
 }
 
+/// Their scratch files.
+const FILES: [&str; 2] = [TRAINING_FILE, HELD_OUT_FILE];
+
 /// Documents to train on, and to measure quality on.
 #[derive(Debug)]
 struct Received {
     builders: [Mutex<MinibatchBuilder>; 2],
-    /// The first file that could not be written.
-    failure: Mutex<Option<io::Error>>,
+    /// The first of their files that could not be written.
+    failure: Mutex<Option<(usize, io::Error)>>,
 }
 
 /// Decides the sample: for a number of documents, that takes a pass over the shards.
@@ -130,8 +133,8 @@ pub(super) fn for_each_document(
     }
 }
 
-/// Loads the sample, spread over the processes; the workers of a process share theirs. Decides the
-/// rounds, too: only now is it known how large the sample is.
+/// Loads the sample, distributed over the processes; the workers of a process share theirs. Also
+/// returns the schedule, which follows from the size of the sample.
 pub fn load_sample<'a>(
     worker: &mut Worker,
     process: &Process,
@@ -173,14 +176,12 @@ pub fn load_sample<'a>(
     let job = &process.job;
     let schedule = Schedule::new(&job.train, documents, tokens);
     process.meet();
-    let [training, held_out_documents] = shared.loaded.get(|| {
-        let counts = [
-            schedule.minibatch_count,
-            held_out.div_ceil(HELD_OUT_AT_ONCE),
-        ];
-        let finished = received.finish(counts);
-        finished.map_err(|e| process.scratch_error(TRAINING_FILE, e))
-    })?;
+    let counts = [
+        schedule.minibatch_count,
+        held_out.div_ceil(HELD_OUT_AT_ONCE),
+    ];
+    let [training, held_out_documents] =
+        (shared.loaded).get(|| received.finish(process, counts))?;
     let sample = Sample {
         training,
         held_out: held_out_documents,
@@ -204,12 +205,12 @@ impl Received {
             Mutex::new(MinibatchBuilder::new(job.model.seed, limit, path))
         };
         Ok(Arc::new(Self {
-            builders: [TRAINING_FILE, HELD_OUT_FILE].map(builder),
+            builders: FILES.map(builder),
             failure: Mutex::default(),
         }))
     }
 
-    /// Adds the documents of a block. What goes wrong is told by [`finish`](Self::finish).
+    /// Adds the documents of a block. [`finish`](Self::finish) returns the first error.
     fn unpack(&self, words: &[u64]) {
         let (mut terms, mut counts) = (Vec::new(), Vec::new());
         let mut rest = words;
@@ -219,19 +220,24 @@ impl Received {
             counts.clear();
             terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
             counts.extend(pairs.iter().map(|pair| *pair as u32));
-            let builder = &self.builders[usize::from(tagged & 1 == 1)];
-            if let Err(error) = lock(builder).push(tagged >> 1, &terms, &counts) {
-                lock(&self.failure).get_or_insert(error);
+            let kind = usize::from(tagged & 1 == 1);
+            let pushed = lock(&self.builders[kind]).push(tagged >> 1, &terms, &counts);
+            if let Err(error) = pushed {
+                lock(&self.failure).get_or_insert((kind, error));
             }
             rest = next;
         }
     }
 
-    fn finish(&self, counts: [u64; 2]) -> io::Result<[Minibatches; 2]> {
-        if let Some(error) = lock(&self.failure).take() {
-            return Err(error);
+    fn finish(&self, process: &Process, counts: [u64; 2]) -> Result<[Minibatches; 2], RunError> {
+        let refuse = |kind: usize, error| process.scratch_error(FILES[kind], error);
+        if let Some((kind, error)) = lock(&self.failure).take() {
+            return Err(refuse(kind, error));
         }
-        let finish = |i: usize| lock(&self.builders[i]).finish(counts[i]);
+        let finish = |kind: usize| {
+            let finished = lock(&self.builders[kind]).finish(counts[kind]);
+            finished.map_err(|error| refuse(kind, error))
+        };
         Ok([finish(0)?, finish(1)?])
     }
 }

@@ -1,5 +1,5 @@
-//! What stands for TLS in a program that was built without the feature `tls`: nothing of it can be
-//! made, so that nothing can be asked of it.
+//! The TLS types of a build without the feature `tls`: they have no values, so their methods are
+//! never called.
 
 use std::io::{self, Read, Write};
 use std::path::Path;

@@ -66,7 +66,7 @@ impl Bucket {
             message: format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}"),
         };
         let patience = patience().map_err(refuse)?;
-        // The client takes the process's cryptography; whoever was first has chosen the same.
+        // The client uses the provider of the process. An error means that one is installed: the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = AmazonS3Builder::from_env()
             .with_bucket_name(name)

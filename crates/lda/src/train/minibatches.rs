@@ -2,7 +2,7 @@
 
 use crate::math::random::{Stage, hash};
 
-/// Where a document stands in the order of minibatches, of 2⁶⁴ places.
+/// The place of a document in the order of minibatches: a 64-bit hash.
 pub fn place(seed: u64, document: u64) -> u64 {
     hash(seed, Stage::Minibatch, 0, document)
 }
