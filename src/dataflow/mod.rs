@@ -17,6 +17,7 @@ pub mod gather;
 pub mod ingest;
 pub mod joint;
 pub mod maxent;
+mod merge;
 pub mod process;
 pub mod process_model;
 pub mod profile;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::block::Block;
+use super::merge::Merged;
 use super::process::{Process, Tickets};
-use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::liveness;
 use lda::model::Priors;
@@ -21,6 +21,9 @@ use lda::train::schedule::Phase;
 
 /// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
 const DOCUMENTS_A_TICKET: usize = 8;
+
+/// Tickets that a worker takes before it looks at what others have sent.
+const TICKETS_AT_ONCE: usize = 8;
 
 /// What factors are prepared for, with a number that no other purpose has had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,17 +188,28 @@ impl ProcessModel {
         count: usize,
         mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        while self.for_some_documents(count, &mut visit)? {}
+        Ok(())
+    }
+
+    /// The same for a few of them; false once there are no more.
+    pub fn for_some_documents<E>(
+        &self,
+        count: usize,
+        mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
+    ) -> Result<bool, E> {
         self.with_table(|table| {
-            loop {
+            for _ in 0..TICKETS_AT_ONCE {
                 let from = self.tickets.take() * DOCUMENTS_A_TICKET;
                 if from >= count {
-                    return Ok(());
+                    return Ok(false);
                 }
                 for index in from..(from + DOCUMENTS_A_TICKET).min(count) {
                     liveness::tick();
                     visit(index, table)?;
                 }
             }
+            Ok(true)
         })
     }
 

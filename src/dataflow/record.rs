@@ -53,7 +53,7 @@ pub struct TopTerm {
 
 impl TrainingRecord {
     /// Of a training that has ended.
-    pub fn new(sample: &Sample<'_>, trained: &Trained, coherence: Coherence) -> Self {
+    pub fn new(sample: &Sample, trained: &Trained, coherence: Coherence) -> Self {
         Self {
             training_documents: sample.training_documents,
             training_tokens: sample.training_tokens,

@@ -47,8 +47,8 @@ pub struct RunShared {
     sample: SampleShared,
     saved: Once<Saved>,
     checkpoints: Candidates,
-    model: Once<ProcessModel>,
-    assignments: Once<Assignments>,
+    model: Once<Arc<ProcessModel>>,
+    assignments: Once<Arc<Assignments>>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     term_topics: Once<TermTopics>,
@@ -108,7 +108,7 @@ pub fn run(
 
 /// A run as one worker sees it.
 struct Run<'a> {
-    process: &'a Process,
+    process: &'a Arc<Process>,
     shared: &'a RunShared,
     stages: Stages,
 }
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         if worker.index() == 0 {
-            let topics = self.topics(model.parts, model.published_eta)?;
+            let topics = self.topics(&model.parts, model.published_eta)?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
         worker: &mut Worker,
         collection: &Collection,
         rule: &SampleRule,
-        model: &Model<'_>,
+        model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
     ) -> Result<Tally, RunError> {
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
         let started = Instant::now();
         let joint = JointPlan {
             process,
-            trained: model.parts,
+            trained: &model.parts,
             priors: &model.priors,
             published_eta: model.published_eta,
             collection,
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
         process.meet();
         let maxent = MaxEntPlan {
             process,
-            model: model.parts,
+            model: &model.parts,
             collection,
             rule,
             model_hash: &model.hash,
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             .begin("project", "documents", Some(process.share(collection)));
         let plan = ProjectPlan {
             process,
-            model: model.parts,
+            model: &model.parts,
             collection,
             rule,
             infer,
@@ -320,10 +320,10 @@ impl<'a> Run<'a> {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        model: &Model<'_>,
+        model: &Model,
     ) -> Result<Drift, RunError> {
         let topics = match worker.index() {
-            0 => Some(self.topics(model.parts, model.published_eta)?),
+            0 => Some(self.topics(&model.parts, model.published_eta)?),
             _ => None,
         };
         let plan = DriftPlan {
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
         drift(worker, &plan)
     }
 
-    fn metadata(&self, collection: &Collection, model: &Model<'_>) -> FileMetadata {
+    fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {
         let job = &self.process.job;
         let estimator = job
             .project

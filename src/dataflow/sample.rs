@@ -32,12 +32,12 @@ const BATCH_WORDS: usize = 8 * 1024;
 const HELD_OUT_AT_ONCE: u64 = 2048;
 
 /// The part of the sample that this process trains on, and what is known of all of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
+#[derive(Clone, Debug)]
+pub struct Sample {
     /// This process's documents to train on.
-    pub training: &'a Minibatches,
+    pub training: Arc<Minibatches>,
     /// This process's documents to measure quality on, some at a time.
-    pub held_out: &'a Minibatches,
+    pub held_out: Arc<Minibatches>,
     /// Documents to train on, over all processes (D).
     pub training_documents: u64,
     /// Tokens to train on, over all processes (N).
@@ -52,7 +52,7 @@ pub struct SampleShared {
     keys: Tickets,
     shards: Tickets,
     received: Once<Arc<Received>>,
-    loaded: Once<[Minibatches; 2]>,
+    loaded: Once<[Arc<Minibatches>; 2]>,
 }
 
 /// Their scratch files.
@@ -135,13 +135,13 @@ pub(super) fn for_each_document(
 
 /// Loads the sample, distributed over the processes; the workers of a process share theirs. Also
 /// returns the schedule, which follows from the size of the sample.
-pub fn load_sample<'a>(
+pub fn load_sample(
     worker: &mut Worker,
     process: &Process,
-    shared: &'a SampleShared,
+    shared: &SampleShared,
     collection: &Collection,
     rule: &SampleRule,
-) -> Result<(Sample<'a>, Schedule), RunError> {
+) -> Result<(Sample, Schedule), RunError> {
     let received = shared.received.get(|| Received::new(process))?;
     let mut sender = Sender::new(worker, received);
     process
@@ -180,8 +180,8 @@ pub fn load_sample<'a>(
         schedule.minibatch_count,
         held_out.div_ceil(HELD_OUT_AT_ONCE),
     ];
-    let [training, held_out_documents] =
-        (shared.loaded).get(|| received.finish(process, counts))?;
+    let loaded = (shared.loaded).get(|| received.finish(process, counts))?;
+    let [training, held_out_documents] = loaded.clone();
     let sample = Sample {
         training,
         held_out: held_out_documents,
@@ -229,14 +229,18 @@ impl Received {
         }
     }
 
-    fn finish(&self, process: &Process, counts: [u64; 2]) -> Result<[Minibatches; 2], RunError> {
+    fn finish(
+        &self,
+        process: &Process,
+        counts: [u64; 2],
+    ) -> Result<[Arc<Minibatches>; 2], RunError> {
         let refuse = |kind: usize, error| process.scratch_error(FILES[kind], error);
         if let Some((kind, error)) = lock(&self.failure).take() {
             return Err(refuse(kind, error));
         }
         let finish = |kind: usize| {
             let finished = lock(&self.builders[kind]).finish(counts[kind]);
-            finished.map_err(|error| refuse(kind, error))
+            finished.map(Arc::new).map_err(|error| refuse(kind, error))
         };
         Ok([finish(0)?, finish(1)?])
     }

@@ -134,53 +134,38 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
     let assignments = schedule
         .remembers()
-        .then(|| assignments(&training, &process));
+        .then(|| Arc::new(assignments(&training, &process)));
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
     }
-    let shared = Arc::new((
-        process,
-        model,
-        training,
-        held_out,
-        priors,
-        saved,
-        assignments,
-        schedule,
-        tokens,
-    ));
+    let sample = Sample {
+        training_documents: documents,
+        training_tokens: tokens,
+        held_out_documents: held_out.document_count() as u64,
+        training: Arc::new(training),
+        held_out: Arc::new(held_out),
+    };
+    let (process, model) = (Arc::new(process), Arc::new(model));
     let trained = execute(&placement, &ClusterSettings::default(), {
-        let shared = Arc::clone(&shared);
+        let (process, model) = (Arc::clone(&process), Arc::clone(&model));
         move |worker| {
-            let (process, model, training, held_out, priors, saved, ..) = &*shared;
-            let (.., assignments, schedule, tokens) = &*shared;
-            let sample = Sample {
-                training,
-                held_out,
-                training_documents: training.document_count() as u64,
-                training_tokens: *tokens,
-                held_out_documents: held_out.document_count() as u64,
-            };
-            let (settings_hash, vocabulary_hash) = ("settings", "vocabulary");
             let plan = TrainPlan {
-                process,
-                model,
-                sample,
-                schedule,
-                assignments: assignments.as_ref(),
-                priors,
-                settings_hash,
-                vocabulary_hash,
+                process: Arc::clone(&process),
+                model: Arc::clone(&model),
+                sample: sample.clone(),
+                schedule: schedule.clone(),
+                assignments: assignments.clone(),
+                settings_hash: "settings".to_owned(),
+                vocabulary_hash: "vocabulary".to_owned(),
             };
-            train(worker, plan, saved.as_ref())
+            train(worker, plan, priors.clone(), saved.as_ref())
         }
     })
     .unwrap();
-    let (process, model, ..) = &*shared;
     let mut header = trained[0].header.clone();
     let figures = header.log.iter().filter_map(|r| r.heldout).collect();
     header.log.clear();
-    save(process, model, &header, "model/topics.model").unwrap();
+    save(&process, &model, &header, "model/topics.model").unwrap();
     (
         std::fs::read(folder.join("model/topics.model")).unwrap(),
         figures,

@@ -1,5 +1,7 @@
 //! Loads the documents that are sampled together: each process loads those of its own shards.
 
+use std::sync::Arc;
+
 use timely::worker::Worker;
 
 use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
@@ -15,7 +17,7 @@ pub(super) fn load<'a>(
     worker: &mut Worker,
     plan: JointPlan<'_>,
     shared: &'a JointShared,
-) -> Result<&'a Documents, RunError> {
+) -> Result<&'a Arc<Documents>, RunError> {
     let process = plan.process;
     let total = process.share(plan.collection);
     process.progress.begin("load", "documents", Some(total));
@@ -42,10 +44,10 @@ pub(super) fn load<'a>(
         let bags = std::mem::take(&mut *lock(&shared.received)).sorted();
         let most_bytes = process.job.train.sample_bytes;
         let made = Assignments::new(bags.lengths(), most_bytes, &assignments_path(process));
-        Ok(Documents {
+        Ok(Arc::new(Documents {
             assignments: made.map_err(|source| refuse(process, source))?,
             sums: (0..bags.len()).map(|_| Default::default()).collect(),
             bags,
-        })
+        }))
     })
 }

@@ -11,15 +11,17 @@
 
 mod load;
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use timely::worker::Worker;
 
 use super::error::RunError;
+use super::merge::Merged;
 use super::process::{Once, Process, Tickets};
 use super::process_model::{ProcessModel, Purpose};
 use super::project::written_parts;
-use super::rounds::Rounds;
+use super::rounds::{Rounds, Sampling};
 use super::sum::sum;
 use crate::assignments::Assignments;
 use crate::corpus::collection::Collection;
@@ -29,6 +31,7 @@ use lda::bags::Bags;
 use lda::infer::Bag;
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::Priors;
+use lda::model::statistics::Assigned;
 use lda::train::joint::sums::TopicSums;
 use lda::train::joint::{Passes, Visitor, sampled_with};
 use lda::train::publish::published;
@@ -38,9 +41,9 @@ use load::load;
 #[derive(Clone, Copy)]
 pub struct JointPlan<'a> {
     /// The process.
-    pub process: &'a Process,
+    pub process: &'a Arc<Process>,
     /// Its trained model.
-    pub trained: &'a ProcessModel,
+    pub trained: &'a Arc<ProcessModel>,
     /// The priors of training.
     pub priors: &'a Priors,
     /// The η that φ is published with.
@@ -60,7 +63,7 @@ pub struct JointPlan<'a> {
 pub struct JointShared {
     shards: Tickets,
     received: Mutex<Bags>,
-    documents: Once<Documents>,
+    documents: Once<Arc<Documents>>,
     models: Once<Models>,
 }
 
@@ -72,12 +75,12 @@ struct Documents {
     sums: Vec<Mutex<TopicSums>>,
 }
 
-/// The counts of all documents' assignments, and their sum with those that stay.
+/// The counts of all documents' assignments, those that stay, and their sum.
+#[derive(Clone)]
 struct Models {
-    counts: ProcessModel,
-    whole: ProcessModel,
-    /// Counts that stay where none do.
-    nothing: ProcessModel,
+    counts: Arc<ProcessModel>,
+    fixed: Arc<ProcessModel>,
+    whole: Arc<ProcessModel>,
 }
 
 /// The proportions of a process's documents that were sampled together.
@@ -117,11 +120,19 @@ pub fn sample_together<'a>(
         return Ok(None);
     }
     let documents = load(worker, plan, shared)?;
-    let models = models(plan, shared)?;
-    let mut sampling = Sampling::new(worker, plan, documents, models);
-    sampling.assign(worker)?;
-    for pass in 0..sampling.passes.count() {
-        sampling.take_pass(worker, pass)?;
+    let passes = Passes::new(plan.infer, plan.process.job.model.seed);
+    let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
+    let size = [plan.trained.vocabulary_size(), plan.priors.topic_count()];
+    let mut rounds = Rounds::new(worker, size, sampling);
+    let progress = &plan.process.progress;
+    progress.begin("joint", "passes", Some(1 + passes.count()));
+    rounds.run(worker, VecDeque::from([Round::Assign]), 0)?;
+    progress.set(1);
+    for pass in 0..passes.count() {
+        let dealt = rounds.sampling().deal(pass);
+        let resample = |minibatch| Round::Resample { pass, minibatch };
+        rounds.run(worker, (0..dealt).map(resample).collect(), 0)?;
+        progress.set(2 + pass);
     }
     Ok(Some(Together {
         documents,
@@ -139,119 +150,150 @@ fn is_written(worker: &mut Worker, plan: JointPlan<'_>) -> Result<bool, RunError
     Ok(sum(worker, &[missing as i64])[0] == 0)
 }
 
-fn models<'a>(plan: JointPlan<'_>, shared: &'a JointShared) -> Result<&'a Models, RunError> {
+fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, RunError> {
     let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
-    let empty = || ProcessModel::new(topics, terms, plan.process.placement.threads, None);
-    shared.models.get(|| {
-        Ok(Models {
+    let threads = plan.process.placement.threads;
+    let empty = || Arc::new(ProcessModel::new(topics, terms, threads, None));
+    let models = shared.models.get(|| {
+        Ok::<_, RunError>(Models {
             counts: empty(),
+            fixed: match plan.infer.method {
+                Method::Retrain => empty(),
+                _ => Arc::clone(plan.trained),
+            },
             whole: empty(),
-            nothing: empty(),
         })
-    })
+    })?;
+    Ok(models.clone())
 }
 
-/// One worker's state between rounds.
-struct Sampling<'a> {
-    plan: JointPlan<'a>,
-    documents: &'a Documents,
-    models: &'a Models,
-    /// The counts that stay.
-    fixed: &'a ProcessModel,
+/// A round of joint sampling.
+#[derive(Clone, Copy)]
+enum Round {
+    /// Every document is assigned against the trained model.
+    Assign,
+    /// The assignments of a minibatch are drawn again.
+    Resample { pass: u64, minibatch: usize },
+}
+
+/// What a worker samples with.
+struct JointSampling {
+    process: Arc<Process>,
+    trained: Arc<ProcessModel>,
+    models: Models,
+    documents: Arc<Documents>,
     passes: Passes,
+    /// The priors of the trained model as it is published, and those of sampling.
+    published: Priors,
     priors: Priors,
-    rounds: Rounds,
     visitor: Visitor,
+    /// The documents of each minibatch of the pass.
+    dealt: Vec<Vec<u32>>,
+    own: Vec<u16>,
     part: usize,
 }
 
-impl<'a> Sampling<'a> {
+impl JointSampling {
     fn new(
-        worker: &mut Worker,
-        plan: JointPlan<'a>,
-        documents: &'a Documents,
-        models: &'a Models,
+        worker: &Worker,
+        plan: JointPlan<'_>,
+        passes: Passes,
+        (documents, models): (&Arc<Documents>, Models),
     ) -> Self {
-        let job = &plan.process.job;
         let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
-        let passes = Passes::new(plan.infer, job.model.seed);
-        let fixed = match plan.infer.method {
-            Method::Retrain => &models.nothing,
-            _ => plan.trained,
-        };
-        let progress = &plan.process.progress;
-        progress.begin("joint", "passes", Some(1 + passes.count()));
         Self {
-            plan,
-            documents,
+            process: Arc::clone(plan.process),
+            trained: Arc::clone(plan.trained),
             models,
-            fixed,
+            documents: Arc::clone(documents),
             passes,
+            published: published(plan.priors, plan.published_eta),
             priors: sampled_with(plan.infer.method, plan.priors, plan.published_eta),
-            rounds: Rounds::new(worker, terms, topics),
             visitor: Visitor::new(terms, topics),
+            dealt: Vec::new(),
+            own: Vec::new(),
             part: worker.index() % plan.process.placement.threads,
         }
     }
 
-    /// Assigns every document against the trained model.
-    fn assign(&mut self, worker: &mut Worker) -> Result<(), RunError> {
-        let (process, trained) = (self.plan.process, self.plan.trained);
-        let priors = published(self.plan.priors, self.plan.published_eta);
-        trained.prepare_all(process, self.part, &priors);
-        let (documents, visitor, passes) = (self.documents, &mut self.visitor, self.passes);
-        trained.for_my_documents(documents.bags.len(), |index, table| {
+    /// Deals the documents of a pass; gives the number of minibatches.
+    fn deal(&mut self, pass: u64) -> usize {
+        let bags = &self.documents.bags;
+        let numbers = (0..bags.len()).map(|index| bags.document(index));
+        self.dealt = self.passes.deal(pass, numbers);
+        self.dealt.len()
+    }
+
+    fn assign_some(&mut self) -> Result<bool, RunError> {
+        let (process, documents, passes) = (&self.process, &self.documents, self.passes);
+        let visitor = &mut self.visitor;
+        let count = documents.bags.len();
+        self.trained.for_some_documents(count, |index, table| {
             let key = passes.key(0, documents.bags.document(index));
             let drawn = visitor.assign(key, documents.bag(index), table)?;
             documents.remember(process, index, drawn)
-        })?;
-        self.replace(worker, true);
-        process.progress.set(1);
-        Ok(())
+        })
     }
 
-    /// Draws the assignments of every document again.
-    fn take_pass(&mut self, worker: &mut Worker, pass: u64) -> Result<(), RunError> {
-        let (process, documents) = (self.plan.process, self.documents);
-        let bags = &documents.bags;
-        let numbers = (0..bags.len()).map(|index| bags.document(index));
-        for (minibatch, dealt) in (0..).zip(self.passes.deal(pass, numbers)) {
-            let round = self.passes.round(pass, minibatch);
-            let whole = &self.models.whole;
-            let purpose = Purpose::Train(round);
-            let terms = dealt.iter().map(|&index| bags.bag(index as usize).0);
-            whole.prepare_for(process, self.part, terms, &self.priors, purpose);
-            let (visitor, passes) = (&mut self.visitor, self.passes);
-            let mut own = Vec::new();
-            whole.for_my_documents(dealt.len(), |place, table| {
-                let index = dealt[place] as usize;
-                documents.recall(process, index, &mut own)?;
-                let key = passes.key(round, bags.document(index));
-                let mut sums = lock(&documents.sums[index]);
-                let kept = passes
-                    .is_kept(pass)
-                    .then_some((passes.estimator, &mut *sums));
-                let drawn = visitor.resample(key, documents.bag(index), table, &own, kept)?;
-                documents.remember(process, index, drawn)
-            })?;
-            self.replace(worker, false);
+    fn resample_some(&mut self, pass: u64, minibatch: usize) -> Result<bool, RunError> {
+        let (process, documents, passes) = (&self.process, &self.documents, self.passes);
+        let (visitor, own, dealt) = (&mut self.visitor, &mut self.own, &self.dealt[minibatch]);
+        let round = passes.round(pass, minibatch as u64);
+        let whole = &self.models.whole;
+        whole.for_some_documents(dealt.len(), |place, table| {
+            let index = dealt[place] as usize;
+            documents.recall(process, index, own)?;
+            let key = passes.key(round, documents.bags.document(index));
+            let mut sums = lock(&documents.sums[index]);
+            let kept = passes
+                .is_kept(pass)
+                .then_some((passes.estimator, &mut *sums));
+            let drawn = visitor.resample(key, documents.bag(index), table, own, kept)?;
+            documents.remember(process, index, drawn)
+        })
+    }
+}
+
+impl Sampling for JointSampling {
+    type Round = Round;
+
+    fn begin(&mut self, round: Round) -> Result<(), RunError> {
+        let (process, part) = (&self.process, self.part);
+        match round {
+            Round::Assign => self.trained.prepare_all(process, part, &self.published),
+            Round::Resample { pass, minibatch } => {
+                let bags = &self.documents.bags;
+                let dealt = self.dealt[minibatch].iter();
+                let terms = dealt.map(|&index| bags.bag(index as usize).0);
+                let purpose = Purpose::Train(self.passes.round(pass, minibatch as u64));
+                let whole = &self.models.whole;
+                whole.prepare_for(process, part, terms, &self.priors, purpose);
+            }
         }
-        process.progress.set(2 + pass);
         Ok(())
     }
 
-    /// Changes counts by what all workers have found in a round.
-    fn replace(&mut self, worker: &mut Worker, is_new: bool) {
-        let mut entries = vec![Vec::new(); self.plan.process.placement.workers()];
-        let rounds = &self.rounds;
-        self.visitor
-            .finish(|entry| entries[rounds.owner(entry.term)].push(entry.word()));
-        let merged = self.rounds.exchange(worker, entries);
-        let (process, models) = (self.plan.process, self.models);
-        models.counts.replace(process, self.part, &merged, is_new);
+    fn sample(&mut self, round: Round) -> Result<bool, RunError> {
+        match round {
+            Round::Assign => self.assign_some(),
+            Round::Resample { pass, minibatch } => self.resample_some(pass, minibatch),
+        }
+    }
+
+    fn statistics(&mut self, emit: impl FnMut(Assigned)) {
+        self.visitor.finish(emit);
+    }
+
+    fn update(&mut self, round: Round, merged: &Merged) {
+        let is_new = matches!(round, Round::Assign);
+        let Models {
+            counts,
+            fixed,
+            whole,
+        } = &self.models;
+        counts.replace(&self.process, self.part, merged, is_new);
         let changed = (!is_new).then_some(&merged.blocks[..]);
-        let sum = [self.fixed, &models.counts];
-        models.whole.set_sum(self.part, sum, changed);
+        whole.set_sum(self.part, [fixed, counts], changed);
     }
 }
 

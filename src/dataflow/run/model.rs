@@ -2,6 +2,7 @@
 //! checkpoint.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use timely::worker::Worker;
 
@@ -27,8 +28,8 @@ use lda::model::settings::ModelSettings;
 use lda::train::schedule::Schedule;
 
 /// What training leaves to the stages after it.
-pub(super) struct Model<'a> {
-    pub(super) parts: &'a ProcessModel,
+pub(super) struct Model {
+    pub(super) parts: Arc<ProcessModel>,
     pub(super) priors: Priors,
     pub(super) published_eta: f64,
     pub(super) hash: String,
@@ -42,7 +43,7 @@ impl<'a> Run<'a> {
         collection: &Collection,
         rule: &SampleRule,
         summary: &mut Summary,
-    ) -> Result<Model<'a>, RunError> {
+    ) -> Result<Model, RunError> {
         let output = &self.process.output;
         let is_complete = output.is_published(MODEL_FILE)?;
         barrier(worker);
@@ -74,16 +75,16 @@ impl<'a> Run<'a> {
         let shared = &self.shared.sample;
         let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
         check_sample(&sample, collection)?;
-        self.train_on(worker, collection, (sample, &schedule), summary)
+        self.train_on(worker, collection, (sample, schedule), summary)
     }
 
     fn train_on(
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        (sample, schedule): (Sample<'_>, &Schedule),
+        (sample, schedule): (Sample, Schedule),
         summary: &mut Summary,
-    ) -> Result<Model<'a>, RunError> {
+    ) -> Result<Model, RunError> {
         let settings = &self.process.job.model;
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
@@ -94,34 +95,29 @@ impl<'a> Run<'a> {
         let wanted = Wanted {
             process: self.process,
             vocabulary_hash: &collection.vocabulary_fingerprint,
-            training: sample.training,
-            assignments,
+            training: &sample.training,
+            assignments: assignments.map(|all| &**all),
         };
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
-        let priors = match saved {
-            Some(saved) => saved.header.priors.clone(),
-            None => Priors::new(settings, vocabulary_size, size, schedule.learns_alpha()),
-        };
+        let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
         let model = self.model(collection, saved)?;
-        let settings_hash = self.process.job.train_hash();
         let plan = TrainPlan {
-            process: self.process,
-            model,
-            sample,
+            process: Arc::clone(self.process),
+            model: Arc::clone(&model),
+            sample: sample.clone(),
             schedule,
-            assignments,
-            priors: &priors,
-            settings_hash: &settings_hash,
-            vocabulary_hash: &collection.vocabulary_fingerprint,
+            assignments: assignments.cloned(),
+            settings_hash: self.process.job.train_hash(),
+            vocabulary_hash: collection.vocabulary_fingerprint.clone(),
         };
         // From here on a signal waits until the model, or a checkpoint, is complete.
         let _deferral = Deferral::begin();
-        let trained = train(worker, plan, saved)?;
+        let trained = train(worker, plan, priors, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
-        let topics = self.topics(model, published_eta)?;
+        let topics = self.topics(&model, published_eta)?;
         let tickets = &self.shared.coherence;
-        let training = (sample.training, tickets);
+        let training = (&*sample.training, tickets);
         let coherence = coherence(worker, self.process, training, topics, vocabulary_size)?;
         let mut hash = String::new();
         if worker.index() == 0 {
@@ -129,7 +125,7 @@ impl<'a> Run<'a> {
             let mut header = trained.header;
             let log = std::mem::take(&mut header.log);
             record::write_training(self.process, &record, &log, collection)?;
-            hash = save(self.process, model, &header, MODEL_FILE)?;
+            hash = save(self.process, &model, &header, MODEL_FILE)?;
             summary.train = Some(train_summary(&record, &log, settings));
         }
         let hashes = all_gather(worker, hash.as_bytes());
@@ -143,13 +139,14 @@ impl<'a> Run<'a> {
     }
 
     /// Room for the assignments of the process's documents.
-    fn assignments(&self, sample: &Sample<'_>) -> Result<&'a Assignments, RunError> {
+    fn assignments(&self, sample: &Sample) -> Result<&'a Arc<Assignments>, RunError> {
         let process = self.process;
         let path = process.scratch_path(ASSIGNMENTS_FILE);
         self.shared.assignments.get(|| {
             let lengths = sample.training.lengths();
             let lengths = lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
             Assignments::new(lengths.into_iter(), process.job.train.sample_bytes, &path)
+                .map(Arc::new)
                 .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))
         })
     }
@@ -173,15 +170,17 @@ impl<'a> Run<'a> {
         &self,
         collection: &Collection,
         saved: Option<&Saved>,
-    ) -> Result<&'a ProcessModel, RunError> {
+    ) -> Result<Arc<ProcessModel>, RunError> {
         let (topics, threads) = (
             self.process.job.model.topics,
             self.process.placement.threads,
         );
         let terms = collection.terms_kept as usize;
-        self.shared
-            .model
-            .get(|| Ok(ProcessModel::new(topics, terms, threads, saved)))
+        let model = self.shared.model.get(|| {
+            let model = ProcessModel::new(topics, terms, threads, saved);
+            Ok::<_, RunError>(Arc::new(model))
+        })?;
+        Ok(Arc::clone(model))
     }
 
     /// The model that training ended in.
@@ -219,7 +218,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn check_sample(sample: &Sample<'_>, collection: &Collection) -> Result<(), RunError> {
+fn check_sample(sample: &Sample, collection: &Collection) -> Result<(), RunError> {
     if sample.training_documents > 0 {
         return Ok(());
     }

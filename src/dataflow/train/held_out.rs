@@ -1,5 +1,7 @@
 //! Measures quality on the held-out documents, and chooses by it what is published.
 
+use std::rc::Rc;
+
 use timely::worker::Worker;
 
 use super::Trainer;
@@ -11,7 +13,7 @@ use lda::infer::Bag;
 use lda::train::schedule::Position;
 use lda::train::{TrainError, publish};
 
-impl Trainer<'_> {
+impl Trainer {
     pub(super) fn evaluate_if_due(
         &mut self,
         worker: &mut Worker,
@@ -21,24 +23,22 @@ impl Trainer<'_> {
         if self.plan.sample.held_out_documents == 0 || !is_due {
             return Ok(None);
         }
-        let eta = publish::provisional_eta(&self.priors);
+        let eta = publish::provisional_eta(&self.priors());
         let heldout = self.score(worker, eta)?.per_token();
         if let Some(value) = heldout {
-            let phase = position.phase.name();
-            let note = format!("{phase}, held-out {value:.4} nats per token");
-            self.plan.process.progress.note(note);
+            self.report_evaluation(position, value);
         }
         Ok(heldout)
     }
 
     /// Chooses the η that φ is published with, and scores the model with it.
     pub(super) fn publish(&mut self, worker: &mut Worker) -> Result<(f64, Completion), RunError> {
-        let asked = self.plan.process.job.model.published_eta;
-        let fallback = asked.unwrap_or(publish::provisional_eta(&self.priors));
+        let (asked, priors) = (self.plan.process.job.model.published_eta, self.priors());
+        let fallback = asked.unwrap_or(publish::provisional_eta(&priors));
         if self.plan.sample.held_out_documents == 0 {
             return Ok((fallback, Completion::default()));
         }
-        let candidates = asked.map_or_else(|| publish::candidates(&self.priors), |e| vec![e]);
+        let candidates = asked.map_or_else(|| publish::candidates(&priors), |e| vec![e]);
         let mut scores = Vec::new();
         for &eta in &candidates {
             scores.push(self.score(worker, eta)?);
@@ -51,16 +51,16 @@ impl Trainer<'_> {
 
     /// The held-out score of the model with φ published with `eta`.
     fn score(&mut self, worker: &mut Worker, eta: f64) -> Result<Completion, RunError> {
-        let (process, model) = (self.plan.process, self.plan.model);
+        let plan = Rc::clone(&self.plan);
+        let (process, model) = (&plan.process, &plan.model);
         let seed = process.job.model.seed;
-        let priors = publish::published(&self.priors, eta);
+        let priors = publish::published(&self.priors(), eta);
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
-        let held_out = self.plan.sample.held_out;
+        let held_out = &plan.sample.held_out;
         for number in 0..held_out.count() {
             let documents = held_out.load(number);
             let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
-            self.purpose += 1;
-            let purpose = Purpose::Publish(self.purpose);
+            let purpose = Purpose::Publish(self.rounds.sampling().next_purpose());
             model.prepare_for(process, self.part, documents.terms(), &priors, purpose);
             model.for_my_documents(documents.len(), |index, table| {
                 let (terms, counts) = documents.bag(index);
@@ -72,7 +72,7 @@ impl Trainer<'_> {
             })?;
         }
         let mine = [mine.log_likelihood, mine.tokens, mine.documents];
-        let all = self.rounds.sum(worker, &mine);
+        let all = self.rounds.sum(worker, &mine)?;
         Ok(Completion {
             log_likelihood: all[0],
             tokens: all[1],

@@ -3,15 +3,43 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Trainer;
+use super::sampling::TrainSampling;
 use crate::job::{CheckpointMark, WorkStage};
-use lda::train::RoundSeconds;
 use lda::train::schedule::Position;
+use lda::train::{RoundReport, RoundSeconds};
 
-impl Trainer<'_> {
+/// What the log adds up.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    pub(super) seconds: f64,
+    pub(super) documents: u64,
+    pub(super) tokens: u64,
+}
+
+impl Seen {
+    /// After the rounds in a log.
+    pub(super) fn after(log: &[RoundReport]) -> Self {
+        log.last().map_or(Self::default(), |last| Self {
+            seconds: last.seconds,
+            documents: last.documents_seen,
+            tokens: last.tokens_seen,
+        })
+    }
+
+    /// Adds a round.
+    pub(super) fn add(&mut self, [documents, tokens]: [u64; 2], spent: RoundSeconds) {
+        self.documents += documents;
+        self.tokens += tokens;
+        self.seconds += spent.preparing + spent.sampling + spent.aggregating;
+        self.seconds += spent.exchanging + spent.updating;
+    }
+}
+
+impl TrainSampling {
     /// Tells of a round that is over; the process's first worker speaks for all.
-    pub(super) fn report_round(&self, position: Position, heldout: Option<f64>) {
+    pub(super) fn report_round(&self, position: Position) {
         let progress = &self.plan.process.progress;
-        let rounds = self.rounds_taken;
+        let rounds = position.round + 1;
         progress.set(rounds);
         if self.part > 0 {
             return;
@@ -24,22 +52,43 @@ impl Trainer<'_> {
         progress.train(|training| {
             training.rounds = rounds;
             add(&mut training.spent, self.spent);
-            if let Some(value) = heldout {
-                training.evaluated(rounds, value);
-            }
         });
-        if let Some(loglik_per_token) = heldout {
-            let phase = position.phase.name();
-            let (documents, seconds) = (self.seen.documents, self.seen.seconds);
-            tracing::info!(
-                rounds,
-                phase,
-                loglik_per_token,
-                documents,
-                seconds,
-                "held-out evaluated"
-            );
+    }
+
+    /// The share of all cells of the model that hold a count.
+    pub(super) fn nonzero_share(&self) -> f64 {
+        let parts = self.plan.model.read_parts();
+        let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
+        let cells = self.plan.model.vocabulary_size() * self.priors.topic_count();
+        nonzero as f64 / (cells as f64).max(1.0)
+    }
+}
+
+impl Trainer {
+    /// Tells of a score of the held-out documents.
+    pub(super) fn report_evaluation(&self, position: Position, loglik_per_token: f64) {
+        let mut sampling = self.rounds.sampling();
+        if let Some(round) = sampling.log.last_mut() {
+            round.heldout = Some(loglik_per_token);
         }
+        let (progress, phase) = (&self.plan.process.progress, position.phase.name());
+        progress.note(format!(
+            "{phase}, held-out {loglik_per_token:.4} nats per token"
+        ));
+        if self.part > 0 {
+            return;
+        }
+        let rounds = self.rounds_taken;
+        progress.train(|training| training.evaluated(rounds, loglik_per_token));
+        let (documents, seconds) = (sampling.seen.documents, sampling.seen.seconds);
+        tracing::info!(
+            rounds,
+            phase,
+            loglik_per_token,
+            documents,
+            seconds,
+            "held-out evaluated"
+        );
     }
 
     /// Reports a checkpoint of which this process wrote this many bytes in this time.
@@ -55,14 +104,6 @@ impl Trainer<'_> {
                 bytes,
             });
         });
-    }
-
-    /// The share of all cells of the model that hold a count.
-    pub(super) fn nonzero_share(&self) -> f64 {
-        let parts = self.plan.model.read_parts();
-        let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
-        let cells = self.plan.model.vocabulary_size() * self.priors.topic_count();
-        nonzero as f64 / (cells as f64).max(1.0)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Checkpoints of training: writing them, and resuming from one.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Instant;
 
 use timely::worker::Worker;
@@ -16,25 +18,32 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
 use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER, PREVIOUS_CHECKPOINT_FILE};
+use lda::model::Priors;
 use lda::model::parameters::Parameters;
 use lda::train::schedule::{Action, Position};
 
-impl Trainer<'_> {
+impl Trainer {
+    /// The priors, with α as learnt so far.
+    pub(super) fn priors(&self) -> Priors {
+        self.rounds.sampling().priors.clone()
+    }
+
     /// Everything about the model but its numbers per term.
     pub(super) fn header(&self) -> Header {
+        let priors = self.priors();
         Header {
-            settings_hash: self.plan.settings_hash.to_owned(),
-            vocabulary_hash: self.plan.vocabulary_hash.to_owned(),
-            topic_count: self.priors.topic_count(),
+            settings_hash: self.plan.settings_hash.clone(),
+            vocabulary_hash: self.plan.vocabulary_hash.clone(),
+            topic_count: priors.topic_count(),
             vocabulary_size: self.plan.model.vocabulary_size(),
-            priors: self.priors.clone(),
+            priors,
             published_eta: None,
             scale: self.plan.model.read_published()[0].scale(),
             rounds: self.rounds_taken,
             next: self.next,
             averaged: self.averaged,
             stop: self.stop,
-            log: self.log.clone(),
+            log: self.rounds.sampling().log.clone(),
         }
     }
 
@@ -49,7 +58,7 @@ impl Trainer<'_> {
         }
         let by_clock = self.plan.process.job.train.checkpoint_minutes > 0.0;
         let by_rounds = self.plan.schedule.checkpoints_after(position);
-        if by_rounds || (by_clock && self.agree_on_clock(worker)) {
+        if by_rounds || (by_clock && self.agree_on_clock(worker)?) {
             self.checkpoint(worker)?;
         }
         Ok(())
@@ -62,7 +71,8 @@ impl Trainer<'_> {
         worker: &mut Worker,
         position: Position,
     ) -> Result<(), RunError> {
-        if !self.is_leaving || !self.plan.schedule.allows_checkpoint_after(position) {
+        let is_leaving = self.rounds.sampling().is_leaving;
+        if !is_leaving || !self.plan.schedule.allows_checkpoint_after(position) {
             return Ok(());
         }
         self.checkpoint(worker)?;
@@ -71,16 +81,16 @@ impl Trainer<'_> {
     }
 
     /// Whether worker 0 finds that it has been long since the last checkpoint.
-    fn agree_on_clock(&mut self, worker: &mut Worker) -> bool {
+    fn agree_on_clock(&mut self, worker: &mut Worker) -> Result<bool, RunError> {
         let minutes = self.plan.process.job.train.checkpoint_minutes;
         let is_long =
             self.index == 0 && self.checkpointed.elapsed().as_secs_f64() / 60.0 >= minutes;
-        self.rounds.sum(worker, &[i64::from(is_long)])[0] > 0
+        Ok(self.rounds.sum(worker, &[i64::from(is_long)])?[0] > 0)
     }
 
     /// Waits until every worker has come here.
-    fn barrier(&mut self, worker: &mut Worker) {
-        self.rounds.sum(worker, &[0]);
+    fn barrier(&mut self, worker: &mut Worker) -> Result<(), RunError> {
+        self.rounds.sum(worker, &[0]).map(drop)
     }
 
     /// Assignments first, then the checkpoint that names them; then older assignments are removed.
@@ -90,21 +100,22 @@ impl Trainer<'_> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
         }
-        let (process, model) = (self.plan.process, self.plan.model);
+        let plan = Rc::clone(&self.plan);
+        let (process, model) = (&plan.process, &plan.model);
         let (begun, mut bytes) = (Instant::now(), 0);
-        if let Some(assignments) = self.plan.assignments
+        if let Some(assignments) = &plan.assignments
             && self.part == 0
         {
-            let documents = self.plan.sample.training;
+            let documents = &plan.sample.training;
             bytes += save_assignments(process, self.rounds_taken, documents, assignments)?;
         }
-        self.barrier(worker);
+        self.barrier(worker)?;
         if self.index == 0 {
             save_newest(process, model, &self.header())?;
             bytes += length(&process.output.path(CHECKPOINT_FILE));
         }
         self.checkpointed = Instant::now();
-        self.barrier(worker);
+        self.barrier(worker)?;
         if self.part == 0 && self.plan.assignments.is_some() {
             let before = self.rounds_saved.unwrap_or(self.rounds_taken);
             forget_assignments(process, &[before, self.rounds_taken])?;
@@ -119,17 +130,15 @@ impl Trainer<'_> {
     /// Resumes from a checkpoint: in Gibbs sampling, the counts are those of its assignments, which
     /// have been recalled already.
     pub(super) fn recall(&mut self, worker: &mut Worker, header: &Header) -> Result<(), RunError> {
-        let schedule = self.plan.schedule;
+        let schedule = &self.plan.schedule;
         let sampled = header
             .next
             .filter(|&next| schedule.action(next) == Action::Gibbs);
-        let Some(next) = sampled else {
-            return Ok(());
-        };
-        let count = Position { taken: 0, ..next };
-        let entries = self.local_step(worker, count, Action::Count)?;
-        let merged = self.rounds.exchange(worker, entries);
-        self.change_model(count, &merged);
+        if let Some(next) = sampled {
+            let count = Position { taken: 0, ..next };
+            self.rounds.run(worker, VecDeque::from([count]), 0)?;
+            self.rounds.sampling().forget_round();
+        }
         Ok(())
     }
 }

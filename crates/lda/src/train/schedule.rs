@@ -21,6 +21,7 @@
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::settings::{Memory, TrainSettings};
@@ -334,6 +335,19 @@ impl Schedule {
             true => 0,
             false => LAG,
         }
+    }
+
+    /// The rounds from `first` to the first that waits for all.
+    pub fn until_all_wait(&self, first: Position) -> VecDeque<Position> {
+        let mut rounds = VecDeque::from([first]);
+        let mut last = first;
+        while self.lag_after(last) > 0
+            && let Some(next) = self.next(last, false)
+        {
+            rounds.push_back(next);
+            last = next;
+        }
+        rounds
     }
 
     /// True after the rounds that may end with a checkpoint, and that training can be left and

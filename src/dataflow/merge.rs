@@ -1,0 +1,162 @@
+//! The owners' side of a round: what all workers have sampled of a term meets at one, which adds it
+//! up.
+
+use std::collections::BTreeMap;
+
+use timely::dataflow::Stream;
+use timely::dataflow::operators::Operator;
+
+use super::block::{Block, MAX_BLOCK_WORDS};
+use super::exchange::{BlockBuilder, route};
+use lda::model::statistics::{Aggregator, Assigned};
+
+/// What a block holds, in the low bits of its tag; above them the piece of a vector it is.
+pub(super) const KINDS: u64 = 4;
+/// Entries.
+pub(super) const ENTRIES: u64 = 0;
+/// Nothing: it asks everyone to leave.
+pub(super) const LEAVE: u64 = 1;
+/// Part of a vector that is summed over all workers.
+pub(super) const SUM: u64 = 2;
+/// Part of the sums of an owner's entries, one for each topic.
+pub(super) const TOPIC_COUNTS: u64 = 3;
+
+/// What a round brings to every worker.
+#[derive(Default)]
+pub struct Merged {
+    /// Entries of the terms that worker o owns are in the blocks with source o, ascending.
+    pub blocks: Vec<Block>,
+    /// The sum of all entries of each topic.
+    pub topic_counts: Vec<i64>,
+    /// True if some worker asked to leave: all workers hear of it in the same round.
+    pub leave: bool,
+    /// The sums of the vectors that workers gave.
+    pub sums: Vec<i64>,
+}
+
+impl Merged {
+    /// Adds a block of the round.
+    pub(super) fn take(&mut self, block: Block) {
+        match block.tag() % KINDS {
+            ENTRIES => self.blocks.push(block),
+            LEAVE => self.leave = true,
+            SUM => add_piece(&mut self.sums, &block),
+            _ => add_piece(&mut self.topic_counts, &block),
+        }
+    }
+}
+
+/// Adds a piece of a vector to its place.
+fn add_piece(vector: &mut Vec<i64>, block: &Block) {
+    let start = (block.tag() / KINDS) as usize * MAX_BLOCK_WORDS;
+    let end = start + block.words().len();
+    if vector.len() < end {
+        vector.resize(end, 0);
+    }
+    for (sum, &word) in vector[start..end].iter_mut().zip(block.words()) {
+        *sum += word as i64;
+    }
+}
+
+/// Sends blocks to the workers in their headers; once all of a round are there, each worker merges
+/// its own and gives the result in blocks for everyone.
+pub(super) fn merge_at_owners<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    mut owner: Owner,
+) -> Stream<'scope, u64, Block> {
+    stream.unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
+        let mut waiting = BTreeMap::new();
+        move |(input, frontier), output| {
+            input.for_each(|time, block| {
+                let kept = waiting.entry(*time.time());
+                let (_, blocks) = kept.or_insert_with(|| (time.retain(0), Vec::new()));
+                blocks.push(std::mem::take(block));
+            });
+            while let Some(first) = waiting.first_entry()
+                && !frontier.less_equal(first.key())
+            {
+                let (time, blocks) = first.remove();
+                let mut session = output.session(&time);
+                owner.merge(blocks, |mut block| session.give_container(&mut block));
+            }
+        }
+    })
+}
+
+/// What a worker does with the blocks sent to it.
+pub(super) struct Owner {
+    index: usize,
+    peers: usize,
+    aggregator: Aggregator,
+    topic_counts: Vec<i64>,
+}
+
+impl Owner {
+    pub(super) fn new(
+        index: usize,
+        peers: usize,
+        vocabulary_size: usize,
+        topic_count: usize,
+    ) -> Self {
+        Self {
+            index,
+            peers,
+            aggregator: Aggregator::new(vocabulary_size, topic_count),
+            topic_counts: vec![0; topic_count],
+        }
+    }
+
+    /// Merges the blocks of a round, and hands the result to `give`: entries as one ascending run,
+    /// in pieces that fit a block, and the sums.
+    fn merge(&mut self, blocks: Vec<Block>, mut give: impl FnMut(Block)) {
+        let (index, peers) = (self.index, self.peers);
+        let mut give = |tag, words| give(Block::to_everyone(index, peers, tag, words));
+        let mut merged = Merged::default();
+        blocks.into_iter().for_each(|block| merged.take(block));
+        for block in &merged.blocks {
+            self.aggregator.add_words(block.words());
+        }
+        let mut words: Vec<u64> = Vec::new();
+        let topic_counts = &mut self.topic_counts;
+        self.aggregator.drain(|entry: Assigned| {
+            topic_counts[usize::from(entry.topic)] += i64::from(entry.count);
+            words.push(entry.word());
+        });
+        cut_between_terms(&words).for_each(|piece| give(ENTRIES, piece.to_vec()));
+        if !words.is_empty() {
+            give_vector(topic_counts, TOPIC_COUNTS, &mut give);
+            topic_counts.fill(0);
+        }
+        give_vector(&merged.sums, SUM, &mut give);
+        if merged.leave {
+            give(LEAVE, Vec::new());
+        }
+    }
+}
+
+/// Hands over a vector in pieces that fit a block.
+fn give_vector(vector: &[i64], kind: u64, give: &mut impl FnMut(u64, Vec<u64>)) {
+    for (piece, values) in (0..).zip(vector.chunks(MAX_BLOCK_WORDS)) {
+        give(kind + KINDS * piece, bytemuck::cast_slice(values).to_vec());
+    }
+}
+
+/// Cuts ascending entries into pieces that fit a block, between two terms where that is possible:
+/// a term's row is then merged once.
+fn cut_between_terms(words: &[u64]) -> impl Iterator<Item = &[u64]> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut length = rest.len().min(MAX_BLOCK_WORDS);
+        if length < rest.len() {
+            let term = Assigned::from_word(rest[length]).term;
+            let start = rest[..length].partition_point(|&w| Assigned::from_word(w).term < term);
+            length = if start > 0 { start } else { length };
+        }
+        let (piece, others) = rest.split_at(length);
+        rest = others;
+        Some(piece)
+    })
+}

@@ -1,0 +1,266 @@
+//! The rounds of training, on one worker: the local step, over its documents of the minibatch, and
+//! the global step, for its part of the model.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::TrainPlan;
+use super::report::{Seen, lap};
+use crate::cluster::bytes_sent;
+use crate::corpus::minibatches::Minibatch;
+use crate::dataflow::error::RunError;
+use crate::dataflow::merge::Merged;
+use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
+use crate::dataflow::process_model::Purpose;
+use crate::dataflow::rounds::Sampling;
+use lda::infer::Bag;
+use lda::math::random::Stage;
+use lda::model::Priors;
+use lda::model::factors::FactorTable;
+use lda::model::statistics::Assigned;
+use lda::train::round::{LocalStep, StreamKey, Visit};
+use lda::train::schedule::{Action, Position};
+use lda::train::{RoundReport, RoundSeconds, round_priors};
+
+/// What a worker samples with.
+pub struct TrainSampling {
+    pub(super) plan: Rc<TrainPlan>,
+    /// α as learnt so far, and η.
+    pub(super) priors: Priors,
+    /// One report a round, on worker 0; empty on the others.
+    pub(super) log: Vec<RoundReport>,
+    /// Documents and tokens of each minibatch, over all processes.
+    pub(super) lengths: Vec<[i64; 2]>,
+    /// True once a process has received a signal: training ends at the next point from which it can
+    /// resume.
+    pub(super) is_leaving: bool,
+    pub(super) seen: Seen,
+    pub(super) spent: RoundSeconds,
+    local: LocalStep,
+    remembered: Vec<u16>,
+    /// The minibatch that is being sampled, and the numbers of those to come in this round.
+    minibatch: Option<Minibatch>,
+    to_come: Range<u64>,
+    /// The round that has been begun and not been reported yet, and Σ_k α_k in it.
+    unreported: Option<Position>,
+    alpha_sum: f64,
+    /// When the last change of what the worker does was.
+    since: Instant,
+    /// The bytes that the process had sent when the round began.
+    sent: u64,
+    index: usize,
+    pub(super) part: usize,
+    purpose: u64,
+}
+
+impl TrainSampling {
+    /// For worker `index`, after the rounds in `log`.
+    pub(super) fn new(
+        index: usize,
+        plan: Rc<TrainPlan>,
+        priors: Priors,
+        log: Vec<RoundReport>,
+    ) -> Self {
+        let part = index % plan.process.placement.threads;
+        let local = LocalStep::new(plan.model.vocabulary_size(), priors.topic_count());
+        Self {
+            plan,
+            priors,
+            seen: Seen::after(&log),
+            log,
+            lengths: Vec::new(),
+            is_leaving: false,
+            spent: RoundSeconds::default(),
+            local,
+            remembered: Vec::new(),
+            minibatch: None,
+            to_come: 0..0,
+            unreported: None,
+            alpha_sum: 0.0,
+            since: Instant::now(),
+            sent: 0,
+            index,
+            part,
+            purpose: 0,
+        }
+    }
+
+    /// A purpose that factors have not been prepared for before.
+    pub(super) fn next_purpose(&mut self) -> u64 {
+        self.purpose += 1;
+        self.purpose
+    }
+
+    /// What this worker's documents say of α since the last call.
+    pub(super) fn take_evidence(&mut self) -> Vec<i64> {
+        self.local.take_histograms().evidence(&self.priors.alpha)
+    }
+
+    /// Leaves the round that was begun last out of the log.
+    pub(super) fn forget_round(&mut self) {
+        self.unreported = None;
+    }
+
+    /// Ends the round that was begun last, once the model is what the next one needs.
+    pub(super) fn end_round(&mut self) {
+        self.spent.updating += lap(&mut self.since);
+        let Some(position) = self.unreported.take() else {
+            return;
+        };
+        let [documents, tokens] = self.length(position);
+        self.seen.add([documents, tokens], self.spent);
+        if self.index == 0 {
+            let schedule = &self.plan.schedule;
+            self.log.push(RoundReport {
+                round: position.round,
+                pass: schedule.pass(position),
+                phase: position.phase,
+                documents_seen: self.seen.documents,
+                tokens_seen: self.seen.tokens,
+                step_size: schedule.step_size(position, documents),
+                alpha_sum: self.alpha_sum,
+                heldout: None,
+                nonzero_share: self.nonzero_share(),
+                seconds: self.seen.seconds,
+                spent: self.spent,
+                bytes_exchanged: bytes_sent() - self.sent,
+            });
+        }
+        self.report_round(position);
+    }
+
+    /// Documents and tokens that a round draws, over all processes.
+    fn length(&self, position: Position) -> [u64; 2] {
+        match self.plan.schedule.minibatch(position) {
+            Some(batch) => self.lengths[batch as usize].map(|n| n as u64),
+            None => [0; 2],
+        }
+    }
+
+    /// Loads the next minibatch of the round, and prepares the factors of its terms; false if there
+    /// is none.
+    fn next_minibatch(&mut self, position: Position) -> Result<bool, RunError> {
+        let plan = Rc::clone(&self.plan);
+        let Some(number) = self.to_come.next() else {
+            self.minibatch = None;
+            return Ok(false);
+        };
+        let loaded = plan.sample.training.load(number);
+        let minibatch = loaded.map_err(|e| plan.process.scratch_error(TRAINING_FILE, e))?;
+        let priors = round_priors(&self.priors, plan.schedule.action(position));
+        let purpose = Purpose::Train(self.next_purpose());
+        let terms = minibatch.terms();
+        (plan.model).prepare_for(&plan.process, self.part, terms, &priors, purpose);
+        self.minibatch = Some(minibatch);
+        self.spent.preparing += lap(&mut self.since);
+        Ok(true)
+    }
+}
+
+impl Sampling for TrainSampling {
+    type Round = Position;
+
+    fn begin(&mut self, position: Position) -> Result<(), RunError> {
+        match self.unreported {
+            Some(_) => self.end_round(),
+            // Others may have worked since: evaluation, checkpoints.
+            None => self.since = Instant::now(),
+        }
+        self.spent = RoundSeconds::default();
+        self.sent = bytes_sent();
+        self.alpha_sum = self.priors.alpha_sum();
+        self.unreported = Some(position);
+        self.to_come = self.plan.schedule.minibatches(position);
+        self.next_minibatch(position)?;
+        Ok(())
+    }
+
+    fn sample(&mut self, position: Position) -> Result<bool, RunError> {
+        let Some(minibatch) = self.minibatch.clone() else {
+            return Ok(false);
+        };
+        let (plan, action) = (Rc::clone(&self.plan), self.plan.schedule.action(position));
+        let gathers = plan.schedule.learns_alpha_in(position);
+        let (local, remembered) = (&mut self.local, &mut self.remembered);
+        let has_more = plan
+            .model
+            .for_some_documents(minibatch.len(), |index, table| {
+                let document = minibatch.position(index);
+                let visit = visit(&plan, position, (&minibatch, index), table);
+                sample_document(&plan, action, (document, visit), local, remembered)?;
+                if gathers {
+                    local.add_to_histograms();
+                }
+                Ok::<_, RunError>(())
+            })?;
+        self.spent.sampling += lap(&mut self.since);
+        Ok(has_more || self.next_minibatch(position)?)
+    }
+
+    fn statistics(&mut self, emit: impl FnMut(Assigned)) {
+        self.local.finish(emit);
+        self.spent.aggregating = lap(&mut self.since);
+    }
+
+    fn update(&mut self, position: Position, merged: &Merged) {
+        self.spent.exchanging += lap(&mut self.since);
+        self.is_leaving |= merged.leave;
+        let (plan, part) = (&self.plan, self.part);
+        let (process, model) = (&plan.process, &plan.model);
+        match plan.schedule.action(position) {
+            Action::Online => {
+                let [documents, _] = self.length(position);
+                if documents > 0 {
+                    let step = plan.schedule.step(position, documents);
+                    let prune = process.job.train.prune;
+                    model.global_step(process, part, step, merged, prune);
+                }
+            }
+            action => model.replace(process, part, merged, action != Action::Gibbs),
+        }
+        self.spent.updating += lap(&mut self.since);
+    }
+}
+
+/// A document in a round.
+fn visit<'a>(
+    plan: &TrainPlan,
+    position: Position,
+    (minibatch, index): (&'a Minibatch, usize),
+    table: FactorTable<'a>,
+) -> Visit<'a> {
+    let (terms, counts) = minibatch.bag(index);
+    let key = StreamKey {
+        seed: plan.process.job.model.seed,
+        stage: Stage::Train,
+        round: position.round,
+        document: minibatch.document(index),
+    };
+    Visit {
+        key,
+        bag: Bag { terms, counts },
+        table,
+    }
+}
+
+/// Visits one document in the manner of the round, and remembers its assignments.
+fn sample_document(
+    plan: &TrainPlan,
+    action: Action,
+    (index, visit): (usize, Visit<'_>),
+    local: &mut LocalStep,
+    remembered: &mut Vec<u16>,
+) -> Result<(), RunError> {
+    let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
+    if let Some(assignments) = &plan.assignments
+        && matches!(action, Action::Count | Action::Gibbs)
+    {
+        assignments.read(index, remembered).map_err(refuse)?;
+    }
+    let drawn = local.visit(action, visit, remembered, &plan.process.job.train)?;
+    match &plan.assignments {
+        Some(assignments) => assignments.write(index, drawn).map_err(refuse),
+        None => Ok(()),
+    }
+}
