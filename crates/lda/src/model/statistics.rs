@@ -108,8 +108,8 @@ impl Aggregator {
 ///
 /// A move is one word: term in the high 32 bits, then the topic it left, then the one it came to.
 /// Moves are collected in buckets by ranges of terms. A document's terms descend, so that it fills
-/// them one after the other, and a bucket has so few terms that sorting it stays in the cache: 0.65
-/// of the time of one sort by term.
+/// them one after the other, and a bucket has so few terms that sorting it stays in the cache: 0.53
+/// (assigned) to 0.79 (moved) of the time of one sort by term, with 65,000 of them.
 #[derive(Debug, Default)]
 pub struct Moves {
     buckets: Vec<Bucket>,
