@@ -84,14 +84,17 @@ impl Sampler {
         if is_few {
             self.few.start(table);
         }
+        // All rows are looked up before any is copied: several are on their way from memory at once.
         for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
             if let Some(row) = table.find(term) {
                 self.terms.push((term, row, count));
-                let length = self.assignments.len() + count as usize;
-                self.assignments.resize(length, UNASSIGNED);
-                if is_few {
-                    self.few.push(row, count, table);
-                }
+            }
+        }
+        let length = self.terms.iter().map(|&(.., count)| count as usize).sum();
+        self.assignments.resize(length, UNASSIGNED);
+        if is_few {
+            for &(_, row, count) in &self.terms {
+                self.few.push(row, count, table);
             }
         }
     }
