@@ -1,6 +1,7 @@
 //! The job files that ship, and what a right one means; `errors` tells of wrong ones.
 
 mod errors;
+mod hashes;
 mod small;
 
 use std::collections::BTreeSet;
