@@ -252,3 +252,48 @@ impl Values {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Job;
+    use crate::job::keys::{Key, SECTIONS};
+
+    /// Values of which some other than the default fits any key.
+    const CANDIDATES: [&str; 9] = [
+        "true",
+        "false",
+        "2",
+        "3",
+        "0.7",
+        "de",
+        "m",
+        "[0.1, 0.2]",
+        "[\"m\"]",
+    ];
+
+    #[test]
+    fn every_key_is_read_into_a_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("m"), "word\n").unwrap();
+        let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
+                    [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
+        let job = |sets: &[String]| Job::parse(text, &folder.path().join("job.toml"), sets);
+        let base = job(&[]).unwrap();
+        let is_read = |key: &Key| {
+            let candidates = key.words().iter().chain(&CANDIDATES);
+            candidates.into_iter().any(|value| {
+                let set = job(&[format!("{}={value}", key.path)]);
+                // The values are another, of course: whether a setting is, is the question.
+                set.is_ok_and(|set| {
+                    Job {
+                        values: base.values.clone(),
+                        ..set
+                    } != base
+                })
+            })
+        };
+        for key in SECTIONS.iter().flat_map(|section| section.keys) {
+            assert!(is_read(key), "{} changes no setting", key.path);
+        }
+    }
+}

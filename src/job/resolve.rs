@@ -9,7 +9,7 @@ use toml::Value;
 use super::defaults;
 use super::error::JobError;
 use super::fill::Setting;
-use super::keys::{self, Key, Preset, SECTIONS, Section};
+use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
 use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
@@ -187,35 +187,18 @@ impl Values {
 
     fn settle_train(&mut self, source: &Source) -> Result<(), JobError> {
         let memory: Memory = self.get("train.memory");
-        let (unused, reason): (&[_], _) = match (memory, self.get("train.online_passes")) {
-            (Memory::Off, _) => (
-                &[
-                    "train.memory_mib",
-                    "train.online_passes",
-                    "train.alpha_after",
-                    "train.alpha_every",
-                    "train.average_every",
-                ],
-                "train.memory = \"off\"",
-            ),
-            (_, 0_u32) => (
-                &[
-                    "train.burn_in",
-                    "train.sweeps",
-                    "train.step_offset",
-                    "train.step_decay",
-                    "train.prune",
-                ],
-                "train.online_passes = 0",
-            ),
-            _ => (&[], ""),
-        };
-        for path in unused {
-            source.refuse(path, || format!("absent: it has no effect with {reason}"))?;
-            self.0.remove(path);
-        }
         if memory == Memory::Off && source.get("train.sample_mib").is_none() {
             self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
+        }
+        let (unused, reason) = match (memory, self.get("train.online_passes")) {
+            (Memory::Off, _) => (Mark::Gibbs, "train.memory = \"off\""),
+            (_, 0_u32) => (Mark::Online, "train.online_passes = 0"),
+            _ => return Ok(()),
+        };
+        for key in keys::marked(unused) {
+            let allowed = || format!("absent: it has no effect with {reason}");
+            source.refuse(key.path, allowed)?;
+            self.0.remove(key.path);
         }
         Ok(())
     }
@@ -232,10 +215,8 @@ impl Values {
             }
         }
         if method.is_none() {
-            for (path, _) in defaults::values(budget, Some(Method::Gibbs)) {
-                if path != "project.method" {
-                    self.0.remove(path);
-                }
+            for key in keys::marked(Mark::Inference) {
+                self.0.remove(key.path);
             }
         }
     }

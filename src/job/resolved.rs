@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::Job;
-use super::keys::{Key, SECTIONS, Stage};
+use super::keys::{Key, Mark, SECTIONS, Stage};
 use super::kind::Kind;
 use crate::hex::hex;
 
@@ -81,7 +81,10 @@ impl Job {
 
     /// What a hash takes of a key: not where files are, but what is in them.
     fn hashed_value(&self, key: &Key) -> Option<Value> {
-        let value = self.values.value(key.path).filter(|_| key.is_hashed)?;
+        let value = self
+            .values
+            .value(key.path)
+            .filter(|_| !key.marks.contains(&Mark::Unhashed))?;
         let made = self.synth.as_ref().map(|synth| vec![synth.input()]);
         match key.kind {
             _ if key.path == "corpus.input" && made.as_ref() == Some(&self.corpus.input) => None,

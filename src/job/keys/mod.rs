@@ -59,8 +59,8 @@ pub struct Key {
     pub preset: Preset,
     /// The values that it takes.
     pub(super) kind: Kind,
-    /// Whether the hash of its section covers it.
-    pub(super) is_hashed: bool,
+    /// What else there is to it.
+    pub(super) marks: &'static [Mark],
 }
 
 /// What a job means that does not set a key. Values are TOML.
@@ -83,47 +83,38 @@ pub(super) enum Stage {
     Evaluate,
 }
 
-/// Marks a key that does not enter the hash of its section.
-enum Mark {
+/// What sets a key apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The hash of its section does not cover it.
     Unhashed,
+    /// It is of Gibbs passes: without effect if nothing is remembered.
+    Gibbs,
+    /// It is of online passes: without effect if there are none.
+    Online,
+    /// It is of inference: without effect if training is the end.
+    Inference,
 }
 
-/// A section from its rows: `name: kind, preset(value);`, or `name: kind, preset(value), Unhashed;`.
+/// A section from its rows: `name: kind, preset, marks;`.
 macro_rules! rows {
     ($section:literal, $stage:expr; $(
         $(#[doc = $meaning:literal])+
-        $name:ident: $kind:expr, $preset:ident($($value:tt)*) $(, $mark:ident)?;
+        $name:ident: $kind:expr, $preset:ident $(($value:tt))? $(, $mark:ident)*;
     )+) => {
         $crate::job::keys::Section {
             name: $section,
             keys: &[$($crate::job::keys::Key {
                 path: concat!($section, ".", stringify!($name)),
                 meaning: concat!($($meaning),+),
-                preset: $crate::job::keys::$preset(stringify!($($value)*)),
+                preset: $crate::job::keys::Preset::$preset $((stringify!($value)))?,
                 kind: $kind,
-                is_hashed: {
-                    const MARKS: &[$crate::job::keys::Mark] =
-                        &[$($crate::job::keys::Mark::$mark)?];
-                    MARKS.is_empty()
-                },
+                marks: &[$($crate::job::keys::Mark::$mark),*],
             }),+],
             stage: $stage,
         }
     };
 }
-
-const fn default(value: &'static str) -> Preset {
-    Preset::Default(value)
-}
-
-const fn required(example: &'static str) -> Preset {
-    Preset::Required(example)
-}
-
-const fn absent(_: &'static str) -> Preset {
-    Preset::Absent
-}
-
 use rows;
 
 impl Section {
@@ -178,6 +169,12 @@ pub(super) fn section(name: &str) -> Option<&'static Section> {
 pub(super) fn key(path: &str) -> Option<&'static Key> {
     let (name, key) = path.split_once('.')?;
     section(name)?.key(key)
+}
+
+/// The keys with a mark.
+pub(super) fn marked(mark: Mark) -> impl Iterator<Item = &'static Key> {
+    let keys = SECTIONS.iter().flat_map(|section| section.keys);
+    keys.filter(move |key| key.marks.contains(&mark))
 }
 
 /// The default of a key, as a flag's default value.
