@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use super::failure::EXIT_CODES;
 use super::peers::PeerArgs;
-use crate::job::defaults;
+use crate::job::keys;
 pub use watching::WatchingArgs;
 
 pub use evaluate::EvaluateArgs;
@@ -323,25 +323,25 @@ pub struct SynthArgs {
     #[arg(long, value_name = "FOLDER")]
     pub path: PathBuf,
     /// Topics to plant
-    #[arg(long, value_name = "K", default_value_t = defaults::SYNTH_TOPICS)]
+    #[arg(long, value_name = "K", default_value = keys::default_of("synth.topics"))]
     pub topics: u64,
     /// Documents to write
-    #[arg(long, value_name = "N", default_value_t = defaults::SYNTH_DOCUMENTS)]
+    #[arg(long, value_name = "N", default_value = keys::default_of("synth.documents"))]
     pub documents: u64,
     /// Terms in the vocabulary
-    #[arg(long, value_name = "V", default_value_t = defaults::SYNTH_TERMS)]
+    #[arg(long, value_name = "V", default_value = keys::default_of("synth.terms"))]
     pub terms: u64,
     /// Tokens in a document, on average
-    #[arg(long, value_name = "TOKENS", default_value_t = defaults::SYNTH_MEAN_LENGTH)]
+    #[arg(long, value_name = "TOKENS", default_value = keys::default_of("synth.mean_length"))]
     pub mean_length: f64,
     /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics per document
-    #[arg(long, value_name = "A", default_value_t = defaults::SYNTH_ALPHA_SUM)]
+    #[arg(long, value_name = "A", default_value = keys::default_of("synth.alpha_sum"))]
     pub alpha_sum: f64,
     /// Exponent of the Zipf law of the terms' frequencies
-    #[arg(long, value_name = "S", default_value_t = defaults::SYNTH_ZIPF)]
+    #[arg(long, value_name = "S", default_value = keys::default_of("synth.zipf"))]
     pub zipf: f64,
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = defaults::SEED)]
+    #[arg(long, value_name = "N", default_value = keys::default_of("synth.seed"))]
     pub seed: u64,
     /// Use the words of this file, one per line, instead of made-up ones
     #[arg(long, value_name = "FILE")]

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::keys::{self, Preset};
+
 /// Where a key was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -22,6 +24,13 @@ pub enum Place {
     Set(String),
     /// A flag of the command line, with its value.
     Flag(String),
+}
+
+impl Place {
+    /// Whether it is in a job file, and no override.
+    pub(super) fn is_in_file(&self) -> bool {
+        matches!(self, Self::Line { .. })
+    }
 }
 
 impl fmt::Display for Place {
@@ -88,13 +97,11 @@ pub enum JobError {
         nearest: Option<(&'static str, &'static str)>,
     },
     /// A value is of the wrong type or out of range.
-    #[error("{place}: `{section}.{key}` is {found}, but must be {allowed}")]
+    #[error("{place}: `{key}` is {found}, but must be {allowed}")]
     Invalid {
         /// Where.
         place: Place,
-        /// The section.
-        section: &'static str,
-        /// The key.
+        /// The key, with its section.
         key: &'static str,
         /// The value as written.
         found: String,
@@ -102,25 +109,21 @@ pub enum JobError {
         allowed: String,
     },
     /// Two keys say the same thing in two ways.
-    #[error("{place}: `{section}.{key}` cannot be used with `{section}.{other}`")]
+    #[error("{place}: `{key}` cannot be used with `{other}`")]
     Conflict {
         /// The position of the first of them.
         place: Place,
-        /// The section.
-        section: &'static str,
-        /// One key.
+        /// One key, with its section.
         key: &'static str,
-        /// The other.
+        /// The other, with its section.
         other: &'static str,
     },
     /// A key that has no default is absent.
-    #[error("{}: `{section}.{key}` is missing", path.display())]
+    #[error("{}: `{key}` is missing", path.display())]
     Missing {
         /// The job file.
         path: PathBuf,
-        /// The section.
-        section: &'static str,
-        /// The key.
+        /// The key, with its section.
         key: &'static str,
     },
     /// An override is not of the form `section.key=value`.
@@ -153,10 +156,8 @@ impl JobError {
                 ..
             } => Some(format!("did you mean [{nearest}]?")),
             Self::UnknownSection { .. } => {
-                let names: Vec<String> = super::keys::SECTIONS
-                    .iter()
-                    .map(|s| format!("[{}]", s.name))
-                    .collect();
+                let names = keys::SECTIONS.iter().map(|section| section.name);
+                let names: Vec<String> = names.map(|name| format!("[{name}]")).collect();
                 Some(format!("the sections are {}", names.join(", ")))
             }
             Self::UnknownKey {
@@ -168,15 +169,21 @@ impl JobError {
                 nearest: Some((home, key)),
                 ..
             } => Some(format!("`{key}` belongs in [{home}]")),
-            Self::UnknownKey { section, .. } => Some(format!(
-                "the keys of [{section}] are {}",
-                super::keys::names(section).join(", ")
-            )),
+            Self::UnknownKey { section, .. } => {
+                let names: Vec<_> = keys::section(section)?.names().collect();
+                Some(format!("the keys of [{section}] are {}", names.join(", ")))
+            }
             Self::Conflict { key, other, .. } => {
+                let [key, other] = [key, other].map(|path| keys::split(path).1);
                 Some(format!("keep `{key}` or `{other}`, not both"))
             }
-            Self::Missing { section, key, .. } => super::keys::example(section, key)
-                .map(|example| format!("add to [{section}]: {key} = {example}")),
+            Self::Missing { key, .. } => match keys::key(key)?.preset {
+                Preset::Required(example) => {
+                    let (section, key) = keys::split(key);
+                    Some(format!("add to [{section}]: {key} = {example}"))
+                }
+                Preset::Default(_) | Preset::Absent => None,
+            },
             Self::Override { .. } => Some("for example: --set train.passes=5".into()),
             Self::Syntax { .. } | Self::Invalid { .. } => None,
         }

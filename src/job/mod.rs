@@ -1,19 +1,21 @@
 //! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
 //!
-//! `source` keeps the text and its positions, `section` reads typed values, `check` turns each
-//! section into settings with `defaults` filled in, `resolved` writes a job out again and
-//! identifies its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`] describe the
-//! stages to run, their progress, and the outcome. docs/JOB.md describes every key for users.
+//! `keys` has a row for every key; `source` keeps what was written, with its position; `resolve`
+//! checks it and fills in defaults; `fill` turns the values into settings; `resolved` writes a job
+//! out again and identifies its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`]
+//! describe the stages to run, their progress, and the outcome. docs/JOB.md describes every key for
+//! users.
 
-mod check;
 pub mod defaults;
 mod error;
 pub mod estimate;
+mod fill;
 pub mod keys;
+mod kind;
 pub mod process_status;
 mod progress;
+mod resolve;
 mod resolved;
-mod section;
 pub mod settings;
 mod source;
 mod stages;
@@ -33,7 +35,9 @@ use crate::evaluate::settings::EvaluateSettings;
 use crate::hex::hex;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
+use resolve::{Values, implied_by_budget, resolve, resolve_alone};
 use settings::ProjectSettings;
+use source::Source;
 
 pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
@@ -72,6 +76,8 @@ pub struct Job {
     pub synth: Option<SynthStage>,
     /// The word lists that the job names, with what they held when it was read.
     pub files: Vec<NamedFile>,
+    /// What it was checked from: hashes and the resolved job are made of these.
+    values: Values,
 }
 
 /// Section `[output]` of a job.
@@ -112,20 +118,19 @@ impl SynthStage {
         path: &Path,
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
     ) -> Result<Self, JobError> {
-        let mut source = source::Source::default();
+        let mut source = Source::default();
         let folder = toml::Value::String(path.to_string_lossy().into_owned());
         for (key, value) in std::iter::once(("path", folder)).chain(flags) {
             source.set_flag("synth", key, value)?;
         }
-        check::synth(&source.section("synth"), path, &absolute(Path::new("")))
+        let section = keys::section("synth").expect("it is in the table");
+        let values = resolve_alone(section, &source, path, &absolute(Path::new("")))?;
+        Ok(values.synth())
     }
 
-    /// What `corpus.input` is when the job does not say: the files of documents in the folder, by
-    /// its absolute path. Characters of the path that a glob would read otherwise are escaped.
+    /// What `corpus.input` is when the job does not say.
     pub fn input(&self) -> String {
-        let folder = absolute(&self.path);
-        let folder = glob::Pattern::escape(&folder.to_string_lossy());
-        format!("{folder}/documents-*.jsonl")
+        synth_input(&self.path)
     }
 
     /// Whether the folder contains a finished corpus, of these settings or others.
@@ -164,77 +169,72 @@ impl Job {
     /// Not TOML; unknown sections and keys; wrong types and ranges; missing keys; unreadable word
     /// lists. Each names the file, the line (or the override) and the key.
     pub fn parse(text: &str, path: &Path, overrides: &[String]) -> Result<Self, JobError> {
-        let mut source = source::Source::parse(text, path)?;
-        let of_budget = check::keys_of_budget(&source.section("project"));
-        for text in overrides {
-            source.set(text)?;
-        }
-        let project = source.section("project");
-        if [project.get("budget"), project.get("method")]
-            .into_iter()
-            .flatten()
-            .any(|entry| !matches!(entry.place, error::Place::Line { .. }))
-        {
-            source.forget("project", &of_budget);
+        let mut source = Source::parse(text, path)?;
+        let implied = implied_by_budget(&source);
+        overrides.iter().try_for_each(|text| source.set(text))?;
+        let is_overridden = |path| {
+            source
+                .get(path)
+                .is_some_and(|entry| !entry.place.is_in_file())
+        };
+        if is_overridden("project.budget") || is_overridden("project.method") {
+            source.forget(&implied);
         }
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
-        let synth = match source.has("synth") {
-            true => Some(check::synth(&source.section("synth"), path, &folder)?),
-            false => None,
-        };
-        let train = check::train(&source.section("train"))?;
-        let corpus = check::corpus(&source.section("corpus"), path, &folder, synth.as_ref())?;
+        let values = resolve(&source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
-            tokens: check::tokens(&source.section("tokens"))?,
-            vocabulary: check::vocabulary(&source.section("vocabulary"), &folder)?,
-            sample: check::sample(&source.section("sample"))?,
-            model: check::model(&source.section("model"), path, train.memory)?,
-            train,
-            project: check::project(&source.section("project"), &source.section("maxent"))?,
-            evaluate: check::evaluate(&source.section("evaluate"), &corpus)?,
-            corpus,
-            output: check::output(&source.section("output"), path)?,
-            cluster: check::cluster(&source.section("cluster"), &folder)?,
-            synth,
+            corpus: values.corpus(),
+            tokens: values.tokens(),
+            vocabulary: values.vocabulary(),
+            sample: values.sample(),
+            model: values.model(),
+            train: values.train(),
+            project: values.project(),
+            evaluate: values.evaluate(),
+            output: values.output(),
+            cluster: values.cluster(),
+            synth: source.has("synth").then(|| values.synth()),
             files: Vec::new(),
+            values,
         };
+        if source.get("corpus.base").is_none() {
+            // A folder's name may be no text.
+            job.corpus.base = folder;
+        }
         job.files = job.named_files(&source)?;
         Ok(job)
     }
 
     /// Reads every word list that the job names.
-    fn named_files(&self, source: &source::Source) -> Result<Vec<NamedFile>, JobError> {
-        let lists = self
-            .vocabulary
-            .stop_words
-            .iter()
-            .filter_map(|list| match list {
-                StopWords::File(path) => Some(("vocabulary", "stop_words", path)),
-                StopWords::Language(_) => None,
-            });
-        let words = self
-            .synth
-            .as_ref()
-            .and_then(|synth| synth.settings.words.as_ref());
-        let words = words.map(|path| ("synth", "words", path));
-        let digest = |(section, key, path): (&'static str, &'static str, &PathBuf)| {
+    fn named_files(&self, source: &Source) -> Result<Vec<NamedFile>, JobError> {
+        let lists = self.vocabulary.stop_words.iter();
+        let lists = lists.filter_map(|list| match list {
+            StopWords::File(path) => Some(("vocabulary.stop_words", path)),
+            StopWords::Language(_) => None,
+        });
+        let synth = self.synth.iter();
+        let words = synth.filter_map(|synth| Some(("synth.words", synth.settings.words.as_ref()?)));
+        let digest = |(key, path): (&str, &PathBuf)| {
             let contents = std::fs::read(path).map_err(|error| JobError::Read {
                 path: path.clone(),
-                place: source
-                    .section(section)
-                    .get(key)
-                    .map(|entry| entry.place.clone()),
+                place: source.get(key).map(|entry| entry.place.clone()),
                 source: error,
             })?;
-            let sha256 = hex(&Sha256::digest(&contents));
             Ok(NamedFile {
                 path: path.clone(),
-                sha256,
+                sha256: hex(&Sha256::digest(&contents)),
             })
         };
         lists.chain(words).map(digest).collect()
     }
+}
+
+/// The input of a job that makes its own corpus: the files of documents in the folder, by its
+/// absolute path. Characters of the path that a glob would read otherwise are escaped.
+fn synth_input(folder: &Path) -> String {
+    let folder = glob::Pattern::escape(&absolute(folder).to_string_lossy());
+    format!("{folder}/documents-*.jsonl")
 }
 
 /// The absolute path, by the current directory; unchanged if there is none.

@@ -1,8 +1,8 @@
 //! A job file as written: sections, keys and values, each with its position.
 //!
-//! Parsing and overrides only; `check` checks the meaning of the values.
+//! Parsing and overrides only; `resolve` checks the values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,13 +11,36 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 
 use super::error::{JobError, Place};
-use super::keys;
-use super::section::{Entry, Section};
+use super::keys::{self, Section};
 
-/// The sections that were written, by name.
+/// A value and where it was set.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The value.
+    pub(super) value: Value,
+    /// Where it was set.
+    pub(super) place: Place,
+}
+
+impl Entry {
+    /// The error for this key's value.
+    pub(super) fn invalid(&self, key: &'static str, allowed: String) -> JobError {
+        JobError::Invalid {
+            place: self.place.clone(),
+            key,
+            found: self.value.to_string(),
+            allowed,
+        }
+    }
+}
+
+/// What was written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
-    sections: BTreeMap<&'static str, Section>,
+    /// Names of sections, be they empty.
+    sections: BTreeSet<&'static str>,
+    /// Entries by the paths of their keys.
+    entries: BTreeMap<&'static str, Entry>,
 }
 
 impl Source {
@@ -36,42 +59,56 @@ impl Source {
         };
         let mut source = Self::default();
         for (name, value) in DeTable::parse(text).map_err(syntax)?.into_inner() {
-            let section_place = place(name.span());
             let DeValue::Table(table) = value.into_inner() else {
-                return Err(no_section(section_place, name.get_ref()));
+                return Err(JobError::NoSection {
+                    place: place(name.span()),
+                    key: name.get_ref().to_string(),
+                    sections: keys::sections_with(name.get_ref()),
+                });
             };
-            source.open(name.get_ref(), section_place)?;
+            let section = source.open(name.get_ref(), &place(name.span()))?;
             for (key, value) in table {
                 let entry = Entry {
                     place: place(key.span()),
                     value: plain_value(value).map_err(syntax)?,
                 };
-                source.put(name.get_ref(), key.get_ref(), entry)?;
+                source.put(section, key.get_ref(), entry)?;
             }
         }
         Ok(source)
     }
 
-    /// Applies one `section.key=value`, the value being TOML or, failing that, a bare string.
+    /// Applies one `section.key=value`, the value being TOML or, failing that, a bare string. It
+    /// replaces the other key of a pair.
     ///
     /// # Errors
     /// Another form; an unknown section or key.
     pub(super) fn set(&mut self, text: &str) -> Result<(), JobError> {
-        let malformed = || JobError::Override {
-            text: text.to_owned(),
-        };
-        let (name, raw) = text.split_once('=').ok_or_else(malformed)?;
-        let (section, key) = name.trim().split_once('.').ok_or_else(malformed)?;
-        if section.is_empty() || key.is_empty() {
-            return Err(malformed());
-        }
-        let value = ValueDeserializer::parse(raw.trim())
-            .and_then(Value::deserialize)
-            .unwrap_or_else(|_| Value::String(raw.trim().to_owned()));
+        let split = text.split_once('=').and_then(|(name, raw)| {
+            let (section, key) = name.trim().split_once('.')?;
+            Some((section, key, raw.trim()))
+        });
+        let (section, name, raw) = split
+            .filter(|(section, key, _)| !section.is_empty() && !key.is_empty())
+            .ok_or_else(|| JobError::Override {
+                text: text.to_owned(),
+            })?;
+        let bare = || Value::String(raw.to_owned());
+        let value = ValueDeserializer::parse(raw).and_then(Value::deserialize);
+        let value = value.unwrap_or_else(|_| bare());
         let place = Place::Set(text.to_owned());
-        self.open(section, place.clone())?;
-        self.put(section, key, Entry { value, place })?;
-        self.drop_alternative(section, key);
+        let section = self.open(section, &place)?;
+        // The shell eats quotes, so that a number may be a text.
+        let is_text = section.key(name).is_some_and(|key| key.kind.is_text());
+        let value = match value {
+            Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if is_text => bare(),
+            value => value,
+        };
+        let path = self.put(section, name, Entry { value, place })?;
+        let pair = keys::ALTERNATIVES.iter().find(|pair| pair.contains(&path));
+        for other in pair.into_iter().flatten().filter(|other| **other != path) {
+            self.entries.remove(other);
+        }
         Ok(())
     }
 
@@ -86,91 +123,66 @@ impl Source {
         value: Value,
     ) -> Result<(), JobError> {
         let place = Place::Flag(format!("--{} {value}", key.replace('_', "-")));
-        self.open(section, place.clone())?;
-        self.put(section, key, Entry { value, place })
+        let section = self.open(section, &place)?;
+        self.put(section, key, Entry { value, place }).map(drop)
     }
 
-    /// Forgets these keys of a section where the file has them; what an override says stays.
-    pub(super) fn forget(&mut self, section: &str, keys: &[&str]) {
-        let is_forgotten = |key: &str, entry: &Entry| {
-            keys.contains(&key) && matches!(entry.place, Place::Line { .. })
-        };
-        if let Some(section) = self.sections.get_mut(section) {
-            section
-                .entries
-                .retain(|key, entry| !is_forgotten(key, entry));
-        }
+    /// Forgets these keys where the file has them; what an override says stays.
+    pub(super) fn forget(&mut self, paths: &[&str]) {
+        self.entries
+            .retain(|path, entry| !(paths.contains(path) && entry.place.is_in_file()));
     }
 
-    /// A section; empty if it was not written.
-    pub(super) fn section(&self, name: &'static str) -> Section {
-        let absent = || Section {
-            name,
-            entries: BTreeMap::new(),
-        };
-        self.sections.get(name).cloned().unwrap_or_else(absent)
+    /// The entry of a key, if it was set.
+    pub(super) fn get(&self, path: &str) -> Option<&Entry> {
+        debug_assert!(keys::key(path).is_some(), "{path} is no key");
+        self.entries.get(path)
     }
 
     /// Whether a section was written, be it empty.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.sections.contains_key(name)
+    pub(super) fn has(&self, section: &str) -> bool {
+        self.sections.contains(section)
     }
 
-    fn open(&mut self, name: &str, place: Place) -> Result<(), JobError> {
-        let Some(known) = keys::section(name) else {
-            let nearest = keys::nearest_section(name);
-            return Err(JobError::UnknownSection {
-                place,
-                section: name.to_owned(),
-                nearest,
-            });
-        };
-        let empty = Section {
-            name: known.name,
-            entries: BTreeMap::new(),
-        };
-        self.sections.entry(known.name).or_insert(empty);
-        Ok(())
+    /// The error for a key's value, if the key was set.
+    ///
+    /// # Errors
+    /// That one.
+    pub(super) fn refuse(
+        &self,
+        path: &'static str,
+        allowed: impl Fn() -> String,
+    ) -> Result<(), JobError> {
+        self.get(path)
+            .map_or(Ok(()), |entry| Err(entry.invalid(path, allowed())))
     }
 
-    /// Puts a key into a section that `open` has accepted.
-    fn put(&mut self, section: &str, key: &str, entry: Entry) -> Result<(), JobError> {
-        let Some(section) = self.sections.get_mut(section) else {
-            return Ok(());
-        };
-        if !keys::names(section.name).contains(&key) {
-            let nearest = keys::nearest_key(section.name, key);
-            let (place, section) = (entry.place, section.name);
+    fn open(&mut self, name: &str, place: &Place) -> Result<&'static Section, JobError> {
+        let section = keys::section(name).ok_or_else(|| JobError::UnknownSection {
+            place: place.clone(),
+            section: name.to_owned(),
+            nearest: keys::nearest_section(name),
+        })?;
+        self.sections.insert(section.name);
+        Ok(section)
+    }
+
+    fn put(
+        &mut self,
+        section: &'static Section,
+        name: &str,
+        entry: Entry,
+    ) -> Result<&'static str, JobError> {
+        let Some(key) = section.key(name) else {
             return Err(JobError::UnknownKey {
-                place,
-                section,
-                key: key.to_owned(),
-                nearest,
+                place: entry.place,
+                section: section.name,
+                key: name.to_owned(),
+                nearest: keys::nearest_key(section, name),
             });
-        }
-        section.entries.insert(key.to_owned(), entry);
-        Ok(())
-    }
-
-    fn drop_alternative(&mut self, section: &str, key: &str) {
-        for (home, one, other) in keys::ALTERNATIVES {
-            let Some(section) = self.sections.get_mut(home).filter(|_| *home == section) else {
-                continue;
-            };
-            if key == *one {
-                section.entries.remove(*other);
-            } else if key == *other {
-                section.entries.remove(*one);
-            }
-        }
-    }
-}
-
-fn no_section(place: Place, key: &str) -> JobError {
-    JobError::NoSection {
-        place,
-        key: key.to_owned(),
-        sections: keys::sections_with(key),
+        };
+        self.entries.insert(key.path, entry);
+        Ok(key.path)
     }
 }
 

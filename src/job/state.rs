@@ -231,12 +231,12 @@ mod tests {
     use lda::model::parameters::Parameters;
     use lda::train::schedule::StopRule;
 
-    fn job(root: &Path) -> Job {
+    fn job(root: &Path, sets: &[String]) -> Job {
         let text = format!(
             "[corpus]\ninput = \"x\"\n[model]\ntopics = 2\n[output]\npath = '{}'\n",
             root.display()
         );
-        Job::parse(&text, Path::new("job.toml"), &[]).unwrap()
+        Job::parse(&text, Path::new("job.toml"), sets).unwrap()
     }
 
     fn write_model(output: &Output, file: &str, settings_hash: String) {
@@ -267,7 +267,7 @@ mod tests {
     fn a_folder_is_told_by_what_stands_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("out");
-        let job = job(&root);
+        let job = job(&root, &[]);
         assert_eq!(output_state(&job).unwrap(), OutputState::Empty);
         let output = Output::lead(&root).unwrap();
         let holder = format!("process {}", std::process::id());
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn other_jobs_and_foreign_files_are_told() {
         let folder = tempfile::tempdir().unwrap();
-        let job = job(folder.path());
+        let job = job(folder.path(), &[]);
         let output = Output::lead(folder.path()).unwrap();
         write_model(&output, MODEL_FILE, "another".into());
         drop(output);
@@ -317,7 +317,8 @@ mod tests {
     #[test]
     fn a_result_is_complete_for_its_own_job_only() {
         let folder = tempfile::tempdir().unwrap();
-        let job = job(folder.path());
+        let [job, other] =
+            [None, Some("project.top=3".to_owned())].map(|set| job(folder.path(), set.as_slice()));
         let output = Output::lead(folder.path()).unwrap();
         write_model(&output, MODEL_FILE, job.train_hash());
         let mut manifest = Manifest::new("id", 1, "f");
@@ -327,8 +328,6 @@ mod tests {
         output.complete(&manifest).unwrap();
         drop(output);
         assert_eq!(output_state(&job).unwrap(), OutputState::Complete);
-        let mut other = job;
-        other.project.top = 3;
         let differs = "projection";
         assert_eq!(
             output_state(&other).unwrap(),

@@ -1,6 +1,8 @@
 //! The job files that ship, and what a right one means; `errors` tells of wrong ones.
 
+mod documentation;
 mod errors;
+mod hashes;
 mod small;
 
 use std::collections::BTreeSet;
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 use lda::infer::settings::Method;
 use lda::model::settings::Alpha;
 use topicmill::corpus::settings::{Format, SampleSize, StopWords};
-use topicmill::job::{Job, defaults, keys};
+use topicmill::job::{Job, keys};
 
 use small::{SMALL, parse, told, with};
 
@@ -50,13 +52,10 @@ fn every_shipped_job_is_valid() {
 fn defaults_fill_what_is_not_written() {
     let job = parse(SMALL).expect("valid");
     assert_eq!(job.corpus.input, ["texts"]);
-    assert_eq!(job.corpus.text, [defaults::TEXT]);
+    assert_eq!(job.corpus.text, ["text"]);
     assert_eq!(job.corpus.format, None);
     assert!(job.corpus.base.is_absolute() && job.corpus.base.ends_with("jobs"));
-    assert_eq!(
-        job.sample.size,
-        SampleSize::Documents(defaults::SAMPLE_DOCUMENTS)
-    );
+    assert_eq!(job.sample.size, SampleSize::Documents(200_000));
     assert_eq!(job.model.alpha, None);
     assert_eq!(
         job.vocabulary.stop_words,
@@ -169,74 +168,9 @@ fn a_resolved_job_names_every_key_and_no_other() {
     assert_eq!(written, known_keys());
 }
 
-#[test]
-fn the_documentation_has_every_key_and_its_default() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/JOB.md");
-    let text = fs::read_to_string(path).expect("docs/JOB.md is there");
-    let mut section = String::new();
-    let mut documented = BTreeSet::new();
-    let mut defaults = SMALL.replace("topics = 10", "topics = 100");
-    for line in text.lines() {
-        if let Some(name) = line
-            .strip_prefix("## [")
-            .and_then(|rest| rest.split(']').next())
-        {
-            section = name.to_owned();
-        }
-        let Some(row) = line.strip_prefix("| `") else {
-            continue;
-        };
-        let (key, rest) = row.split_once("` | ").expect("a key");
-        documented.insert(format!("{section}.{key}"));
-        let default = rest
-            .split(" | ")
-            .next()
-            .expect("a default")
-            .trim_matches('`');
-        if is_default(&section, default) {
-            defaults.push_str(&format!("[{section}]\n{key} = {default}\n"));
-        }
-    }
-    assert_eq!(documented, known_keys());
-    let text = one_table_per_section(&defaults);
-    let documented = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let implied = parse(&SMALL.replace("topics = 10", "topics = 100")).expect("valid");
-    assert_eq!(documented, implied);
-}
-
-/// Whether a documented default is a value that can be written (not "–" or a sentence).
-fn is_default(section: &str, default: &str) -> bool {
-    section != "synth" && format!("x = {default}").parse::<toml::Table>().is_ok()
-}
-
-/// Gathers the keys of sections that are opened again and again.
-fn one_table_per_section(text: &str) -> String {
-    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        if line.starts_with('[') {
-            let known = sections.iter().position(|(name, _)| name == line);
-            let section = match known {
-                Some(at) => sections.remove(at),
-                None => (line.to_owned(), Vec::new()),
-            };
-            sections.push(section);
-        } else if let Some((_, lines)) = sections.last_mut() {
-            lines.push(line.to_owned());
-        }
-    }
-    let section = |(name, lines): &(String, Vec<String>)| format!("{name}\n{}\n", lines.join("\n"));
-    sections.iter().map(section).collect()
-}
-
 fn known_keys() -> BTreeSet<String> {
-    let of_section = |s: &keys::SectionKeys| {
-        let name = s.name;
-        s.keys
-            .iter()
-            .map(move |key| format!("{name}.{key}"))
-            .collect::<Vec<_>>()
-    };
-    keys::SECTIONS.iter().flat_map(of_section).collect()
+    let keys = keys::SECTIONS.iter().flat_map(|section| section.keys);
+    keys.map(|key| key.path.to_owned()).collect()
 }
 
 #[test]
@@ -305,7 +239,7 @@ fn a_job_may_make_its_own_corpus() {
     let synth = job.synth.as_ref().expect("there is [synth]");
     assert_eq!(
         (synth.settings.topics, synth.settings.documents),
-        (3, defaults::SYNTH_DOCUMENTS)
+        (3, 10_000)
     );
     assert_eq!(job.corpus.input, [synth.input()]);
     assert!(Path::new(&job.corpus.input[0]).is_absolute());

@@ -57,7 +57,7 @@ pub struct TrainSettings {
 }
 
 impl Default for TrainSettings {
-    /// Those of a job of topicmill that says nothing; its `job::defaults` has the reasons.
+    /// Those of a job of topicmill that says nothing; its `job::keys` has the reasons.
     fn default() -> Self {
         Self {
             minibatch: None,

@@ -1,0 +1,299 @@
+//! The settings that the rest of the program reads, filled from the values of a job.
+//!
+//! Values are checked ([`resolve`](super::resolve)), so that nothing can be wrong here. A setting
+//! has its key's name, or is spelled out.
+
+use std::path::PathBuf;
+
+use toml::Value;
+
+use super::kind::{MIB, is_file, number};
+use super::resolve::Values;
+use super::settings::{Budget, MaxEntSettings, ProjectSettings};
+use super::{ClusterSection, OutputSettings, SynthStage};
+use crate::corpus::sample::Split;
+use crate::corpus::settings::{
+    CorpusSettings, Format, OnDamage, SampleSettings, SampleSize, StopWords, TokenRule,
+    TokenSettings, VocabularySettings,
+};
+use crate::corpus::synth_settings::SynthSettings;
+use crate::evaluate::settings::{EvaluateSettings, Metric};
+use lda::infer::settings::{Estimator, InferSettings, Method};
+use lda::model::settings::{Alpha, Geometry, ModelSettings};
+use lda::train::settings::{Memory, TrainSettings};
+
+/// A setting that is read off a value; `None` if it is not one.
+pub(super) trait Setting: Sized {
+    fn read(value: &Value) -> Option<Self>;
+}
+
+/// The words for a type's values, after the word for none of them, if there is one.
+macro_rules! words {
+    ($words:ident: $type:ty $(, none $none:literal)? { $($word:literal => $value:ident),+ }) => {
+        pub(super) const $words: &[&str] = &[$($none,)? $($word),+];
+
+        impl Setting for $type {
+            fn read(value: &Value) -> Option<Self> {
+                match value.as_str()? {
+                    $($word => Some(Self::$value),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+words!(FORMATS: Format, none "auto" {
+    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci
+});
+words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
+words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
+words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
+words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
+words!(BUDGETS: Budget { "fast" => Fast, "balanced" => Balanced, "thorough" => Thorough });
+words!(METHODS: Method, none "none" {
+    "gibbs" => Gibbs, "gibbs-joint" => GibbsJoint, "retrain" => Retrain,
+    "variational" => Variational, "cvb0" => Cvb0, "maxent" => MaxEnt,
+    "naive-bayes" => NaiveBayes, "hybrid" => Hybrid
+});
+words!(ESTIMATORS: Estimator { "soft" => Soft, "counts" => Counts });
+words!(METRICS: Metric {
+    "completion" => Completion, "left-to-right" => LeftToRight, "umass" => Umass, "npmi" => Npmi, "c_v" => CV
+});
+words!(SPLITS: Split, none "all" {
+    "held_out" => HeldOut, "sample" => Sample, "projected" => Projected
+});
+
+/// The word for a setting.
+pub(super) fn word<T: Setting + PartialEq>(words: &[&'static str], setting: &T) -> Value {
+    let mut values = words.iter().map(|word| Value::from(*word));
+    let found = values.find(|word| T::read(word).as_ref() == Some(setting));
+    found.expect("every variant has its word")
+}
+
+impl Setting for bool {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for f64 {
+    fn read(value: &Value) -> Option<Self> {
+        number(value)
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty),+) => {$(
+        impl Setting for $type {
+            fn read(value: &Value) -> Option<Self> {
+                value.as_integer()?.try_into().ok()
+            }
+        }
+    )+};
+}
+whole!(u32, u64, usize);
+
+impl Setting for String {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Setting for PathBuf {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(Self::from)
+    }
+}
+
+impl Setting for StopWords {
+    fn read(value: &Value) -> Option<Self> {
+        let name = value.as_str()?;
+        Some(match is_file(name) {
+            true => Self::File(name.into()),
+            false => Self::Language(name.into()),
+        })
+    }
+}
+
+impl Setting for Alpha {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Array(_) => Vec::read(value).map(Self::Vector),
+            _ => number(value).map(Self::Each),
+        }
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(T::read).collect()
+    }
+}
+
+/// What stands for none: an empty text, or a word such as "auto", which is no `T`.
+impl<T: Setting> Setting for Option<T> {
+    fn read(value: &Value) -> Option<Self> {
+        Some(T::read(value).filter(|_| value.as_str() != Some("")))
+    }
+}
+
+/// Settings whose fields have the names of the section's keys; those that do not, after the `;`.
+macro_rules! settings {
+    ($values:ident, $type:ident, $section:literal: $($field:ident),* ; $($rest:tt)*) => {
+        $type {
+            $($field: $values.get(concat!($section, ".", stringify!($field))),)*
+            $($rest)*
+        }
+    };
+}
+
+impl Values {
+    /// A size in bytes.
+    fn bytes(&self, path: &'static str) -> u64 {
+        (self.get::<f64>(path) * MIB) as u64
+    }
+
+    pub(super) fn corpus(&self) -> CorpusSettings {
+        let block_mib: Option<f64> = self.get("corpus.block_mib");
+        settings! { self, CorpusSettings, "corpus":
+            base, input, exclude, format, id, text, group, metadata, on_damage;
+            block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
+            max_document_bytes: self.bytes("corpus.max_document_mib"),
+        }
+    }
+
+    pub(super) fn tokens(&self) -> TokenSettings {
+        settings! { self, TokenSettings, "tokens":
+            rule, lower_case, min_length, max_length, numbers, identifiers;
+        }
+    }
+
+    pub(super) fn vocabulary(&self) -> VocabularySettings {
+        settings! { self, VocabularySettings, "vocabulary":
+            stop_words, stop_top, min_documents, max_share, max_terms;
+        }
+    }
+
+    pub(super) fn sample(&self) -> SampleSettings {
+        let size = match self.says("sample.fraction") {
+            true => SampleSize::Fraction(self.get("sample.fraction")),
+            false => SampleSize::Documents(self.get("sample.documents")),
+        };
+        settings! { self, SampleSettings, "sample": held_out; size }
+    }
+
+    pub(super) fn model(&self) -> ModelSettings {
+        let alpha = match self.says("model.alpha") {
+            true => self.get("model.alpha"),
+            false => self.get::<Option<f64>>("model.alpha_sum").map(Alpha::Sum),
+        };
+        settings! { self, ModelSettings, "model":
+            topics, seed, eta, published_eta, geometry;
+            alpha
+        }
+    }
+
+    pub(super) fn train(&self) -> TrainSettings {
+        settings! { self, TrainSettings, "train":
+            minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
+            alpha_every, average_every, evaluate_every, patience, tolerance, checkpoint_every,
+            checkpoint_minutes;
+            memory_bytes: self.bytes("train.memory_mib"),
+            sample_bytes: self.bytes("train.sample_mib"),
+            burn_in_sweeps: self.get("train.burn_in"),
+            kept_sweeps: self.get("train.sweeps"),
+        }
+    }
+
+    pub(super) fn project(&self) -> ProjectSettings {
+        let infer = |method| {
+            settings! { self, InferSettings, "project":
+                chains, estimator, iterations, tolerance, temperature;
+                method,
+                burn_in_sweeps: self.get("project.burn_in"),
+                kept_sweeps: self.get("project.sweeps"),
+            }
+        };
+        let method: Option<Method> = self.get("project.method");
+        settings! { self, ProjectSettings, "project":
+            budget, threshold, top, top_terms;
+            documents_per_topic: self.get("project.topic_documents"),
+            infer: method.map(infer),
+            maxent: settings! { self, MaxEntSettings, "maxent":
+                documents, prior_variance, iterations;
+                most_bytes: self.bytes("maxent.memory_mib"),
+            },
+        }
+    }
+
+    pub(super) fn evaluate(&self) -> EvaluateSettings {
+        settings! { self, EvaluateSettings, "evaluate":
+            metrics, split, documents, particles, resample, completion_sweeps, alpha,
+            coherence_terms, reference, labels, folds, compare;
+        }
+    }
+
+    pub(super) fn output(&self) -> OutputSettings {
+        settings! { self, OutputSettings, "output": path, scratch; }
+    }
+
+    pub(super) fn cluster(&self) -> ClusterSection {
+        settings! { self, ClusterSection, "cluster": secret_file; }
+    }
+
+    pub(super) fn synth(&self) -> SynthStage {
+        SynthStage {
+            path: self.get("synth.path"),
+            settings: settings! { self, SynthSettings, "synth":
+                topics, documents, mean_length, alpha_sum, zipf, seed, words;
+                vocabulary: self.get("synth.terms"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Job;
+    use crate::job::keys::{Key, SECTIONS};
+
+    /// Values of which some other than the default fits any key.
+    const CANDIDATES: [&str; 9] = [
+        "true",
+        "false",
+        "2",
+        "3",
+        "0.7",
+        "de",
+        "m",
+        "[0.1, 0.2]",
+        "[\"m\"]",
+    ];
+
+    #[test]
+    fn every_key_is_read_into_a_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("m"), "word\n").unwrap();
+        let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
+                    [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
+        let job = |sets: &[String]| Job::parse(text, &folder.path().join("job.toml"), sets);
+        let base = job(&[]).unwrap();
+        let is_read = |key: &Key| {
+            let candidates = key.words().iter().chain(&CANDIDATES);
+            candidates.into_iter().any(|value| {
+                let set = job(&[format!("{}={value}", key.path)]);
+                // The values are another, of course: whether a setting is, is the question.
+                set.is_ok_and(|set| {
+                    Job {
+                        values: base.values.clone(),
+                        ..set
+                    } != base
+                })
+            })
+        };
+        for key in SECTIONS.iter().flat_map(|section| section.keys) {
+            assert!(is_read(key), "{} changes no setting", key.path);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The rows of what is read: `[corpus]`, `[tokens]`, `[vocabulary]`, `[synth]`.
+
+use super::{Section, Stage, rows};
+use crate::job::fill::{FORMATS, ON_DAMAGE, RULES};
+use crate::job::kind::Kind::{
+    Auto, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
+};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct};
+use lda::model::statistics::MAX_TERMS;
+
+const SIZE: Reals = Reals(
+    |x| x > 0.0 && x <= 65_536.0,
+    "a number of MiB above 0, at most 65536",
+);
+/// Statistics keep a term in 24 bits.
+const TERM_IDS: u64 = MAX_TERMS as u64;
+
+fn is_named(texts: &[&str]) -> bool {
+    texts.iter().all(|text| !text.is_empty())
+}
+
+pub(super) const CORPUS: Section = rows! {
+    "corpus", Some(Stage::Corpus);
+
+    /// The folder that relative `input` and `exclude` start from; itself relative to the job file's folder; may be
+    /// `s3://bucket/folder`. `""` is the job file's folder. Resolved jobs contain it, so that they can be moved.
+    base: File, Default(""), Unhashed;
+    /// Files, folders (recursively) and globs (`*`, `**`, `?`, `[a-z]`). `~` and `${NAME:-default}` are expanded.
+    /// Plain, `.gz` or `.zst`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
+    input: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
+        Required(["texts/**/*.txt"]);
+    /// Globs of files to leave out. Without a `/`, a glob excludes every file or folder of that name; with one, it is a
+    /// path below the base folder, or anywhere if it begins with `**/`.
+    exclude: List(|_| true, "a text or a list of texts"), Default([]);
+    /// `"text"`: a file is a document; `"uci"`: bag of words; `"auto"` decides by each file's name.
+    format: Word(FORMATS), Default("auto");
+    /// Key or column with the document's id. Documents without one are named by file and position.
+    // What most JSON Lines and tables call it.
+    id: Name, Default("id");
+    /// Key or column with the text; the texts of a list are joined by line breaks.
+    // The same.
+    text: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
+        Default("text");
+    /// Key or column that names the volume of which a document is a section; `""` for none.
+    group: Text, Default("");
+    /// Keys or columns copied unchanged into the table `documents`.
+    metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
+    /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
+    /// derives it from the input's size.
+    block_mib: Auto(&Mib(SIZE)), Default("auto");
+    /// A larger document is not tokenized: it gets status `too_large`.
+    // Far above any book (the longest novels have 20 MiB), far below what would make one document the slowest part of
+    // a run.
+    max_document_mib: Mib(SIZE), Default(256);
+    /// When a file is truncated: `"fail"` stops the run, `"keep"` continues with what could be read and one document
+    /// of status `truncated`.
+    on_damage: Word(ON_DAMAGE), Default("fail");
+};
+
+pub(super) const TOKENS: Section = rows! {
+    "tokens", Some(Stage::Corpus);
+
+    /// `"words"`: Unicode's UAX #29; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
+    rule: Word(RULES), Default("words");
+    /// Lower-case every token.
+    lower_case: Flag, Default(true);
+    /// Shortest token kept, in characters.
+    // Of English words of two letters nearly all are function words (MALLET's importer draws the same line).
+    min_length: Whole(1, 1_000), Default(3);
+    /// Longest token kept, in characters; not less than `min_length`.
+    // Longer than the words of any dictionary; what is longer is base64 or a URL.
+    max_length: Whole(1, 1_000), Default(40);
+    /// Keep tokens without a letter.
+    numbers: Flag, Default(false);
+    /// Split `snake_case` and `camelCase`, for source code.
+    identifiers: Flag, Default(false);
+};
+
+pub(super) const VOCABULARY: Section = rows! {
+    "vocabulary", Some(Stage::Corpus);
+
+    /// Words never kept: a language by its ISO 639-1 code, `"rust"` (its keywords), or a file with one word per line (a
+    /// name with `/` or ending in `.txt`).
+    // Without a list the first topics hold nothing but function words.
+    stop_words: StopWords, Default("en");
+    /// Treat the N most frequent terms (by documents) as stop words too.
+    stop_top: Whole(0, 1_000_000), Default(0);
+    /// A term must occur in at least this many documents.
+    // A term in four documents says nothing about a topic, and such terms are most of the vocabulary (Zipf).
+    min_documents: Whole(1, COUNT), Default(5);
+    /// A term must occur in at most this share of the documents.
+    // A term in more than half of the documents does not tell them apart.
+    max_share: Real(SHARE), Default(0.5);
+    /// Keep at most this many of the remaining terms, by document frequency.
+    // The vocabulary of Mimno 2012, 2^16; what is rarer is mostly misread print.
+    max_terms: Whole(1, TERM_IDS), Default(65536);
+};
+
+pub(super) const SYNTH: Section = rows! {
+    "synth", Some(Stage::Corpus);
+
+    /// The folder to create, relative to the current directory: `documents-00000.jsonl` … (`id`, `topic`, `text`) and,
+    /// under `answer/`, the planted topics. A finished folder with the same settings is reused; a folder with anything
+    /// else is refused.
+    path: Name, Required("out/planted-corpus"), Unhashed;
+    /// Topics to plant.
+    // Few enough that each can be looked at.
+    topics: Whole(1, 65_535), Default(20);
+    /// Documents to make.
+    // Some seconds of work.
+    documents: Whole(1, i64::MAX as u64), Default(10000);
+    /// Terms in the vocabulary.
+    // A small corpus's vocabulary.
+    terms: Whole(1, TERM_IDS), Default(5000);
+    /// Tokens in a document, on average.
+    // A long abstract.
+    mean_length: Real(POSITIVE), Default(120);
+    /// Sum of the Dirichlet that documents' proportions are drawn from; small means few topics per document.
+    // Two or three topics a document, so that planted topics can be told apart.
+    alpha_sum: Real(POSITIVE), Default(1);
+    /// Exponent of the Zipf law of the terms' frequencies.
+    // The exponent of natural language.
+    zipf: Real(NOT_NEGATIVE), Default(1);
+    /// The seed of every random choice.
+    seed: Whole(0, i64::MAX as u64), Default(1);
+    /// A list of words to use, one per line, relative to the job file; `""` makes up pronounceable ones.
+    words: File, Default("");
+};

@@ -1,0 +1,254 @@
+//! The keys of a job file, a row each: name, kind of value, default, meaning, and whether a hash
+//! covers it.
+//!
+//! Everything else follows from the rows: which keys are known and what is suggested for another,
+//! what a value may be ([`Kind`]), what a job means that does not set it, the resolved job, the
+//! hashes, the tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its
+//! sentence in docs/JOB.md; the comment below that is the reason for its default.
+
+mod input;
+mod output;
+mod training;
+
+use toml::Value;
+use toml::de::ValueDeserializer;
+
+use super::kind::Kind;
+
+/// Every section, in the order in which a resolved job has them.
+pub const SECTIONS: &[Section] = &[
+    input::CORPUS,
+    input::TOKENS,
+    input::VOCABULARY,
+    training::SAMPLE,
+    training::MODEL,
+    training::TRAIN,
+    output::PROJECT,
+    output::MAXENT,
+    output::EVALUATE,
+    output::OUTPUT,
+    output::CLUSTER,
+    input::SYNTH,
+];
+
+/// Pairs of keys that say the same thing in two ways: without either, the second has its default.
+pub(super) const ALTERNATIVES: &[[&str; 2]] = &[
+    ["sample.fraction", "sample.documents"],
+    ["model.alpha", "model.alpha_sum"],
+];
+
+/// A section of a job file.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name, without brackets.
+    pub name: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+    /// The hash that covers it.
+    pub(super) stage: Option<Stage>,
+}
+
+/// A key of a job file.
+#[derive(Debug)]
+pub struct Key {
+    /// Its section and name: "train.passes".
+    pub path: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What it means not to set it.
+    pub preset: Preset,
+    /// The values that it takes.
+    pub(super) kind: Kind,
+    /// What else there is to it.
+    pub(super) marks: &'static [Mark],
+}
+
+/// What a job means that does not set a key. Values are TOML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The same as with this value.
+    Default(&'static str),
+    /// Nothing: the key must be set, for example to this value.
+    Required(&'static str),
+    /// That the other key of a pair says it.
+    Absent,
+}
+
+/// What a hash identifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Corpus,
+    Train,
+    Project,
+    Evaluate,
+}
+
+/// What sets a key apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The hash of its section does not cover it.
+    Unhashed,
+    /// It is of Gibbs passes: without effect if nothing is remembered.
+    Gibbs,
+    /// It is of online passes: without effect if there are none.
+    Online,
+    /// It is of inference: without effect if training is the end.
+    Inference,
+}
+
+/// A section from its rows: `name: kind, preset, marks;`.
+macro_rules! rows {
+    ($section:literal, $stage:expr; $(
+        $(#[doc = $meaning:literal])+
+        $name:ident: $kind:expr, $preset:ident $(($value:tt))? $(, $mark:ident)*;
+    )+) => {
+        $crate::job::keys::Section {
+            name: $section,
+            keys: &[$($crate::job::keys::Key {
+                path: concat!($section, ".", stringify!($name)),
+                meaning: concat!($($meaning),+),
+                preset: $crate::job::keys::Preset::$preset $((stringify!($value)))?,
+                kind: $kind,
+                marks: &[$($crate::job::keys::Mark::$mark),*],
+            }),+],
+            stage: $stage,
+        }
+    };
+}
+use rows;
+
+impl Section {
+    /// The key of this name.
+    pub(super) fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name() == name)
+    }
+
+    /// The names of its keys.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().map(Key::name)
+    }
+}
+
+impl Key {
+    /// Its name within the section.
+    pub fn name(&self) -> &'static str {
+        split(self.path).1
+    }
+
+    /// The values that it takes, as an error names them.
+    pub fn allowed(&self) -> String {
+        self.kind.allowed()
+    }
+
+    /// The words that it takes.
+    pub fn words(&self) -> &'static [&'static str] {
+        self.kind.words()
+    }
+
+    /// The value that it has by default.
+    pub(super) fn default_value(&self) -> Option<Value> {
+        let Preset::Default(text) = self.preset else {
+            return None;
+        };
+        let value = ValueDeserializer::parse(text).and_then(serde::Deserialize::deserialize);
+        Some(value.expect("the defaults of the rows are TOML"))
+    }
+}
+
+/// Section and name of "section.name".
+pub(super) fn split(path: &'static str) -> (&'static str, &'static str) {
+    path.split_once('.').unwrap_or((path, ""))
+}
+
+/// The section of this name.
+pub(super) fn section(name: &str) -> Option<&'static Section> {
+    SECTIONS.iter().find(|section| section.name == name)
+}
+
+/// The key of this path.
+pub(super) fn key(path: &str) -> Option<&'static Key> {
+    let (name, key) = path.split_once('.')?;
+    section(name)?.key(key)
+}
+
+/// The keys with a mark.
+pub(super) fn marked(mark: Mark) -> impl Iterator<Item = &'static Key> {
+    let keys = SECTIONS.iter().flat_map(|section| section.keys);
+    keys.filter(move |key| key.marks.contains(&mark))
+}
+
+/// The default of a key, as a flag's default value.
+pub(crate) fn default_of(path: &str) -> &'static str {
+    match key(path).map(|key| key.preset) {
+        Some(Preset::Default(value)) => value,
+        _ => "",
+    }
+}
+
+/// The sections that have a key of this name, in order.
+pub(super) fn sections_with(name: &str) -> Vec<&'static str> {
+    let sections = SECTIONS
+        .iter()
+        .filter(|section| section.key(name).is_some());
+    sections.map(|section| section.name).collect()
+}
+
+/// The section that was probably meant.
+pub(super) fn nearest_section(name: &str) -> Option<&'static str> {
+    nearest(name, SECTIONS.iter().map(|section| section.name))
+}
+
+/// The section and key that were probably meant by `name` in `home`: the same word in another
+/// section, before a similar one in this section.
+pub(super) fn nearest_key(home: &Section, name: &str) -> Option<(&'static str, &'static str)> {
+    let same = SECTIONS.iter().find_map(|section| section.key(name));
+    let key = same.map(|key| key.path).or_else(|| {
+        let similar = nearest(name, home.names())?;
+        home.key(similar).map(|key| key.path)
+    });
+    key.map(split)
+}
+
+/// The candidate most like `word`, if it is like enough to be a slip of the pen.
+fn nearest(word: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    const LIKE_ENOUGH: f64 = 0.5;
+    let mut best: Option<(f64, &'static str)> = None;
+    for candidate in candidates {
+        let likeness = strsim::normalized_damerau_levenshtein(&word.to_lowercase(), candidate);
+        if likeness >= LIKE_ENOUGH && best.is_none_or(|(b, _)| likeness > b) {
+            best = Some((likeness, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_of_the_pen_are_understood() {
+        let nearest_key = |home, name| nearest_key(section(home).unwrap(), name);
+        assert_eq!(
+            nearest_key("train", "minibach"),
+            Some(("train", "minibatch"))
+        );
+        assert_eq!(
+            nearest_key("vocabulary", "min_docs"),
+            Some(("vocabulary", "min_documents"))
+        );
+        assert_eq!(nearest_key("train", "topics"), Some(("model", "topics")));
+        assert_eq!(nearest_key("train", "qqqqqq"), None);
+        assert_eq!(nearest_section("modle"), Some("model"));
+    }
+
+    #[test]
+    fn every_default_is_of_its_kind() {
+        for key in SECTIONS.iter().flat_map(|section| section.keys) {
+            if let Some(value) = key.default_value() {
+                let found = key.kind.value(&value, "/jobs".as_ref());
+                assert!(found.is_some(), "{}: {value}", key.path);
+            }
+        }
+    }
+}

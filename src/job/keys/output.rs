@@ -1,0 +1,138 @@
+//! The rows of what is made of a model: `[project]`, `[maxent]`, `[evaluate]`, `[output]`; and
+//! `[cluster]`.
+
+use super::training::SWEEPS;
+use super::{Section, Stage, rows};
+use crate::job::fill::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
+use crate::job::kind::Kind::{
+    Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
+};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals};
+use lda::evaluate::coherence::MOST_TERMS;
+
+/// Products with φ are of 32 bits, and keep within them.
+const WITHIN_32_BITS: Reals = Reals(
+    |x| (1e-10..=1e10).contains(&x),
+    "a number from 1e-10 to 1e10",
+);
+
+/// Below, the defaults from `method` to `temperature` are those of the default budget; `defaults`
+/// has them all.
+pub(super) const PROJECT: Section = rows! {
+    "project", Some(Stage::Project);
+
+    /// How much time a document may take: sets those of the next six keys that the job does not set
+    /// ([INFERENCE.md](INFERENCE.md#budgets)). Also `--budget`. In a job that names its budget, as a saved one does,
+    /// overriding the budget or the method replaces the values it implies.
+    budget: Word(BUDGETS), Default("balanced"), Unhashed;
+    /// `"gibbs"`, `"variational"`, `"cvb0"`, `"maxent"`, `"naive-bayes"` and `"hybrid"` infer each document alone;
+    /// `"gibbs-joint"` infers the documents not trained on together, `"retrain"` all documents together; `"none"` stops
+    /// after training.
+    method: Word(METHODS), Default("cvb0");
+    /// Sampling methods: sweeps discarded after a first one (passes, for methods that sample documents together).
+    burn_in: Whole(0, SWEEPS), Default(2), Inference;
+    /// Sampling methods: sweeps or passes that are averaged.
+    sweeps: Whole(1, SWEEPS), Default(4), Inference;
+    /// Independent chains that are averaged; not for methods that sample documents together.
+    chains: Whole(1, 1_000), Default(1), Inference;
+    /// Sampling methods: `"soft"` averages the conditional distributions of the tokens (θᵖ), `"counts"` the sampled
+    /// topics.
+    estimator: Word(ESTIMATORS), Default("soft"), Inference;
+    /// Maximum iterations of `"cvb0"` and `"variational"`.
+    iterations: Whole(1, SWEEPS), Default(3), Inference;
+    /// They stop when less than this share of a document's tokens moves.
+    tolerance: Real(NOT_NEGATIVE), Default(0.001), Inference;
+    /// τ of `"maxent"` and `"hybrid"`: the classifier's features are weighted 1/τ.
+    temperature: Real(POSITIVE), Default(1.0), Inference;
+    /// Topics with a smaller share of a document are not written; their sum is, as `dropped_mass`.
+    // A topic with less than 1 % of a document is within the noise of sampling.
+    threshold: Real(PART), Default(0.01);
+    /// Write at most this many topics per document; 0 sets no limit.
+    // The threshold already bounds the rows.
+    top: Whole(0, 65_535), Default(0);
+    /// Documents listed per topic.
+    // Enough to read what a topic is about.
+    topic_documents: Whole(0, COUNT), Default(20);
+    /// Terms listed per topic.
+    // What coherence is usually measured over, twice.
+    top_terms: Whole(1, 1_000), Default(20);
+};
+
+pub(super) const MAXENT: Section = rows! {
+    "maxent", Some(Stage::Project);
+
+    /// Maximum number of documents of the sample that it is trained on.
+    // Enough for a stable classifier; its time grows with them.
+    documents: Whole(1, COUNT), Default(20000);
+    /// σ², the variance of the Gaussian prior of its weights; the bias of a topic has none.
+    // The usual choice in text classification.
+    prior_variance: Real(POSITIVE), Default(1.0);
+    /// Maximum iterations of L-BFGS. Training ends earlier when an iteration gains less than 10⁻⁶ nats per document.
+    // It has mostly settled before.
+    iterations: Whole(1, COUNT), Default(100);
+    /// MiB of memory that training may take; a job that needs more ends there. Does not change the result.
+    // 1000 topics of some 33,000 terms.
+    memory_mib: Mib(POSITIVE), Default(8192.0), Unhashed;
+};
+
+pub(super) const EVALUATE: Section = rows! {
+    "evaluate", Some(Stage::Evaluate);
+
+    /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences. `[]` only together with
+    /// `labels` or `compare`.
+    // What training itself measures by, and cheap.
+    metrics: Words(METRICS), Default(["completion"]);
+    /// Which documents to evaluate: `"sample"` was trained on, `"projected"` is not in the sample.
+    // What the model has not seen.
+    split: Word(SPLITS), Default("held_out");
+    /// Maximum number of documents, chosen by their hash; 0 takes all.
+    // The split already bounds them.
+    documents: Whole(0, COUNT), Default(0);
+    /// Particles of left-to-right.
+    // What Wallach 2009 uses.
+    particles: Whole(1, 100_000), Default(20);
+    /// Whether left-to-right resamples the topics of earlier tokens at each position: more accurate, but a document of
+    /// N tokens takes N² draws.
+    resample: Flag, Default(false);
+    /// Sweeps of completion; the first half is discarded.
+    // What training measures with, so that figures can be compared.
+    completion_sweeps: Whole(1, SWEEPS), Default(16);
+    /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic; `"auto"`
+    /// takes the model's own, or 5 / K if an external model has none.
+    alpha: Auto(&Prior(WITHIN_32_BITS)), Default("auto");
+    /// Top terms of a topic used by `"umass"` and `"npmi"`; 0 means 20 for `"umass"`, 10 for `"npmi"`. Also
+    /// `--coherence-terms`.
+    coherence_terms: ZeroOr(2, MOST_TERMS as u64), Default(0);
+    /// Files, folders and globs, as in `corpus.input`, with texts to count coherence on; `[]` uses the documents trained
+    /// on, and for `"c_v"` all texts of the input. Also `--reference`.
+    reference: List(|names| !names.contains(&""), "a text or a list of texts, none of them empty"), Default([]);
+    /// A column of `corpus.metadata`, or that of `corpus.group`, with one label per document, to be predicted from its
+    /// topics; `""` predicts none. Also `--labels`.
+    labels: Text, Default("");
+    /// Folds of its cross-validation.
+    // What Wahabzada & Kersting 2011 use.
+    folds: Whole(2, 1_000), Default(5);
+    /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for
+    /// none. Also `--compare`.
+    compare: Text, Default("");
+};
+
+pub(super) const OUTPUT: Section = rows! {
+    "output", None;
+
+    /// The result's folder, relative to the current directory; or its address in an object store, `s3://bucket/folder`
+    /// ([OPERATIONS.md](OPERATIONS.md#without-a-shared-file-system)).
+    path: Name, Required("out/my-topics");
+    /// For an output in an object store: the folder for working copies, on a local disk; `""` means the system's
+    /// temporary folder. Does not change the result.
+    scratch: Text, Default("");
+};
+
+pub(super) const CLUSTER: Section = rows! {
+    "cluster", None;
+
+    /// A file with the secret that the processes of a run share, relative to the job file; `TOPICMILL_SECRET` and
+    /// `TOPICMILL_SECRET_FILE` override it. `""` for none. Changes neither the result nor the job's id. See
+    /// [OPERATIONS.md](OPERATIONS.md#the-secret).
+    secret_file: File, Default("");
+};

@@ -1,0 +1,108 @@
+//! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
+
+use super::{Section, Stage, rows};
+use crate::job::fill::{GEOMETRIES, MEMORIES};
+use crate::job::kind::Kind::{Auto, Mib, Prior, Real, Whole, Word};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
+
+/// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
+pub(super) const SWEEPS: u64 = 10_000;
+/// Robbins and Monro's condition: steps whose squares have a finite sum, but not the steps.
+const DECAY: Reals = Reals(|x| x > 0.5 && x <= 1.0, "a number above 0.5, at most 1");
+
+pub(super) const SAMPLE: Section = rows! {
+    "sample", Some(Stage::Train);
+
+    /// Train on this share of the documents that have terms.
+    fraction: Real(SHARE), Absent;
+    /// Train on this many of them, or on all if there are fewer.
+    // Smaller collections are trained on whole; of larger ones this many documents of a hundred distinct terms take
+    // 160 MB.
+    documents: Whole(1, COUNT), Default(200000);
+    /// This share of the sample is not trained on; quality is measured on it. With 0, quality is not measured.
+    // 4,000 of 200,000 documents give the figure three digits.
+    held_out: Real(PART), Default(0.02);
+};
+
+pub(super) const MODEL: Section = rows! {
+    "model", Some(Stage::Train);
+
+    /// Number of topics.
+    topics: Whole(1, 65_535), Required(100);
+    /// The seed of every random choice.
+    // Any number; the same seed produces the same bytes.
+    seed: Whole(0, i64::MAX as u64), Default(1);
+    /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic.
+    alpha: Prior(POSITIVE), Absent;
+    /// The sum of that prior over the topics, shared evenly; `"auto"` means 2 √`topics`, but at most a fifth of the mean
+    /// document length, if α is learnt, and 5 if it is fixed.
+    alpha_sum: Auto(&Real(POSITIVE)), Default("auto");
+    /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
+    eta: Auto(&Real(POSITIVE)), Default("auto");
+    /// The same prior for the topics that are written and projected on; `"auto"` chooses it on the held-out documents.
+    published_eta: Auto(&Real(POSITIVE)), Default("auto");
+    /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
+    /// `train.memory = "off"`.
+    geometry: Word(GEOMETRIES), Default("mean");
+};
+
+pub(super) const TRAIN: Section = rows! {
+    "train", Some(Stage::Train);
+
+    /// Documents in a minibatch, on average; `"auto"` is a sixteenth of the sample, from 64 to 2048.
+    minibatch: Auto(&Whole(1, COUNT)), Default("auto");
+    /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
+    /// 20 if nothing is remembered.
+    passes: Auto(&Whole(1, COUNT)), Default("auto");
+    /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
+    /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
+    memory: Word(MEMORIES), Default("auto");
+    /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes.
+    // The assignments of two thousand million tokens. A larger sample is told enough by passes that remember nothing.
+    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Gibbs;
+    /// Number of online passes, before the Gibbs passes; 0 starts from random topics: batch Gibbs sampling.
+    // On 1.7 and 16 million tokens a few are the fastest way to good topics; more of them gain less than Gibbs passes do.
+    online_passes: Whole(0, COUNT), Default(3), Gibbs;
+    /// Sweeps over a document that are discarded in each online round, after a first one.
+    // Mimno 2012, §4.4, finds three to five sweeps in all enough: a sequential first one, one thrown away, and
+    burn_in: Whole(0, SWEEPS), Default(1), Online;
+    /// Sweeps that count in each online round.
+    // three that count.
+    sweeps: Whole(1, SWEEPS), Default(3), Online;
+    /// t₀ of the step size (t₀ + t)^−κ of online rounds.
+    // Small enough to forget the random start soon.
+    step_offset: Real(POSITIVE), Default(10.0), Online;
+    /// κ of the step size.
+    // That of Mimno 2012; must be above 0.5 to converge.
+    step_decay: Real(DECAY), Default(0.6), Online;
+    /// In online rounds, weights below this many tokens are dropped; 0 keeps all.
+    // Less than half a token is what decay leaves of chance assignments; dropping it keeps rows short at many topics.
+    prune: Real(NOT_NEGATIVE), Default(0.4), Online;
+    /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
+    alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    /// Gibbs passes between two steps of learning α; `"auto"` is an eighth of them, 0 keeps α fixed.
+    alpha_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    /// Gibbs passes between two samples of the counts whose average is published; `"auto"` is a fiftieth of them, 1 to 5;
+    /// 0 publishes the last counts.
+    average_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term) and,
+    /// separately, for remembered assignments. The rest is kept in a file below the output folder, and each minibatch is
+    /// read when its round comes. 32 with `memory = "off"`. Does not change the result.
+    // The documents of some thousand million tokens in a process; more are kept on disk.
+    sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
+    /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is 10 rounds, or a
+    /// twentieth of `passes`.
+    evaluate_every: Auto(&Whole(1, COUNT)), Default("auto");
+    /// A phase ends after this many evaluations in a row without a gain; 0 never ends it early.
+    // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
+    patience: Whole(0, COUNT), Default(5);
+    /// The smallest gain that counts, in nats per token.
+    // Below what evaluations scatter by.
+    tolerance: Real(NOT_NEGATIVE), Default(0.002);
+    /// Rounds between two checkpoints; 0 ignores rounds. Does not change the result.
+    // At most this much work is repeated.
+    checkpoint_every: Whole(0, COUNT), Default(50), Unhashed;
+    /// Minutes after which a checkpoint is written in any case; 0 ignores time. Does not change the result.
+    // If rounds are long, at most this many minutes are repeated.
+    checkpoint_minutes: Real(NOT_NEGATIVE), Default(10.0), Unhashed;
+};

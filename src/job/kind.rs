@@ -1,0 +1,205 @@
+//! What values a key takes: each kind checks a value, brings it into the one form that hashes and
+//! saved jobs have, and names what is allowed in an error.
+
+use std::path::Path;
+
+use toml::Value;
+
+use crate::storage::object::is_remote;
+
+/// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
+pub(super) const MIB: f64 = 1_048_576.0;
+/// Counts that are kept in 32 bits.
+pub(super) const COUNT: u64 = u32::MAX as u64;
+
+/// The values of a key.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// true or false.
+    Flag,
+    /// A whole number, from and to.
+    Whole(u64, u64),
+    /// 0, or a whole number, from and to.
+    ZeroOr(u64, u64),
+    /// A number.
+    Real(Reals),
+    /// A size in MiB, exact to a byte.
+    Mib(Reals),
+    /// A number, or a list of them.
+    Prior(Reals),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of these words, each at most once.
+    Words(&'static [&'static str]),
+    /// A text; an empty one stands for none.
+    Text,
+    /// A text that is not empty.
+    Name,
+    /// A file or folder to read, relative to the job file's folder; an empty text stands for none.
+    File,
+    /// A text or a list of texts, what must hold for them, and how an error says it.
+    List(fn(&[&str]) -> bool, &'static str),
+    /// Lists of stop words.
+    StopWords,
+    /// A value of this kind, or "auto".
+    Auto(&'static Kind),
+}
+
+/// A range of numbers: what must hold for one, and how an error says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reals(pub(super) fn(f64) -> bool, pub(super) &'static str);
+
+/// Numbers above 0.
+pub(super) const POSITIVE: Reals = Reals(|x| x > 0.0 && x.is_finite(), "a number above 0");
+/// Numbers from 0.
+pub(super) const NOT_NEGATIVE: Reals = Reals(|x| x >= 0.0 && x.is_finite(), "a number from 0");
+/// Shares that are not nothing: (0, 1].
+pub(super) const SHARE: Reals = Reals(|x| x > 0.0 && x <= 1.0, "a number above 0, at most 1");
+/// Shares that are not all: [0, 1).
+pub(super) const PART: Reals = Reals(|x| (0.0..1.0).contains(&x), "a number from 0, below 1");
+
+impl Reals {
+    fn value(&self, value: &Value) -> Option<Value> {
+        let number = number(value).filter(|x| (self.0)(*x));
+        number.map(Value::Float)
+    }
+}
+
+impl Kind {
+    /// The value in its one form, if it is of this kind. Files are relative to `folder`.
+    pub(super) fn value(&self, value: &Value, folder: &Path) -> Option<Value> {
+        let text = || value.as_str().map(str::to_owned);
+        let within = |least, most| {
+            let holds = |n| u64::try_from(n).is_ok_and(|n| (least..=most).contains(&n));
+            value.as_integer().filter(|n| holds(*n)).map(Value::Integer)
+        };
+        match self {
+            Self::Flag => value.as_bool().map(Value::Boolean),
+            Self::Whole(least, most) => within(*least, *most),
+            Self::ZeroOr(least, most) => within(0, 0).or_else(|| within(*least, *most)),
+            Self::Real(range) => range.value(value),
+            Self::Mib(range) => range.value(value)?.as_float().map(exact),
+            Self::Prior(range) => match value.as_array() {
+                Some(items) if items.is_empty() => None,
+                Some(items) => collect(items.iter().map(|item| range.value(item))),
+                None => range.value(value),
+            },
+            Self::Word(words) => text()
+                .filter(|word| words.contains(&&word[..]))
+                .map(Value::String),
+            Self::Words(words) => list(value, |chosen| {
+                is_distinct(chosen) && chosen.iter().all(|word| words.contains(word))
+            }),
+            Self::Text => text().map(Value::String),
+            Self::Name => text().filter(|name| !name.is_empty()).map(Value::String),
+            Self::File => text().map(|name| located(&name, folder)),
+            Self::List(holds, _) => list(value, holds),
+            Self::StopWords => stop_words(&list(value, |_| true)?, folder),
+            Self::Auto(_) if value.as_str() == Some("auto") => Some(value.clone()),
+            Self::Auto(kind) => kind.value(value, folder),
+        }
+    }
+
+    /// What is allowed, as an error and docs/JOB.md say it.
+    pub(super) fn allowed(&self) -> String {
+        let all = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            words.join(", ")
+        };
+        match self {
+            Self::Flag => "true or false".into(),
+            Self::Whole(least, most) if *most >= i64::MAX as u64 => {
+                format!("a whole number from {least}")
+            }
+            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::ZeroOr(least, most) => format!("0, or a whole number from {least} to {most}"),
+            Self::Real(range) | Self::Mib(range) => range.1.into(),
+            Self::Prior(range) => format!("{}, or a list of them", range.1),
+            Self::Word(words) => format!("one of {}", all(words)),
+            Self::Words(words) => format!("a list of {}, without repetition", all(words)),
+            Self::Text | Self::File => "a text in quotes".into(),
+            Self::Name => "a text, not empty".into(),
+            Self::List(_, allowed) => (*allowed).into(),
+            Self::StopWords => {
+                "\"none\", a language (\"en\", \"de\", …; \"rust\"), a file (\"./words.txt\"), \
+                                or a list of these"
+                    .into()
+            }
+            Self::Auto(kind) => format!("{}, or \"auto\"", kind.allowed()),
+        }
+    }
+
+    /// The words that a value may be.
+    pub(super) fn words(&self) -> &'static [&'static str] {
+        match self {
+            Self::Word(words) | Self::Words(words) => words,
+            Self::Auto(_) => &["auto"],
+            _ => &[],
+        }
+    }
+
+    /// Whether anything after `--set` is a text of this kind, since the shell eats quotes.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text | Self::Name | Self::File | Self::List(..))
+    }
+}
+
+/// A number, whole or not.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    value.as_float().or(value.as_integer().map(|i| i as f64))
+}
+
+/// Whether no text is there twice.
+pub(super) fn is_distinct(texts: &[&str]) -> bool {
+    (1..texts.len()).all(|i| !texts[..i].contains(&texts[i]))
+}
+
+/// A size in MiB, as so many whole bytes make it; at least one, unless it is nothing.
+fn exact(mebibytes: f64) -> Value {
+    let bytes = (mebibytes * MIB) as u64;
+    let bytes = bytes.max(u64::from(mebibytes > 0.0));
+    Value::Float(bytes as f64 / MIB)
+}
+
+/// The list that a text or a list of texts stands for.
+fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
+    let texts: Option<Vec<&str>> = match value {
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        value => value.as_str().map(|text| vec![text]),
+    };
+    texts.filter(|texts| holds(texts)).map(Value::from)
+}
+
+/// A file that a job names, by a path that does not depend on the job file's folder.
+fn located(name: &str, folder: &Path) -> Value {
+    match name.is_empty() || is_remote(Path::new(name)) {
+        true => Value::from(name),
+        false => Value::String(folder.join(name).to_string_lossy().into_owned()),
+    }
+}
+
+fn collect(values: impl Iterator<Item = Option<Value>>) -> Option<Value> {
+    values.collect::<Option<_>>().map(Value::Array)
+}
+
+fn stop_words(lists: &Value, folder: &Path) -> Option<Value> {
+    let lists = lists.as_array()?;
+    if lists == &[Value::from("none")] {
+        return Some(Value::Array(Vec::new()));
+    }
+    let list = |list: &Value| match list.as_str()? {
+        name if is_file(name) => Some(located(name, folder)),
+        name => is_language(name).then(|| list.clone()),
+    };
+    collect(lists.iter().map(list))
+}
+
+/// Whether there is a list for this name: an ISO 639-1 code, or a programming language of ours.
+fn is_language(name: &str) -> bool {
+    name == "rust" || (name.len() == 2 && ::stop_words::lookup(name).is_some())
+}
+
+/// Whether a list of stop words is a file, and no language.
+pub(super) fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".txt")
+}

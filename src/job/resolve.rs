@@ -1,0 +1,244 @@
+//! From a job as written to the value of every key: values are checked by their kinds, defaults are
+//! filled in, and what one key demands of another is enforced. Nothing is read from disk here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Value;
+
+use super::defaults;
+use super::error::JobError;
+use super::fill::Setting;
+use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
+use super::settings::Budget;
+use super::source::Source;
+use super::synth_input;
+use lda::infer::settings::Method;
+use lda::model::settings::Geometry;
+use lda::train::settings::Memory;
+
+/// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
+/// file.
+const STREAMED_SAMPLE_MIB: f64 = 32.0;
+
+/// The value of every key of a job, by path. Keys without effect in it are absent.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Values(BTreeMap<&'static str, Value>);
+
+/// The values of a job: those that are set, and what follows for all others.
+///
+/// # Errors
+/// Wrong types and ranges, missing keys, and keys that contradict each other.
+pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Values, JobError> {
+    let is_there = |section: &&Section| section.name != "synth" || source.has("synth");
+    let sections = || SECTIONS.iter().filter(is_there);
+    let mut values = Values(BTreeMap::new());
+    sections().try_for_each(|section| values.take(section, source, folder))?;
+    values.settle_alternatives(source)?;
+    values.settle_corpus(source, folder);
+    values.settle_tokens(source)?;
+    values.settle_model(source)?;
+    values.settle_train(source)?;
+    values.settle_project(source);
+    values.settle_evaluate(source)?;
+    sections().try_for_each(|section| values.require(section, path))?;
+    Ok(values)
+}
+
+/// The values of a section that depends on no other.
+///
+/// # Errors
+/// Those of [`resolve`].
+pub(super) fn resolve_alone(
+    section: &Section,
+    source: &Source,
+    path: &Path,
+    folder: &Path,
+) -> Result<Values, JobError> {
+    let mut values = Values(BTreeMap::new());
+    values.take(section, source, folder)?;
+    values.require(section, path)?;
+    Ok(values)
+}
+
+/// The keys of a file that only say what the budget means which it names, as all do in a resolved
+/// job: another budget, or method, takes their place. What the file says otherwise is not among them.
+pub(super) fn implied_by_budget(source: &Source) -> Vec<&'static str> {
+    let set = |path| source.get(path).map(|entry| &entry.value);
+    // Errors are reported when the values are taken.
+    let Some(budget) = set("project.budget").and_then(Budget::read) else {
+        return Vec::new();
+    };
+    let method = match set("project.method") {
+        None => Some(defaults::method(budget)),
+        Some(method) => Method::read(method),
+    };
+    let implied = defaults::values(budget, method).into_iter();
+    let implied = implied.filter(|(path, value)| set(path) == Some(value));
+    implied.map(|(path, _)| path).collect()
+}
+
+impl Values {
+    /// The setting of a key; its default, where it has no effect.
+    pub(super) fn get<T: Setting>(&self, path: &'static str) -> T {
+        let value = self.value(path).cloned();
+        let value = value.or_else(|| keys::key(path)?.default_value());
+        let setting = value.as_ref().and_then(T::read);
+        setting.unwrap_or_else(|| panic!("{path} is checked to be a setting: {value:?}"))
+    }
+
+    /// The value of a key, unless it has no effect.
+    pub(super) fn value(&self, path: &str) -> Option<&Value> {
+        self.0.get(path)
+    }
+
+    /// Whether a key has an effect.
+    pub(super) fn says(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    fn set(&mut self, path: &'static str, value: impl Into<Value>) {
+        self.0.insert(path, value.into());
+    }
+
+    /// Takes each value of a section by itself: as it is set, or by default.
+    fn take(&mut self, section: &Section, source: &Source, folder: &Path) -> Result<(), JobError> {
+        for key in section.keys {
+            let value = match source.get(key.path) {
+                Some(entry) => match key.kind.value(&entry.value, folder) {
+                    None => return Err(entry.invalid(key.path, key.allowed())),
+                    value => value,
+                },
+                None => (key.default_value()).and_then(|value| key.kind.value(&value, folder)),
+            };
+            self.0.extend(value.map(|value| (key.path, value)));
+        }
+        Ok(())
+    }
+
+    /// Sees that every key has a value that must.
+    fn require(&self, section: &Section, path: &Path) -> Result<(), JobError> {
+        let is_missing =
+            |key: &&Key| matches!(key.preset, Preset::Required(_)) && !self.says(key.path);
+        match section.keys.iter().find(is_missing) {
+            None => Ok(()),
+            Some(key) => Err(JobError::Missing {
+                path: path.to_owned(),
+                key: key.path,
+            }),
+        }
+    }
+
+    fn settle_alternatives(&mut self, source: &Source) -> Result<(), JobError> {
+        for &[key, other] in keys::ALTERNATIVES {
+            let Some(entry) = source.get(key) else {
+                continue;
+            };
+            if source.get(other).is_some() {
+                let place = entry.place.clone();
+                return Err(JobError::Conflict { place, key, other });
+            }
+            self.0.remove(other);
+        }
+        Ok(())
+    }
+
+    fn settle_corpus(&mut self, source: &Source, folder: &Path) {
+        if self.value("corpus.base") == Some(&"".into()) {
+            self.set("corpus.base", folder.to_string_lossy().into_owned());
+        }
+        if source.has("synth") && !self.says("corpus.input") {
+            let made = self.value("synth.path").and_then(Value::as_str);
+            let input = synth_input(Path::new(made.unwrap_or_default()));
+            self.set("corpus.input", vec![input]);
+        }
+    }
+
+    fn settle_tokens(&mut self, source: &Source) -> Result<(), JobError> {
+        let least: u32 = self.get("tokens.min_length");
+        if least > self.get("tokens.max_length") {
+            let allowed =
+                || format!("a whole number from {least} to 1000, at least tokens.min_length");
+            source.refuse("tokens.max_length", allowed)?;
+            self.set("tokens.max_length", least);
+        }
+        Ok(())
+    }
+
+    /// The paper's geometry has no Gibbs passes, which know the mean only: it needs `memory` off.
+    fn settle_model(&mut self, source: &Source) -> Result<(), JobError> {
+        let topics = self.value("model.topics").and_then(Value::as_integer);
+        if let (Some(Value::Array(alpha)), Some(topics)) = (self.value("model.alpha"), topics)
+            && alpha.len() as i64 != topics
+        {
+            source.refuse("model.alpha", || {
+                format!("a number above 0, or a list of {topics} of them (one per topic)")
+            })?;
+        }
+        let is_exp_psi = self.get::<Geometry>("model.geometry") == Geometry::ExpPsi;
+        if is_exp_psi && self.get::<Memory>("train.memory") != Memory::Off {
+            source.refuse("model.geometry", || {
+                "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean"
+                    .into()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn settle_train(&mut self, source: &Source) -> Result<(), JobError> {
+        let memory: Memory = self.get("train.memory");
+        if memory == Memory::Off && source.get("train.sample_mib").is_none() {
+            self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
+        }
+        let (unused, reason) = match (memory, self.get("train.online_passes")) {
+            (Memory::Off, _) => (Mark::Gibbs, "train.memory = \"off\""),
+            (_, 0_u32) => (Mark::Online, "train.online_passes = 0"),
+            _ => return Ok(()),
+        };
+        for key in keys::marked(unused) {
+            let allowed = || format!("absent: it has no effect with {reason}");
+            source.refuse(key.path, allowed)?;
+            self.0.remove(key.path);
+        }
+        Ok(())
+    }
+
+    fn settle_project(&mut self, source: &Source) {
+        let budget = self.get("project.budget");
+        let method = match source.get("project.method") {
+            None => Some(defaults::method(budget)),
+            Some(_) => self.get("project.method"),
+        };
+        for (path, value) in defaults::values(budget, method) {
+            if source.get(path).is_none() {
+                self.set(path, value);
+            }
+        }
+        if method.is_none() {
+            for key in keys::marked(Mark::Inference) {
+                self.0.remove(key.path);
+            }
+        }
+    }
+
+    fn settle_evaluate(&mut self, source: &Source) -> Result<(), JobError> {
+        let is_empty = |path| self.get::<String>(path).is_empty();
+        let mut columns: Vec<String> = self.get("corpus.metadata");
+        columns.extend(self.get::<Option<String>>("corpus.group"));
+        if !is_empty("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
+            source.refuse("evaluate.labels", || match &columns[..] {
+                [] => "a column of corpus.metadata or corpus.group, which are empty; the collection must be \
+                       ingested with it"
+                    .to_owned(),
+                columns => format!("one of corpus.metadata or corpus.group: {}", columns.join(", ")),
+            })?;
+        }
+        let measures = !self.get::<Vec<String>>("evaluate.metrics").is_empty();
+        if !measures && is_empty("evaluate.labels") && is_empty("evaluate.compare") {
+            source.refuse("evaluate.metrics", || {
+                "a list of metrics, not empty without evaluate.labels and evaluate.compare".into()
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! What is written from the table of keys: the tables of docs/JOB.md and the fuzzer's dictionary.
+//!
+//! To rewrite both after a change to the table:
+//!
+//!     TOPICMILL_REWRITE=1 cargo test --features full --test it jobs::documentation
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use topicmill::job::keys::{Key, Preset, SECTIONS};
+
+use super::small::{SMALL, parse};
+
+/// What else the fuzzer puts into jobs: values that are odd in TOML, or in a key.
+const ODD: &str = r#"
+"true"
+"inf"
+"nan"
+"-1"
+"1e308"
+"0x7fffffffffffffff"
+"9223372036854775807"
+"\\u0000"
+"\"\"\""
+"'''"
+"1979-05-27T07:32:00Z"
+"#;
+
+/// Compares a file with what the table makes of it, or rewrites it if that is asked for.
+fn check(file: &str, made_from: impl Fn(&str) -> String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = fs::read_to_string(&path).expect("it is there");
+    let made = made_from(&text);
+    if std::env::var_os("TOPICMILL_REWRITE").is_some() {
+        fs::write(&path, made).expect("written");
+    } else if text != made {
+        let differing = text.lines().zip(made.lines()).find(|(old, new)| old != new);
+        panic!(
+            "{file} is not what src/job/keys says: {differing:#?}\nrewrite it: \
+             TOPICMILL_REWRITE=1 cargo test --features full --test it jobs::documentation"
+        );
+    }
+}
+
+#[test]
+fn the_documentation_has_the_table() {
+    check("docs/JOB.md", |text| {
+        let mut made = String::new();
+        let mut section = None;
+        for line in text.lines() {
+            let heading = line.strip_prefix("## [");
+            if let Some(name) = heading.and_then(|rest| rest.split(']').next()) {
+                section = SECTIONS.iter().find(|section| section.name == name);
+                assert!(section.is_some(), "{line}");
+            }
+            if !line.starts_with('|') {
+                made += &format!("{line}\n");
+            } else if let Some(section) = section.take() {
+                made += "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
+                made.extend(section.keys.iter().map(row));
+            }
+        }
+        made
+    });
+}
+
+#[test]
+fn the_documentation_has_every_section() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/JOB.md");
+    let text = fs::read_to_string(path).expect("it is there");
+    for section in SECTIONS {
+        assert!(text.contains(&format!("\n## [{}]", section.name)));
+    }
+}
+
+/// A row of docs/JOB.md; what is in quotes is code.
+fn row(key: &Key) -> String {
+    let allowed = key.allowed();
+    let quoted = allowed.split('"').enumerate().map(|(i, part)| match i % 2 {
+        0 => part.to_owned(),
+        _ => format!("`\"{part}\"`"),
+    });
+    let default = match key.preset {
+        Preset::Default(value) => format!("`{value}`"),
+        Preset::Required(_) | Preset::Absent => "–".to_owned(),
+    };
+    let (name, allowed) = (key.name(), quoted.collect::<String>());
+    format!(
+        "| `{name}` | {allowed} | {default} | {} |\n",
+        key.meaning.trim()
+    )
+}
+
+#[test]
+fn the_dictionary_has_the_table() {
+    check("fuzz/dictionaries/job.dict", |_| {
+        let keys = || SECTIONS.iter().flat_map(|section| section.keys);
+        let sections = SECTIONS
+            .iter()
+            .map(|section| format!("\"[{}]\"\n", section.name));
+        let names: BTreeSet<String> = keys()
+            .map(|key| format!("\"{} = \"\n", key.name()))
+            .collect();
+        let words = keys().flat_map(Key::words);
+        let words: BTreeSet<String> = words.map(|word| format!("\"\\\"{word}\\\"\"\n")).collect();
+        let mut made: String = sections.chain(names).chain(words).collect();
+        made += ODD.trim_start();
+        made
+    });
+}
+
+/// The defaults of the table are what a job means that sets nothing, those of a budget too.
+#[test]
+fn a_job_of_all_defaults_is_the_job_that_sets_nothing() {
+    let small: toml::Table = SMALL.parse().expect("TOML");
+    let mut job = toml::Table::new();
+    for section in SECTIONS.iter().filter(|section| section.name != "synth") {
+        let mut values = toml::Table::new();
+        for key in section.keys {
+            if let Preset::Default(value) = key.preset {
+                let line: toml::Table = format!("value = {value}").parse().expect("TOML");
+                values.insert(key.name().to_owned(), line["value"].clone());
+            }
+        }
+        let set = small.get(section.name).and_then(toml::Value::as_table);
+        values.extend(set.cloned().unwrap_or_default());
+        job.insert(section.name.to_owned(), values.into());
+    }
+    let written_out = parse(&job.to_string()).unwrap_or_else(|error| panic!("{error}\n{job}"));
+    let mut implied = parse(SMALL).expect("valid");
+    assert_eq!(written_out.resolved_toml(), implied.resolved_toml());
+    implied.path.clone_from(&written_out.path);
+    assert_eq!(written_out, implied);
+}
