@@ -19,7 +19,7 @@ use crate::corpus::settings::{
     TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
-use crate::storage::object::is_remote;
+use crate::storage;
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::model::statistics::MAX_TERMS;
 use lda::train::settings::{Memory, TrainSettings};
@@ -74,8 +74,7 @@ pub(super) fn corpus(
 ) -> Result<CorpusSettings, JobError> {
     let base = match section.name("base")? {
         None => folder.to_owned(),
-        Some(base) if is_remote(Path::new(&base)) => PathBuf::from(base),
-        Some(base) => folder.join(base),
+        Some(base) => storage::join(folder, &base),
     };
     Ok(CorpusSettings {
         base,
