@@ -38,7 +38,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     }
     let display = Display::choose(args.run.quiet, args.run.json);
     if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
-        let mut rows = plan::describe(&job, &placement);
+        let mut rows = plan::describe(&job, &placement)?;
         rows.push(("stages", Stages::Evaluate.to_string()));
         super::print(&plan::rows(&rows))?;
     }

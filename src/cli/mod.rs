@@ -47,7 +47,6 @@ pub use summary::{print_summary, render_summary};
 
 use crate::cluster;
 use crate::job::Stages;
-use crate::storage::object::is_remote;
 use crate::tables::output::exists;
 
 /// Reads the command line.
@@ -167,20 +166,10 @@ fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
 
 /// Refuses a path that a person gave and that does not exist.
 fn existing_output(path: &Path) -> Result<(), Failure> {
-    if is_remote(path) {
-        return match exists(path)? {
-            true => Ok(()),
-            false => Err(not_there(path)),
-        };
+    if exists(path)? {
+        return Ok(());
     }
-    match path.try_exists() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(not_there(path)),
-        Err(error) => Err(Failure::new(Exit::Io, error).context(path.display())),
-    }
-}
-
-fn not_there(path: &Path) -> Failure {
-    Failure::message(Exit::Usage, format!("{}: does not exist", path.display()))
-        .help("pass the folder that the job names as `output.path`")
+    let message = format!("{}: does not exist", path.display());
+    Err(Failure::message(Exit::Usage, message)
+        .help("pass the folder that the job names as `output.path`"))
 }

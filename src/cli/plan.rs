@@ -9,6 +9,7 @@ use super::placement::Placement;
 use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::Job;
+use crate::tables::output::{SUCCESS, exists};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::train::settings::Memory;
 
@@ -27,7 +28,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if args.json {
         super::print_json(&forecast.json(&job, &placement))?;
     } else {
-        let mut lines = describe(&job, &placement);
+        let mut lines = describe(&job, &placement)?;
         // The forecast knows more of it.
         lines.retain(|(name, _)| *name != "output");
         lines.extend(forecast.rows(&job));
@@ -37,7 +38,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// A plan's rows: what, and how.
-pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, String)> {
+///
+/// # Errors
+/// The output cannot be looked at: this build has no S3 support, or the store does not answer.
+pub(super) fn describe(
+    job: &Job,
+    placement: &Placement,
+) -> Result<Vec<(&'static str, String)>, Failure> {
     let mut rows = vec![("job", job.path.display().to_string())];
     if let Some(synth) = &job.synth {
         let made = format!(
@@ -65,10 +72,10 @@ pub(super) fn describe(job: &Job, placement: &Placement) -> Vec<(&'static str, S
     rows.push(("model", model(&job.model)));
     rows.push(("train", train(job)));
     rows.push(("project", project(job)));
-    rows.push(("output", output(&job.output.path)));
+    rows.push(("output", output(&job.output.path)?));
     rows.push(("runs on", runs_on(placement)));
     rows.push(("model id", job.train_hash()[..16].to_owned()));
-    rows
+    Ok(rows)
 }
 
 /// The rows as text, names in a column.
@@ -205,15 +212,15 @@ fn project(job: &Job) -> String {
     }
 }
 
-fn output(path: &Path) -> String {
-    let state = if path.join("_SUCCESS").exists() {
+fn output(path: &Path) -> Result<String, Failure> {
+    let state = if exists(&path.join(SUCCESS))? {
         "complete"
-    } else if path.exists() {
+    } else if exists(path)? {
         "begun"
     } else {
         "not begun"
     };
-    format!("{} ({state})", path.display())
+    Ok(format!("{} ({state})", path.display()))
 }
 
 fn runs_on(placement: &Placement) -> String {

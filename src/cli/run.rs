@@ -29,7 +29,7 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let job = Job::load(&args.job, &args.overrides())?;
     let display = Display::choose(args.quiet, args.json);
     if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
-        let mut rows = plan::describe(&job, &placement);
+        let mut rows = plan::describe(&job, &placement)?;
         rows.push(("stages", stages.to_string()));
         super::print(&plan::rows(&rows))?;
     }

@@ -13,7 +13,6 @@ use self::processes::Processes;
 use super::args::StatusArgs;
 use super::{Exit, Failure, figures, machine, plan};
 use crate::job::state::RunState;
-use crate::storage::object::is_remote;
 use crate::tables::output::check_ours;
 use lda::train::RoundReport;
 
@@ -26,7 +25,7 @@ const TREND: usize = 6;
 /// There is no such folder, or it is not a run's; it cannot be read; stdout cannot be written.
 pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
-    if !is_remote(&args.output) && !args.output.is_dir() {
+    if args.output.is_file() {
         let message = format!("{}: not a folder", args.output.display());
         return Err(Failure::message(Exit::Usage, message)
             .help("pass the folder that the job names as `output.path`"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toml::Value;
 
-use crate::storage::object::is_remote;
+use crate::storage;
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;
@@ -172,9 +172,9 @@ fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
 
 /// A file that a job names, by a path that does not depend on the job file's folder.
 fn located(name: &str, folder: &Path) -> Value {
-    match name.is_empty() || is_remote(Path::new(name)) {
+    match name.is_empty() {
         true => Value::from(name),
-        false => Value::String(folder.join(name).to_string_lossy().into_owned()),
+        false => Value::String(storage::join(folder, name).to_string_lossy().into_owned()),
     }
 }
 

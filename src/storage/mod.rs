@@ -1,179 +1,231 @@
-//! The only place that changes files: create, write, sync, rename, remove, folders, the lock.
+//! Where files are kept, and the only place that changes them.
 //!
-//! Plain functions over the file system, and three values: [`Writer`] writes a file from beginning
-//! to end, [`Scratch`] is an unnamed file with random access, [`Lock`] keeps a second run out.
-//! Errors are the system's; callers name the path. Callers (`tables::output`, `checkpoint`) decide
-//! which order of steps makes a file complete or absent.
+//! [`Store`] keeps files under final names, each complete or absent: [`Disk`] in the file system,
+//! `s3` in an object store, [`Faulty`] in either of them until a fault strikes. [`at`] chooses by the
+//! path. `tables::output` decides which order of steps makes a result complete.
 //!
-//! For object stores, `object` names what is stored there, `source` reads it like a file, `remote`
-//! works on it through a local folder, and `lease` is the lock.
-//!
-//! Builds with debug assertions count every step, and `TOPICMILL_FAULT` makes one of them fail, or
-//! kills the process there (`fault`); `tests/it/crash_points` does so at each. Release builds contain
-//! none of that.
+//! What a process has not finished lies on its own disk: [`Writer`] writes a file from beginning to
+//! end, [`Scratch`] is an unnamed file with random access, and plain functions do the rest. Their
+//! errors are the system's; callers name the path.
 
-#[cfg_attr(not(debug_assertions), path = "no_fault.rs")]
-mod fault;
-pub mod lease;
+mod disk;
+pub mod faulty;
 mod lock;
-pub mod object;
-pub mod remote;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod scratch;
 pub mod source;
 mod writer;
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use fault::Operation;
-pub use lock::{Lock, Locking, holder};
+pub use disk::{
+    Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
+};
+pub use faulty::Faulty;
+pub use lock::{Lock, Locking};
 pub use scratch::Scratch;
+pub use source::Source;
 pub use writer::Writer;
 
-/// Writes a whole file, replacing the previous one. It is not synced.
-///
-/// # Errors
-/// The file system refuses; a part of the bytes may be written then.
-pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    Writer::create(path)?.write_all(bytes)
-}
+/// What the address of something in an object store begins with.
+pub const SCHEME: &str = "s3://";
 
-/// Waits until the disk has a file's content.
-///
-/// # Errors
-/// The file is not there, or the disk failed.
-pub fn sync(path: &Path) -> io::Result<()> {
-    fault::before(&Operation::Sync(path))?;
-    File::open(path)?.sync_all()
-}
+/// The folder of unfinished files, below the one that they are for.
+pub const TEMPORARY: &str = "_temporary";
 
-/// Waits until the disk has a folder's entries: what was created, renamed or removed in it.
+/// Keeps files under final names. Whenever the process is stopped, each is complete or absent.
 ///
-/// # Errors
-/// The folder is not there, or the disk failed.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
-    };
-    fault::before(&Operation::SyncFolder(folder))?;
-    File::open(folder)?.sync_all()
-}
+/// Paths are whole: `out/run1/job.toml`, `s3://bucket/run1/job.toml`.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Opens a file. If another takes its name, this one is still read, or reading fails.
+    ///
+    /// # Errors
+    /// There is no such file (`NotFound`); the store refuses or does not answer.
+    fn open(&self, path: &Path) -> Result<Source, StoreError>;
 
-/// Renames a file or folder atomically, replacing a file of the new name. Neither file nor
-/// folders are synced.
-///
-/// # Errors
-/// The file system refuses.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fault::before(&Operation::Rename(from, to))?;
-    fs::rename(from, to)
-}
+    /// Where this machine can read a file: there, or in a copy that is fetched unless it is current.
+    /// If there is no such file, there is none at the path returned.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer; the disk.
+    fn local(&self, path: &Path) -> Result<PathBuf, StoreError>;
 
-/// Removes a file, if it is there.
-///
-/// # Errors
-/// The file system refuses.
-pub fn remove_file(path: &Path) -> io::Result<()> {
-    fault::before(&Operation::Remove(path))?;
-    unless_missing(fs::remove_file(path))
-}
+    /// Whether there is a file of this name, or any below it.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn exists(&self, path: &Path) -> Result<bool, StoreError>;
 
-/// Removes an empty folder, if it is there.
-///
-/// # Errors
-/// The file system refuses, or the folder is not empty.
-pub fn remove_folder(folder: &Path) -> io::Result<()> {
-    fault::before(&Operation::RemoveFolder(folder))?;
-    unless_missing(fs::remove_dir(folder))
-}
+    /// The names of files and folders in a folder, sorted; none if there is no such folder.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError>;
 
-/// Removes a folder, if it exists, and everything in it, by name. A link is removed, not followed.
-///
-/// # Errors
-/// The file system refuses.
-pub fn remove_tree(folder: &Path) -> io::Result<()> {
-    let mut entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?.collect::<io::Result<Vec<_>>>()?,
-    };
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        match entry.file_type()?.is_dir() {
-            true => remove_tree(&entry.path())?,
-            false => remove_file(&entry.path())?,
-        }
-    }
-    remove_folder(folder)
-}
+    /// Every file below a folder, sorted by path; a file is listed alone.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError>;
 
-/// Creates a folder and those above it, and syncs those that name a new one.
-///
-/// # Errors
-/// The file system refuses, or a file has the name of the folder.
-pub fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.as_os_str().is_empty() || folder.is_dir() {
-        return Ok(());
-    }
-    let parent = folder.parent().unwrap_or(folder);
-    create_folder(parent)?;
-    fault::before(&Operation::CreateFolder(folder))?;
-    match fs::create_dir(folder) {
-        // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
-        created => created?,
-    }
-    sync_folder(parent)
-}
+    /// Moves a finished file of this machine to a final name, for good: by renaming it, or by an
+    /// upload. It replaces a previous file as a whole.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer; the disk. The name has its previous file or the new one.
+    fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError>;
 
-fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+    /// Renames a file within its folder, replacing a previous file. In an object store it has both
+    /// names for a moment.
+    ///
+    /// # Errors
+    /// There is no such file; the store refuses or does not answer.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
+
+    /// Removes a file, or a folder with all that is in it; what is not there is no error.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn remove(&self, path: &Path) -> Result<(), StoreError>;
+
+    /// Waits until the names in a folder last, if there is such a folder.
+    ///
+    /// # Errors
+    /// The disk.
+    fn sync(&self, folder: &Path) -> Result<(), StoreError>;
+
+    /// Tries to take the lock at `path`, whose text begins with the line `mark`; does not wait.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError>;
+
+    /// The holder of the lock at `path`; `None` if it is free. A process that tries to take it at
+    /// this moment finds it taken.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn holder(&self, path: &Path) -> Result<Option<String>, StoreError>;
+
+    /// A small file, whole; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// The store refuses or does not answer.
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut bytes = Vec::new();
+        match self.open(path) {
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            source => source?.read_to_end(&mut bytes).map_err(named(path))?,
+        };
+        Ok(Some(bytes))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A file in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path or address.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
 
-    #[test]
-    fn folders_come_with_those_above_and_go_with_all_below() {
-        let root = tempfile::tempdir().unwrap();
-        let deep = root.path().join("a/b/c");
-        create_folder(&deep).unwrap();
-        create_folder(&deep).unwrap();
-        write(&deep.join("x"), b"x").unwrap();
-        let outside = root.path().join("outside");
-        write(&outside, b"precious").unwrap();
-        std::os::unix::fs::symlink(root.path(), deep.join("up")).unwrap();
-        assert!(remove_folder(&deep).is_err());
-        remove_tree(&root.path().join("a")).unwrap();
-        remove_tree(&root.path().join("a")).unwrap();
-        assert_eq!(fs::read(&outside).unwrap(), b"precious");
-        assert!(!root.path().join("a").exists());
-        let error = create_folder(&outside.join("below")).unwrap_err();
-        assert!(
-            !matches!(error.kind(), io::ErrorKind::NotFound),
-            "a file is in the way: {error}"
-        );
-    }
+/// Something that a store could not do; says where, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}")]
+pub struct StoreError {
+    /// The file, folder or address.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub source: io::Error,
+}
 
-    #[test]
-    fn files_are_replaced_renamed_and_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let (one, two) = (root.path().join("one"), root.path().join("two"));
-        write(&one, b"longer").unwrap();
-        write(&one, b"short").unwrap();
-        write(&two, b"").unwrap();
-        sync(&one).unwrap();
-        rename(&one, &two).unwrap();
-        sync_folder(root.path()).unwrap();
-        assert_eq!(fs::read(&two).unwrap(), b"short");
-        assert!(sync(&one).is_err() && rename(&one, &two).is_err());
-        remove_file(&two).unwrap();
-        remove_file(&two).unwrap();
-        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+impl From<StoreError> for io::Error {
+    /// Without the path, which the caller names.
+    fn from(error: StoreError) -> Self {
+        error.source
     }
+}
+
+/// Makes the system's error one of a store, about this path.
+pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Whether a path of a job names something in an object store.
+///
+/// ```
+/// use std::path::Path;
+/// use topicmill::storage::is_remote;
+/// assert!(is_remote(Path::new("s3://bucket/run1")));
+/// assert!(!is_remote(Path::new("out/run1")));
+/// ```
+pub fn is_remote(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(SCHEME))
+}
+
+/// A path of a job, seen from `base`; an address, like an absolute path, is not seen from anywhere.
+///
+/// ```
+/// use std::path::Path;
+/// use topicmill::storage::join;
+/// assert_eq!(join(Path::new("/jobs"), "x"), Path::new("/jobs/x"));
+/// assert_eq!(join(Path::new("/jobs"), "s3://bucket/x"), Path::new("s3://bucket/x"));
+/// ```
+pub fn join(base: &Path, path: &str) -> PathBuf {
+    match is_remote(Path::new(path)) {
+        true => PathBuf::from(path),
+        false => base.join(path),
+    }
+}
+
+/// The store that a path names something in, to look at.
+///
+/// # Errors
+/// The address or the settings are wrong; this build has no S3 support.
+pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
+    working_in(&temporary("at"), path, &[])
+}
+
+/// A path in the system's temporary folder that nothing else of this process has.
+pub(crate) fn temporary(kind: &str) -> PathBuf {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    let name = format!("topicmill-{kind}-{}-{serial}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+/// The store of `root`, to work with. Copies of what lies in an object store are in `folder`; what
+/// is committed below one of `kept`, seen from `root`, stays there as well.
+///
+/// # Errors
+/// The address or the settings are wrong; this build has no S3 support.
+#[cfg_attr(not(feature = "s3"), allow(unused_variables, reason = "no copies"))]
+pub fn working_in(
+    folder: &Path,
+    root: &Path,
+    kept: &'static [&'static str],
+) -> Result<Arc<dyn Store>, StoreError> {
+    if !is_remote(root) {
+        // Its steps, finer than those of a store, have faults of their own.
+        return Ok(Arc::new(Disk));
+    }
+    #[cfg(feature = "s3")]
+    return Ok(match s3::S3::open(root, folder, kept)? {
+        store if cfg!(debug_assertions) => Arc::new(Faulty::new(store)),
+        store => Arc::new(store),
+    });
+    #[cfg(not(feature = "s3"))]
+    Err(named(root)(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this build has no S3 support: build with `--features s3`",
+    )))
 }

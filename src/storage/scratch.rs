@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::fault::{self, Operation};
+use super::faulty;
 
 /// A file of a fixed size with random access, which no other process can open.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ impl Scratch {
     /// # Errors
     /// The file system refuses.
     pub fn create(path: &Path, bytes: u64) -> io::Result<Self> {
-        fault::before(&Operation::Create(path))?;
+        faulty::before("create", &[path])?;
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(true);
         let file = options.open(path)?;
         super::remove_file(path)?;
-        fault::before(&Operation::Resize(path, bytes))?;
+        faulty::before_resize(path, bytes)?;
         file.set_len(bytes)?;
         let path = path.to_owned();
         Ok(Self { path, file })
@@ -45,7 +45,7 @@ impl Scratch {
     /// The disk is full, or failed.
     pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let all = |bytes: &[u8]| self.file.write_all_at(bytes, offset).map(|()| bytes.len());
-        fault::write(&self.path, bytes, all).map(|_| ())
+        faulty::write(&self.path, bytes, all).map(|_| ())
     }
 }
 

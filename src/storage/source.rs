@@ -4,15 +4,14 @@
 //! no disk space for it. All ranges are of the object as opened: if another object takes its name,
 //! reading fails.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::object::{Bucket, ObjectMeta, ObjectUrl, is_remote};
 use crate::liveness;
 
 /// Bytes that are fetched at a time. A reader that continues where it stopped doubles it up to
@@ -24,8 +23,8 @@ const LARGEST_WINDOW: u64 = 8 << 20;
 /// Bytes of a footer's length and mark at the end of a Parquet file.
 const FOOTER_TAIL: u64 = 8;
 
-/// Nameless copies that this process has made.
-static SERIAL: AtomicU64 = AtomicU64::new(0);
+/// What a Parquet file begins with.
+const PARQUET_MARK: &[u8] = b"PAR1";
 
 /// Something to read from.
 #[derive(Debug)]
@@ -42,10 +41,7 @@ impl Source {
     /// # Errors
     /// It is not there; the system or the store refuses.
     pub fn open(path: &Path) -> io::Result<Self> {
-        match is_remote(path) {
-            false => Ok(Self::File(File::open(path)?)),
-            true => Ok(Self::Object(ObjectReader::open(path)?)),
-        }
+        Ok(super::at(path)?.open(path)?)
     }
 
     /// Its size.
@@ -55,17 +51,15 @@ impl Source {
     pub fn length(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Object(object) => Ok(object.meta.bytes),
+            Self::Object(object) => Ok(object.bytes),
         }
     }
-}
 
-impl Source {
-    /// What changes when its content does; only stores say.
+    /// What changes when its content does; only object stores say.
     pub fn tag(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
-            Self::Object(object) => Some(object.tag()),
+            Self::Object(object) => Some(&object.tag),
         }
     }
 }
@@ -89,11 +83,21 @@ impl Seek for Source {
     }
 }
 
+/// An object as it was when it was opened.
+pub trait Ranges: fmt::Debug + Send + Sync {
+    /// These bytes of it, all of them.
+    ///
+    /// # Errors
+    /// The object is another one now; the store refuses or does not answer.
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
+}
+
 /// An object that is read like a file.
 #[derive(Clone, Debug)]
 pub struct ObjectReader {
-    bucket: Arc<Bucket>,
-    meta: ObjectMeta,
+    object: Arc<dyn Ranges>,
+    bytes: u64,
+    tag: String,
     /// Where the next byte is read.
     position: u64,
     /// What was fetched last, and where that begins.
@@ -104,49 +108,27 @@ pub struct ObjectReader {
 }
 
 impl ObjectReader {
-    /// Asks the store for the object's size and tag.
-    ///
-    /// # Errors
-    /// There is no such object; the store refuses.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let url = ObjectUrl::parse(path)?;
-        let bucket = Bucket::open(&url.bucket)?;
-        let Some(meta) = bucket.head(&url.key)? else {
-            let reason = "there is no such object";
-            return Err(io::Error::new(io::ErrorKind::NotFound, reason));
-        };
-        Ok(Self {
-            bucket,
-            meta,
+    /// An object of this size and tag.
+    #[cfg(any(feature = "s3", test))]
+    pub(super) fn new(object: Arc<dyn Ranges>, bytes: u64, tag: String) -> Self {
+        Self {
+            object,
+            bytes,
+            tag,
             position: 0,
             window: Arc::default(),
             begins: 0,
             next_window: SMALLEST_WINDOW,
-        })
-    }
-
-    /// Its size.
-    pub fn length(&self) -> u64 {
-        self.meta.bytes
+        }
     }
 
     /// Exactly these bytes of it, fetched at once.
-    ///
-    /// # Errors
-    /// It is shorter; the store refuses.
-    pub fn range(&self, begins: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    fn range(&self, begins: u64, bytes: u64) -> io::Result<Vec<u8>> {
         let end = begins.saturating_add(bytes);
-        if end > self.meta.bytes {
+        if end > self.bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(self
-            .bucket
-            .read(&self.meta.key, begins..end, &self.meta.etag)?)
-    }
-
-    /// What changes when the object's content does.
-    pub fn tag(&self) -> &str {
-        &self.meta.etag
+        self.object.fetch(begins..end)
     }
 
     /// Where a Parquet file's footer lies, its length and mark included.
@@ -154,7 +136,7 @@ impl ObjectReader {
     /// # Errors
     /// The object is too short to be one; the store refuses.
     pub fn parquet_footer(&self) -> io::Result<Range<u64>> {
-        let bytes = self.meta.bytes;
+        let bytes = self.bytes;
         let too_short = io::ErrorKind::UnexpectedEof;
         let at = bytes.checked_sub(FOOTER_TAIL).ok_or(too_short)?;
         let tail = self.range(at, FOOTER_TAIL)?;
@@ -168,23 +150,37 @@ impl ObjectReader {
     /// # Errors
     /// The store refuses; the disk.
     pub fn copy_of(&self, ranges: &[Range<u64>]) -> io::Result<File> {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let name = format!("topicmill-copy-{}-{serial}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = super::temporary("copy");
         let file = File::options()
             .read(true)
             .write(true)
             .create_new(true)
             .open(&path)?;
         std::fs::remove_file(&path)?;
-        file.set_len(self.meta.bytes)?;
+        self.copy(ranges, &file)?;
+        Ok(file)
+    }
+
+    /// Writes a Parquet file of the object's size to `path`, with nothing but its footer in place.
+    ///
+    /// # Errors
+    /// The store refuses; the disk.
+    pub fn outline(&self, path: &Path) -> io::Result<()> {
+        let file = File::create(path)?;
+        file.write_all_at(PARQUET_MARK, 0)?;
+        self.copy(&[self.parquet_footer()?], &file)
+    }
+
+    /// Gives a file the object's size, and these ranges of it.
+    fn copy(&self, ranges: &[Range<u64>], file: &File) -> io::Result<()> {
+        file.set_len(self.bytes)?;
         for range in ranges {
             for begins in range.clone().step_by(LARGEST_WINDOW as usize) {
                 let bytes = LARGEST_WINDOW.min(range.end - begins);
                 file.write_all_at(&self.range(begins, bytes)?, begins)?;
             }
         }
-        Ok(file)
+        Ok(())
     }
 
     /// Fetches the stretch that begins at the position.
@@ -194,7 +190,7 @@ impl ObjectReader {
             true => (self.next_window * 2).min(LARGEST_WINDOW),
             false => SMALLEST_WINDOW,
         };
-        let bytes = self.next_window.min(self.meta.bytes - self.position);
+        let bytes = self.next_window.min(self.bytes - self.position);
         self.window = Arc::new(self.range(self.position, bytes)?);
         self.begins = self.position;
         Ok(())
@@ -203,7 +199,7 @@ impl ObjectReader {
 
 impl Read for ObjectReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.position >= self.meta.bytes || buffer.is_empty() {
+        if self.position >= self.bytes || buffer.is_empty() {
             return Ok(0);
         }
         let ends = self.begins + self.window.len() as u64;
@@ -222,11 +218,50 @@ impl Seek for ObjectReader {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
         let target = match position {
             SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::End(offset) => self.meta.bytes.checked_add_signed(offset),
+            SeekFrom::End(offset) => self.bytes.checked_add_signed(offset),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
         let before = || io::Error::new(io::ErrorKind::InvalidInput, "before the beginning");
         self.position = target.ok_or_else(before)?;
         Ok(self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Held(Vec<u8>);
+
+    impl Ranges for Held {
+        fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+            Ok(self.0[range.start as usize..range.end as usize].to_vec())
+        }
+    }
+
+    #[test]
+    fn an_object_is_read_like_a_file() {
+        let bytes: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();
+        let object = Arc::new(Held(bytes.clone()));
+        let mut reader = ObjectReader::new(object, bytes.len() as u64, "tag".to_owned());
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(read, bytes);
+        assert_eq!(reader.seek(SeekFrom::End(-5)).unwrap(), 299_995);
+        assert_eq!(reader.seek(SeekFrom::Current(-5)).unwrap(), 299_990);
+        let mut part = [0; 4];
+        reader.read_exact(&mut part).unwrap();
+        assert_eq!(part, bytes[299_990..299_994]);
+        assert!(reader.seek(SeekFrom::Current(-400_000)).is_err());
+        let error = reader.range(299_999, 2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        let copy = reader.copy_of(&[7..9, 299_998..300_000]).unwrap();
+        assert_eq!(copy.metadata().unwrap().len(), 300_000);
+        let mut ends = [9; 3];
+        copy.read_exact_at(&mut ends, 7).unwrap();
+        assert_eq!(ends, [7, 8, 0]);
+        copy.read_exact_at(&mut ends[..2], 299_998).unwrap();
+        assert_eq!(ends[..2], bytes[299_998..]);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::fault::{self, Operation};
+use super::faulty;
 use crate::liveness;
 
 /// A new file, open for writing. Not buffered: each write is a call to the system. Dropping it does
@@ -22,10 +22,7 @@ impl Writer {
     /// # Errors
     /// The file system refuses.
     pub fn create(path: &Path) -> io::Result<Self> {
-        fault::before(&Operation::Create(path))?;
-        let file = File::create(path)?;
-        let path = path.to_owned();
-        Ok(Self { path, file })
+        Self::open(path, OpenOptions::new().create(true).truncate(true))
     }
 
     /// Creates the file, which must not be there.
@@ -33,10 +30,7 @@ impl Writer {
     /// # Errors
     /// It is there, or the file system refuses.
     pub fn create_new(path: &Path) -> io::Result<Self> {
-        fault::before(&Operation::Create(path))?;
-        let file = File::create_new(path)?;
-        let path = path.to_owned();
-        Ok(Self { path, file })
+        Self::open(path, OpenOptions::new().create_new(true))
     }
 
     /// Creates the file, which must not be there, so that its owner alone can ever read it.
@@ -44,10 +38,12 @@ impl Writer {
     /// # Errors
     /// It is there, or the file system refuses.
     pub fn create_private(path: &Path) -> io::Result<Self> {
-        fault::before(&Operation::Create(path))?;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let file = options.open(path)?;
+        Self::open(path, OpenOptions::new().create_new(true).mode(0o600))
+    }
+
+    fn open(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+        faulty::before("create", &[path])?;
+        let file = options.write(true).open(path)?;
         let path = path.to_owned();
         Ok(Self { path, file })
     }
@@ -57,7 +53,7 @@ impl Writer {
     /// # Errors
     /// The disk failed.
     pub fn sync(&self) -> io::Result<()> {
-        fault::before(&Operation::Sync(&self.path))?;
+        faulty::before("sync", &[&self.path])?;
         self.file.sync_all()
     }
 }
@@ -66,7 +62,7 @@ impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         liveness::tick();
         let Self { path, file } = self;
-        fault::write(path, bytes, |bytes| file.write(bytes))
+        faulty::write(path, bytes, |bytes| file.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {

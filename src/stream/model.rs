@@ -12,7 +12,7 @@ use crate::dataflow::maxent::settings_hash;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
-use crate::storage::object::is_remote;
+use crate::storage::is_remote;
 use crate::tables::output::{View, Wanted, exists};
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::{InferSettings, Method};

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::output::{MANIFEST, Output};
 use super::parts::{describe, footer, hash_file, part_names, scan};
 use super::{COMMIT, PartInfo, SCHEMA_VERSION, TABLES, TableError, VERSION};
+use crate::storage::{Disk, Entry, Store};
 
 /// Version of the manifest's layout.
 pub const MANIFEST_VERSION: u32 = 1;
@@ -205,21 +206,13 @@ fn describe_table(
 
 /// The files under `model/`, relative to `root`, sorted.
 pub(super) fn model_files(root: &Path) -> Result<Vec<String>, TableError> {
-    let mut files = Vec::new();
-    if !root.join("model").exists() {
-        return Ok(files);
-    }
-    for entry in walkdir::WalkDir::new(root.join("model")) {
-        let entry = entry.map_err(|e| TableError::io(&root.join("model"), e.into()))?;
-        if entry.file_type().is_dir() {
-            continue;
-        }
-        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    let relative = |entry: Entry| {
+        let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);
         let names = relative.iter().map(|name| name.to_string_lossy());
-        files.push(names.collect::<Vec<_>>().join("/"));
-    }
-    files.sort();
-    Ok(files)
+        names.collect::<Vec<_>>().join("/")
+    };
+    let found = Disk.list(&root.join("model"))?;
+    Ok(found.into_iter().map(relative).collect())
 }
 
 /// A moment as `2026-01-31T12:34:56Z`.

@@ -5,28 +5,27 @@
 //! `manifest.json` and then `_SUCCESS` come last. One run at a time holds `_lock`; the kernel
 //! releases it however the process ends. Only files that topicmill writes are ever removed.
 //!
-//! An output in an object store (`s3://bucket/folder`) keeps the same protocol, with the store's
-//! equivalent of each step (`stored`): there a process works in a private local folder.
+//! An output in an object store (`s3://bucket/folder`) keeps the same protocol: its
+//! [`Store`] has an equivalent of each step. There a process works in a private local folder.
 
 mod ours;
 mod place;
-mod stored;
 mod view;
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::manifest::Manifest;
 use super::{TABLES, TableError};
-use crate::storage::object::is_remote;
-use crate::storage::{self, Lock, Locking};
+pub use crate::storage::TEMPORARY;
+use crate::storage::{self, Lock, Locking, Store, StoreError, Writer};
 pub use ours::check_ours;
-use ours::{is_known, names};
+use ours::{check, is_known};
 pub use place::Place;
-use stored::Stored;
 pub use view::{View, Wanted, exists};
 
-/// The folder of unfinished files.
-pub const TEMPORARY: &str = "_temporary";
 /// The last file of a run: the output is complete.
 pub const SUCCESS: &str = "_SUCCESS";
 /// The manifest.
@@ -40,15 +39,16 @@ const LOCK_MARK: &str = "topicmill output";
 
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
+/// What the process that wrote it reads again: of an output in an object store, its copy stays.
+const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
 /// Files at the root.
 const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
 
 /// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {
     place: Place,
-    lock: Option<Lock>,
-    /// For an output in an object store.
-    stored: Option<Stored>,
+    store: Arc<dyn Store>,
+    lock: Option<Box<dyn Lock>>,
 }
 
 impl Output {
@@ -59,26 +59,21 @@ impl Output {
     /// [`NotOurs`](TableError::NotOurs) if the folder holds anything that is not topicmill's
     /// (names that begin with a dot are overlooked).
     pub fn lead(place: impl Into<Place>) -> Result<Self, TableError> {
-        let place = place.into();
-        let (lock, stored) = match place.is_remote() {
-            true => (None, Some(Stored::lead(&place)?)),
-            false => {
-                create_folder(&place.root)?;
-                check_ours(&place.root)?;
-                (take_lock(&place.root)?, None)
+        let mut output = Self::follow(place)?;
+        check(&*output.store, output.root())?;
+        output.lock = match output.store.lock(&output.path(LOCK), LOCK_MARK)? {
+            Locking::Held(lock) => Some(lock),
+            Locking::Unsupported => None,
+            Locking::Busy(holder) => {
+                let root = output.place.root;
+                return Err(TableError::Locked { root, holder });
             }
         };
-        let output = Self {
-            place,
-            lock,
-            stored,
-        };
-        let temporary = output.temporary();
-        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        output.remove_temporary()?;
         match output.is_complete()? {
             // A run that was killed right after its last rename is complete for good only now.
-            true => sync_folder(output.place.local())?,
-            false => create_folder(&temporary)?,
+            true => output.store.sync(output.root())?,
+            false => create_folder(&output.temporary())?,
         }
         Ok(output)
     }
@@ -89,24 +84,18 @@ impl Output {
     /// Errors: for an address in an object store, that it is none, or the settings.
     pub fn follow(place: impl Into<Place>) -> Result<Self, TableError> {
         let place = place.into();
-        let stored = match place.is_remote() {
-            true => Some(Stored::follow(&place)?),
-            false => None,
-        };
         Ok(Self {
+            store: storage::working_in(&place.local, &place.root, &READ_AGAIN)?,
             place,
             lock: None,
-            stored,
         })
     }
 
     /// Prepares a folder that this process [`follow`](Self::follow)s for writing. The leading
     /// process must have opened it before.
     pub fn join(&self) -> Result<(), TableError> {
-        if let Some(stored) = &self.stored {
-            stored.prepare()?;
-            let temporary = self.temporary();
-            storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
+        if self.place.is_apart() {
+            self.remove_temporary()?;
         }
         match self.is_complete()? {
             true => Ok(()),
@@ -116,7 +105,11 @@ impl Output {
 
     /// To be called where a process has done its part: what it kept of an output elsewhere goes.
     pub fn leave(&self) -> Result<(), TableError> {
-        self.stored.as_ref().map_or(Ok(()), Stored::leave)
+        let local = &self.place.local;
+        match self.place.is_apart() {
+            true => storage::remove_tree(local).map_err(|e| TableError::io(local, e)),
+            false => Ok(()),
+        }
     }
 
     /// The folder, as the job names it.
@@ -127,22 +120,26 @@ impl Output {
     /// Where this process writes what it says of itself: below the folder, or, of an output in an
     /// object store, below the one that it works in.
     pub fn logs(&self) -> PathBuf {
-        self.place.local().join(LOGS)
+        self.place.local.join(LOGS)
     }
 
     /// Puts a copy of a file of [`logs`](Self::logs) where others look for it; it is there already
     /// unless the output is in an object store.
     pub fn share_log(&self, name: &str) -> Result<(), TableError> {
-        match &self.stored {
-            Some(stored) => stored.share(&self.logs().join(name), &format!("{LOGS}/{name}")),
-            None => Ok(()),
+        if !self.place.is_apart() {
+            return Ok(());
         }
+        let copy = self.logs().join(format!(".{name}"));
+        File::open(self.logs().join(name))
+            .and_then(|mut log| io::copy(&mut log, &mut Writer::create(&copy)?))
+            .map_err(|e| TableError::io(&copy, e))?;
+        self.publish(&copy, &format!("{LOGS}/{name}"))
     }
 
     /// Whether this value holds the lock: false after [`join`](Self::join), and on a file system
     /// that has no locks.
     pub fn is_locked(&self) -> bool {
-        self.lock.is_some() || self.stored.as_ref().is_some_and(Stored::is_locked)
+        self.lock.is_some()
     }
 
     /// The final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read
@@ -154,10 +151,7 @@ impl Output {
     /// Where this process reads a published file: there, or in its own copy of it. If no such file
     /// is published, there is no file at the path.
     pub fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
-        match &self.stored {
-            Some(stored) => stored.fetch(relative),
-            None => Ok(self.path(relative)),
-        }
+        Ok(self.store.local(&self.path(relative))?)
     }
 
     /// The folder below which these published files can be read.
@@ -165,7 +159,7 @@ impl Output {
         for file in files {
             self.local(file)?;
         }
-        Ok(self.place.local())
+        Ok(&self.place.local)
     }
 
     /// Where an unfinished file is written. Two writers must not use one `name` (a single path
@@ -175,55 +169,53 @@ impl Output {
     }
 
     fn temporary(&self) -> PathBuf {
-        self.place.local().join(TEMPORARY)
+        self.place.local.join(TEMPORARY)
+    }
+
+    fn remove_temporary(&self) -> Result<(), TableError> {
+        let temporary = self.temporary();
+        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))
     }
 
     /// Whether there is a file or folder under this final name: then it is complete.
     pub fn is_published(&self, relative: &str) -> Result<bool, TableError> {
-        match &self.stored {
-            Some(stored) => stored.exists(relative),
-            None => Ok(self.path(relative).exists()),
-        }
+        Ok(self.store.exists(&self.path(relative))?)
     }
 
     /// The names of what is published in a folder, sorted; none where there is no such folder.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, TableError> {
-        match &self.stored {
-            Some(stored) => stored.names(folder),
-            None if !self.path(folder).is_dir() => Ok(Vec::new()),
-            None => names(&self.path(folder)),
-        }
+        let mut names = self.store.names(&self.path(folder))?;
+        names.retain(|name| !name.starts_with('.'));
+        Ok(names)
     }
 
-    /// Syncs a finished file and moves it to its final name, replacing a previous file.
+    /// Moves a finished file to its final name for good, replacing a previous file.
     pub fn publish(&self, temporary: &Path, relative: &str) -> Result<(), TableError> {
-        if let Some(stored) = &self.stored {
-            return stored.publish(temporary, relative);
-        }
-        storage::sync(temporary).map_err(|e| TableError::io(temporary, e))?;
         let target = self.path(relative);
-        let parent = target.parent().unwrap_or(self.root());
-        create_folder(parent)?;
-        storage::rename(temporary, &target).map_err(|e| TableError::io(&target, e))?;
-        sync_folder(parent)
+        Ok(self.writable()?.commit(temporary, &target)?)
     }
 
     /// Renames a published file to another final name, replacing a previous file. Both names are in one
     /// folder.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
-        if let Some(stored) = &self.stored {
-            return stored.rename(from, to);
-        }
         let (from, to) = (self.path(from), self.path(to));
-        storage::rename(&from, &to).map_err(|e| TableError::io(&from, e))?;
-        sync_folder(to.parent().unwrap_or(self.root()))
+        Ok(self.writable()?.rename(&from, &to)?)
     }
 
     /// Removes one published file, if it is there, that nothing refers to any more.
     pub fn remove(&self, relative: &str) -> Result<(), TableError> {
-        match &self.stored {
-            Some(stored) => stored.remove(relative),
-            None => remove_file(&self.path(relative)),
+        Ok(self.writable()?.remove(&self.path(relative))?)
+    }
+
+    /// The store, to write to: not once another run has taken the lock over.
+    fn writable(&self) -> Result<&dyn Store, TableError> {
+        let lost = self.lock.as_ref().and_then(|lock| lock.check().err());
+        match lost {
+            Some(reason) => Err(TableError::Lost {
+                root: self.place.root.clone(),
+                reason,
+            }),
+            None => Ok(&*self.store),
         }
     }
 
@@ -241,16 +233,12 @@ impl Output {
     pub fn complete(&self, manifest: &Manifest) -> Result<(), TableError> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(["corpus", "corpus/shards", "model"]) {
-            let folder = self.place.local().join(name);
-            if folder.is_dir() {
-                sync_folder(&folder)?;
-            }
+            self.store.sync(&self.path(name))?;
         }
         self.write_atomic(MANIFEST, manifest.to_json().as_bytes())?;
         self.write_atomic(SUCCESS, b"")?;
-        let temporary = self.temporary();
-        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))?;
-        sync_folder(self.place.local())
+        self.remove_temporary()?;
+        Ok(self.store.sync(self.root())?)
     }
 
     /// Whether a run has ended here and nothing was taken away since.
@@ -265,7 +253,7 @@ impl Output {
             self.remove(name)?;
         }
         create_folder(&self.temporary())?;
-        sync_folder(self.place.local())
+        Ok(self.store.sync(self.root())?)
     }
 
     /// Removes one thing that topicmill writes: a table, a folder of ours or something in it, a
@@ -281,19 +269,13 @@ impl Output {
             return Err(self.not_ours(relative));
         }
         self.reopen()?;
-        let is_table = TABLES.iter().any(|table| table.name == first);
-        if let Some(stored) = &self.stored {
-            return stored.clear(relative, is_table);
+        if TABLES.iter().any(|table| table.name == first) {
+            let names = self.store.names(&self.path(relative))?;
+            if let Some(foreign) = names.iter().find(|name| !is_part_name(name)) {
+                return Err(self.not_ours(&format!("{relative}/{foreign}")));
+            }
         }
-        let target = self.path(relative);
-        if !target.is_dir() || target.is_symlink() {
-            return remove_file(&target);
-        }
-        if is_table {
-            return self.clear_table(&target);
-        }
-        storage::remove_tree(&target).map_err(|e| TableError::io(&target, e))?;
-        sync_folder(target.parent().unwrap_or(self.root()))
+        self.remove(relative)
     }
 
     /// Removes everything that topicmill writes, but the lock: what `--overwrite` asks for.
@@ -307,19 +289,6 @@ impl Output {
         create_folder(&self.temporary())
     }
 
-    fn clear_table(&self, folder: &Path) -> Result<(), TableError> {
-        let names = names(folder)?;
-        if let Some(foreign) = names.iter().find(|name| !is_part_name(name)) {
-            let table = folder.file_name().unwrap_or_default().to_string_lossy();
-            return Err(self.not_ours(&format!("{table}/{foreign}")));
-        }
-        for name in names {
-            remove_file(&folder.join(name))?;
-        }
-        storage::remove_folder(folder).map_err(|e| TableError::io(folder, e))?;
-        sync_folder(self.root())
-    }
-
     fn not_ours(&self, found: &str) -> TableError {
         TableError::NotOurs {
             root: self.place.root.clone(),
@@ -331,18 +300,7 @@ impl Output {
 /// The current holder of the output, according to the lock; `None` if it is free. A run that starts
 /// at this very moment is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
-    if is_remote(root) {
-        return stored::holder(root);
-    }
-    let path = root.join(LOCK);
-    let text = storage::holder(&path).map_err(|e| TableError::io(&path, e))?;
-    Ok(text.as_deref().map(holder_named))
-}
-
-/// What the text of a lock says of its holder.
-fn holder_named(text: &str) -> String {
-    let named = text.lines().nth(1);
-    named.unwrap_or("process unknown").to_owned()
+    Ok(storage::at(root)?.holder(&root.join(LOCK))?)
 }
 
 /// The name of a part: `part-00042.parquet`.
@@ -362,28 +320,12 @@ pub(super) fn is_part_name(name: &str) -> bool {
     number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// `None` where the file system has no locks.
-fn take_lock(root: &Path) -> Result<Option<Lock>, TableError> {
-    let path = root.join(LOCK);
-    let text = format!("{LOCK_MARK}\nprocess {}\n", std::process::id());
-    match Lock::take(&path, &text).map_err(|e| TableError::io(&path, e))? {
-        Locking::Held(lock) => Ok(Some(lock)),
-        Locking::Unsupported => Ok(None),
-        Locking::Busy(text) => Err(TableError::Locked {
-            root: root.to_owned(),
-            holder: holder_named(&text),
-        }),
-    }
-}
-
 fn create_folder(folder: &Path) -> Result<(), TableError> {
     storage::create_folder(folder).map_err(|e| TableError::io(folder, e))
 }
 
-fn sync_folder(folder: &Path) -> Result<(), TableError> {
-    storage::sync_folder(folder).map_err(|e| TableError::io(folder, e))
-}
-
-fn remove_file(path: &Path) -> Result<(), TableError> {
-    storage::remove_file(path).map_err(|e| TableError::io(path, e))
+impl From<StoreError> for TableError {
+    fn from(StoreError { path, source }: StoreError) -> Self {
+        Self::Io { path, source }
+    }
 }

@@ -433,6 +433,10 @@ fn a_feature_that_this_build_lacks_is_named_with_the_remedy() {
     let mut lines = Vec::new();
     if cfg!(not(feature = "s3")) {
         lines.push(("inspect s3://bucket/run", "s3"));
+        lines.push(("plan job.toml --set output.path=s3://bucket/run", "s3"));
+        lines.push(("run job.toml --set output.path=s3://bucket/run", "s3"));
+        let quiet = "run job.toml --quiet --set output.path=s3://bucket/run";
+        lines.push((quiet, "s3"));
     }
     if cfg!(not(feature = "tls")) {
         let encrypted = "run job.toml -n 2 -p 0 --hosts hosts --tls-ca a --tls-cert b --tls-key c";

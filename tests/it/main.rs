@@ -33,6 +33,7 @@ mod parsers;
 mod resume;
 #[cfg(target_os = "linux")]
 mod signals;
+mod stores;
 mod stream;
 mod training;
 mod workdir;

@@ -10,7 +10,7 @@ use super::{Content, Cut};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, OnDamage};
-use crate::storage::source::Source;
+use crate::storage::Source;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::sync::Arc;

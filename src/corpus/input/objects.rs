@@ -10,52 +10,38 @@ use std::path::{Path, PathBuf};
 
 use super::InputError;
 use super::pattern::{OPTIONS, compile};
-use crate::storage::object::{Bucket, ObjectUrl, StoreError, is_remote};
+use crate::storage::{self, StoreError, is_remote};
 
 /// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
-    if is_remote(Path::new(expanded)) {
-        return Some(expanded.to_owned());
-    }
-    if !is_remote(base) || expanded.starts_with('/') {
-        return None;
-    }
-    let base = base.to_string_lossy();
-    let base = base.trim_end_matches('/');
     let relative = expanded.trim_start_matches("./");
-    Some(match relative {
+    let whole = match relative {
         "." | "" => base.to_owned(),
-        relative => format!("{base}/{relative}"),
-    })
+        relative => storage::join(base, relative),
+    };
+    let address = whole.to_str()?.trim_end_matches('/');
+    is_remote(&whole).then(|| address.to_owned())
 }
 
 /// Every object that an address with or without wildcards names. `pattern` is the job's wording.
 pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputError> {
     let (folder, tail) = split_at_glob(address);
-    let store = |error: StoreError| {
-        let (path, source) = error.into_parts();
-        InputError::Unreadable { path, source }
-    };
-    let url = ObjectUrl::parse(Path::new(folder)).map_err(store)?;
-    let bucket = Bucket::open(&url.bucket).map_err(store)?;
+    let folder = Path::new(folder);
+    let refuse = |StoreError { path, source }| InputError::Unreadable { path, source };
+    let listed = storage::at(folder).and_then(|store| store.list(folder));
     let glob = if tail.is_empty() { "**/*" } else { tail };
     let matcher = compile(glob, pattern)?;
     let hidden_wanted = glob.starts_with('.') || glob.contains("/.");
-    let prefix = url.prefix();
-    let mut found = Vec::new();
-    for object in bucket.list(&prefix).map_err(store)? {
-        let Some(relative) = object.key.strip_prefix(&prefix) else {
-            continue;
-        };
-        let is_hidden = relative.split('/').any(|part| part.starts_with('.'));
-        if (hidden_wanted || !is_hidden) && matcher.matches_with(relative, OPTIONS) {
-            found.push(url.join(relative).to_path());
+    let is_wanted = |path: &Path| {
+        let relative = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
+        if relative.is_empty() {
+            return tail.is_empty();
         }
-    }
-    let is_object = found.is_empty() && tail.is_empty() && !url.key.is_empty();
-    if is_object && bucket.head(&url.key).map_err(store)?.is_some() {
-        return Ok(vec![url.to_path()]);
-    }
+        let is_hidden = relative.split('/').any(|part| part.starts_with('.'));
+        (hidden_wanted || !is_hidden) && matcher.matches_with(&relative, OPTIONS)
+    };
+    let paths = listed.map_err(refuse)?.into_iter().map(|entry| entry.path);
+    let found: Vec<_> = paths.filter(|path| is_wanted(path)).collect();
     if found.is_empty() {
         return Err(InputError::NoMatch {
             pattern: pattern.to_owned(),
@@ -76,19 +62,10 @@ fn split_at_glob(address: &str) -> (&str, &str) {
 
 /// The names of the files beside a file, or of the objects beside an object.
 pub(super) fn names_beside(path: &Path) -> io::Result<Vec<String>> {
-    if !is_remote(path) {
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(path.parent().unwrap_or(Path::new(".")))? {
-            let entry = entry?;
-            if entry.path().is_file() {
-                names.push(entry.file_name().to_string_lossy().into_owned());
-            }
-        }
-        return Ok(names);
-    }
-    let url = ObjectUrl::parse(path)?;
-    let folder = url.key.rfind('/').map_or("", |end| &url.key[..=end]);
-    Ok(Bucket::open(&url.bucket)?.names(folder)?)
+    let folder = path.parent().unwrap_or(path);
+    let mut names = storage::at(folder)?.names(folder)?;
+    names.retain(|name| !folder.join(name).is_dir());
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! folders are skipped unless the pattern names them; a folder linked into itself is entered once.
 
 use super::InputError;
-use crate::storage::object::is_remote;
+use crate::storage::{self, is_remote};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -205,10 +205,7 @@ impl Exclusions {
                 true => "/".to_owned(),
                 false => Pattern::escape(&base.to_string_lossy()),
             };
-            let whole = match is_remote(Path::new(trimmed)) {
-                true => rooted(Path::new(trimmed)),
-                false => rooted(&Path::new(&base).join(trimmed)),
-            };
+            let whole = rooted(&storage::join(Path::new(&base), trimmed));
             exclusions
                 .paths
                 .push(compile(&whole.to_string_lossy(), pattern)?);

@@ -12,7 +12,7 @@ use crate::corpus::block::cutter::Piece;
 use crate::corpus::block::{Content, Cut};
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::CorpusSettings;
-use crate::storage::source::Source;
+use crate::storage::Source;
 use arrow_array::{
     Array, ArrayRef, LargeBinaryArray, LargeListArray, LargeStringArray, RecordBatch, cast::AsArray,
 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
-use crate::storage::object::is_remote;
+use crate::storage::is_remote;
 
 /// An output folder as a job names it, and the local folder that a process works in: the same one,
 /// but for an output in an object store.
@@ -13,7 +13,8 @@ use crate::storage::object::is_remote;
 pub struct Place {
     /// The folder, or its address (`s3://…`).
     pub root: PathBuf,
-    scratch: PathBuf,
+    /// The folder that the process works in.
+    pub local: PathBuf,
 }
 
 impl Place {
@@ -21,31 +22,24 @@ impl Place {
     /// without which the system's temporary folder is taken, in a folder that depends on the address
     /// and the process's number alone: who is started again finds what it had.
     pub fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
+        if !is_remote(root) {
+            let [root, local] = [root, root].map(Path::to_owned);
+            return Self { root, local };
+        }
         let address = root.to_string_lossy();
         let address = address.trim_end_matches('/');
         let digest = hex(&Sha256::digest(address));
         let name = format!("topicmill-{}-{process}", &digest[..16]);
         let scratch = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
         Self {
-            root: match is_remote(root) {
-                true => PathBuf::from(address),
-                false => root.to_owned(),
-            },
-            scratch: scratch.join(name),
+            root: PathBuf::from(address),
+            local: scratch.join(name),
         }
     }
 
-    /// Whether the output lies in an object store.
-    pub fn is_remote(&self) -> bool {
-        is_remote(&self.root)
-    }
-
-    /// The folder that the process works in.
-    pub fn local(&self) -> &Path {
-        match self.is_remote() {
-            true => &self.scratch,
-            false => &self.root,
-        }
+    /// Whether the process works in another folder than the output's.
+    pub(super) fn is_apart(&self) -> bool {
+        self.local != self.root
     }
 }
 
@@ -64,10 +58,10 @@ mod tests {
     fn each_process_has_its_folder_and_finds_it_again() {
         let at = |root: &str, process| Place::new(Path::new(root), Some(Path::new("/s")), process);
         let first = at("s3://bucket/run1", 0);
-        assert!(first.local().starts_with("/s"));
+        assert!(first.local.starts_with("/s"));
         assert_eq!(first, at("s3://bucket/run1/", 0));
-        assert_ne!(first.local(), at("s3://bucket/run1", 1).local());
-        assert_ne!(first.local(), at("s3://bucket/run2", 0).local());
-        assert_eq!(at("out/run1", 3).local(), Path::new("out/run1"));
+        assert_ne!(first.local, at("s3://bucket/run1", 1).local);
+        assert_ne!(first.local, at("s3://bucket/run2", 0).local);
+        assert_eq!(at("out/run1", 3).local, Path::new("out/run1"));
     }
 }

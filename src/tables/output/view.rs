@@ -1,14 +1,9 @@
 //! Read access to an output: the folder itself or, for an object store, a copy of the requested
 //! parts.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::storage;
-use crate::storage::object::{Bucket, ObjectUrl, is_remote};
-use crate::storage::remote::{Remote, write_sparse};
-use crate::storage::source::ObjectReader;
+use crate::storage::{self, Entry, Source, is_remote};
 use crate::tables::TableError;
 
 /// How much of an output is to be seen.
@@ -22,9 +17,6 @@ pub enum Wanted {
 
 /// Below this a file is copied whole: asking twice costs more.
 const SMALL_BYTES: u64 = 1 << 20;
-
-/// Copies that this process has made.
-static SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// A file or folder that can be read; a copy goes when this is dropped.
 #[derive(Debug)]
@@ -43,26 +35,27 @@ impl View {
             let path = path.to_owned();
             return Ok(Self { path, copy: None });
         }
-        let url = ObjectUrl::parse(path)?;
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let name = format!("topicmill-view-{}-{serial}", std::process::id());
-        let copy = std::env::temp_dir().join(name);
-        let name = url.key.rsplit('/').next().unwrap_or_default().to_owned();
+        let copy = storage::temporary("view");
+        let root = path.parent().filter(|parent| is_remote(parent));
+        let root = root.unwrap_or(path);
+        let store = storage::working_in(&copy, root, &[])?;
+        let here = |path: &Path| copy.join(path.strip_prefix(root).unwrap_or(path));
         let view = Self {
-            path: copy.join("at").join(name),
-            copy: Some(copy),
+            path: here(path),
+            copy: Some(copy.clone()),
         };
-        let remote = Remote::open(&url.to_path(), &view.path)?;
-        let below = remote.below("")?;
-        for (relative, meta) in &below {
-            let to = view.path.join(relative);
-            fetch(&url.join(relative), &to, meta.bytes, wanted)?;
-        }
-        // A folder first: stores do not agree on what an object of a folder's name is.
-        if below.is_empty()
-            && let Some(meta) = remote.bucket().head(&url.key)?
-        {
-            fetch(&url, &view.path, meta.bytes, wanted)?;
+        for entry in store.list(path)? {
+            if wanted == Wanted::Outline
+                && is_large_table(&entry)
+                && let Source::Object(object) = store.open(&entry.path)?
+            {
+                let to = here(&entry.path);
+                storage::create_folder(to.parent().unwrap_or(&copy))
+                    .and_then(|()| object.outline(&to))
+                    .map_err(|e| TableError::io(&entry.path, e))?;
+            } else {
+                store.local(&entry.path)?;
+            }
         }
         Ok(view)
     }
@@ -82,29 +75,13 @@ impl Drop for View {
     }
 }
 
-/// Copies an object of this size, or the requested part of it.
-fn fetch(url: &ObjectUrl, to: &Path, bytes: u64, wanted: Wanted) -> Result<(), TableError> {
-    let io = |e| TableError::io(to, e);
-    storage::create_folder(to.parent().unwrap_or(to)).map_err(io)?;
-    let is_outline = wanted == Wanted::Outline
-        && bytes > SMALL_BYTES
-        && !to.parent().is_some_and(|folder| folder.ends_with("topics"))
-        && to
-            .extension()
-            .is_some_and(|extension| extension == "parquet");
-    if is_outline {
-        return copy_footer(url, to).map_err(|e| TableError::io(&url.to_path(), e));
-    }
-    Bucket::open(&url.bucket)?.download(&url.key, to)?;
-    Ok(())
-}
-
-/// A Parquet file of the right size with nothing but its footer in place.
-fn copy_footer(url: &ObjectUrl, to: &Path) -> io::Result<()> {
-    let object = ObjectReader::open(&url.to_path())?;
-    let place = object.parquet_footer()?;
-    let footer = object.range(place.start, place.end - place.start)?;
-    write_sparse(to, &[(0, b"PAR1"), (place.start, &footer)])
+/// Whether a file is a large part of a table whose rows are not for an outline.
+fn is_large_table(entry: &Entry) -> bool {
+    let folder = entry.path.parent();
+    let extension = entry.path.extension();
+    entry.bytes > SMALL_BYTES
+        && extension.is_some_and(|extension| extension == "parquet")
+        && !folder.is_some_and(|folder| folder.ends_with("topics"))
 }
 
 /// Whether anything exists at a path or address.
@@ -112,8 +89,5 @@ fn copy_footer(url: &ObjectUrl, to: &Path) -> io::Result<()> {
 /// # Errors
 /// The store refuses or does not answer.
 pub fn exists(path: &Path) -> Result<bool, TableError> {
-    match is_remote(path) {
-        false => Ok(path.exists()),
-        true => Ok(Remote::open(path, Path::new(""))?.exists("")?),
-    }
+    Ok(storage::at(path)?.exists(path)?)
 }

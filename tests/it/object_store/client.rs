@@ -2,15 +2,19 @@
 //! checks run in a child of the test: this program again, with other variables.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use topicmill::storage::lease::{Lease, Leasing, LockName, Terms};
-use topicmill::storage::object::{Bucket, Condition, StoreErrorKind};
+use topicmill::storage::s3::lease::{Lease, Terms};
+use topicmill::storage::s3::{Bucket, Condition, S3};
+use topicmill::storage::{Faulty, Locking, Store};
 
 use super::server::{BUCKET, Server};
+use crate::stores::{Subject, conforms, keeps_what_it_has};
 
 /// Says that this process is the child, and how many MiB the large object has.
 const CHILD: &str = "TOPICMILL_TEST_CHILD_MIB";
@@ -22,6 +26,7 @@ fn the_client_and_its_lock_keep_what_they_promise() {
         conditions(&bucket);
         large_objects(&bucket, mebibytes.parse().unwrap());
         leases(&bucket);
+        stores();
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +42,7 @@ fn the_client_and_its_lock_keep_what_they_promise() {
 }
 
 fn conditions(bucket: &Bucket) {
-    let put = |text: &str, condition| bucket.put_if("c", text.as_bytes(), condition).unwrap();
+    let put = |text: &str, condition| bucket.put("c", text.as_bytes(), condition).unwrap();
     assert_eq!(bucket.get("c").unwrap(), None);
     let first = put("first", Condition::Absent).unwrap();
     assert_eq!(put("late", Condition::Absent), None);
@@ -45,8 +50,8 @@ fn conditions(bucket: &Bucket) {
     assert_eq!(put("late", Condition::Unchanged(&first)), None);
     let (meta, text) = bucket.get("c").unwrap().unwrap();
     assert_eq!((meta.etag, text.as_slice()), (second, "second".as_bytes()));
-    bucket.put("d/e", b"x").unwrap();
-    bucket.put("d/f/g", b"y").unwrap();
+    bucket.put("d/e", b"x", Condition::Always).unwrap();
+    bucket.put("d/f/g", b"y", Condition::Always).unwrap();
     assert_eq!(bucket.names("d/").unwrap(), ["e", "f"]);
     let keys: Vec<_> = bucket
         .list("d/")
@@ -58,6 +63,38 @@ fn conditions(bucket: &Bucket) {
     bucket.delete("d/e").unwrap();
     bucket.delete("d/e").unwrap();
     assert_eq!(bucket.head("d/e").unwrap(), None);
+}
+
+/// The checks of every store, with and without copies that stay.
+fn stores() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = |name| Path::new("s3://").join(BUCKET).join("stores").join(name);
+    let (copies, work) = (folder.path().join("copies"), folder.path());
+    let store = |root, kept| S3::open(root, &copies, kept).unwrap();
+    let (bare, kept) = (root("bare"), root("kept"));
+    conforms(&Subject {
+        store: &store(&bare, &[]),
+        root: bare.clone(),
+        work,
+    });
+    conforms(&Subject {
+        store: &Faulty::new(store(&kept, &["folder/", "from"])),
+        root: kept.clone(),
+        work,
+    });
+    let root = root("faulty");
+    let open = || store(&root, &[]);
+    keeps_what_it_has(open, &root, work);
+    // Nothing is kept under a name that is not wanted, and a copy is used as long as it is current.
+    let store = open();
+    let (file, path) = (work.join("file"), root.join("x"));
+    fs::write(&file, "x").unwrap();
+    store.commit(&file, &path).unwrap();
+    assert!(!copies.join("x").exists());
+    let copy = store.local(&path).unwrap();
+    let fetched = fs::metadata(&copy).unwrap().modified().unwrap();
+    store.local(&path).unwrap();
+    assert_eq!(fs::metadata(&copy).unwrap().modified().unwrap(), fetched);
 }
 
 fn large_objects(bucket: &Bucket, mebibytes: usize) {
@@ -72,7 +109,8 @@ fn large_objects(bucket: &Bucket, mebibytes: usize) {
     let etag = bucket.put_file(&there, "large").unwrap();
     let up = started.elapsed();
     let started = Instant::now();
-    let meta = bucket.download("large", &back).unwrap().unwrap();
+    let meta = bucket.head("large").unwrap().unwrap();
+    bucket.download(&meta, &back).unwrap();
     println!("{mebibytes} MiB: {up:?} up, {:?} down", started.elapsed());
     assert_eq!(
         (meta.bytes, meta.etag.as_str()),
@@ -82,44 +120,43 @@ fn large_objects(bucket: &Bucket, mebibytes: usize) {
     let middle = 9_000_000..9_000_100;
     let read = bucket.read("large", middle.start as u64..middle.end as u64, &etag);
     assert_eq!(read.unwrap(), bytes[middle]);
-    bucket.put("large", b"another").unwrap();
+    bucket.put("large", b"another", Condition::Always).unwrap();
     let error = bucket.read("large", 0..7, &etag).unwrap_err();
-    assert_eq!(error.kind, StoreErrorKind::Changed, "{error}");
-    assert_eq!(bucket.download("none", &back).unwrap(), None);
+    assert_eq!(error.source.kind(), ErrorKind::StaleNetworkFileHandle);
+    let error = bucket.download(&meta, &back).unwrap_err();
+    assert_eq!(error.source.kind(), ErrorKind::StaleNetworkFileHandle);
+    assert_eq!(bucket.head("none").unwrap(), None);
 }
 
 fn leases(bucket: &Arc<Bucket>) {
-    let name = LockName {
-        bucket: Arc::clone(bucket),
-        key: "run/_lock".to_owned(),
-        probes: "run/_temporary/clock-".to_owned(),
-    };
+    let key = "run/_lock";
     let terms = Terms {
         renew: Duration::from_millis(300),
         stale: Duration::from_secs(3),
     };
-    let take = |terms| Lease::take(name.clone(), "mark", terms).unwrap();
-    let Leasing::Held(lease) = take(terms) else {
+    let take = |terms| Lease::take(bucket, key, "mark", terms).unwrap();
+    let Locking::Held(lease) = take(terms) else {
         panic!("nobody else wants it");
     };
     // It is renewed: longer than it lasts without.
     sleep(terms.stale + Duration::from_secs(1));
     lease.check().unwrap();
-    assert!(matches!(take(terms), Leasing::Busy(text) if text.contains("process")));
+    assert!(matches!(take(terms), Locking::Busy(text) if text.contains("process")));
     drop(lease);
     // A holder on another host that is heard of no more: waited for, then taken over.
     let silent = "mark\nprocess 1 on elsewhere\nrun x\nplace elsewhere\nbegun 1\n";
-    bucket.put(&name.key, silent.as_bytes()).unwrap();
-    assert!(matches!(take(terms), Leasing::Busy(_)));
+    let write = || bucket.put(key, silent.as_bytes(), Condition::Always);
+    write().unwrap();
+    assert!(matches!(take(terms), Locking::Busy(_)));
     sleep(terms.stale + Duration::from_secs(1));
-    let Leasing::Held(lease) = take(terms) else {
+    let Locking::Held(lease) = take(terms) else {
         panic!("it has run out");
     };
     // Who finds another's name in its lock writes no more.
-    bucket.put(&name.key, silent.as_bytes()).unwrap();
+    write().unwrap();
     sleep(terms.renew * 4);
     assert!(lease.check().unwrap_err().contains("elsewhere"));
     drop(lease);
-    let (_, text) = bucket.get(&name.key).unwrap().unwrap();
+    let (_, text) = bucket.get(key).unwrap().unwrap();
     assert_eq!(text, silent.as_bytes(), "it is not ours to free");
 }

@@ -21,6 +21,10 @@ use crate::workdir::{Workdir, said, succeed};
 /// How long something may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How many runs are killed before something that they ask of the store.
+#[cfg(debug_assertions)]
+const STORE_CRASHES: usize = 5;
+
 /// Its own corpus is made by `synth`; the runs read it where `corpus.input` says.
 const JOB: &str = "\
 [corpus]
@@ -301,4 +305,34 @@ fn only_what_topicmill_wrote_is_removed() {
     assert_eq!(refused.status.code(), Some(65), "{}", said(&refused));
     assert!(said(&refused).contains("thesis.tex"));
     assert!(place.server.has("again/thesis.tex"));
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn killed_before_what_it_asks_of_the_store() {
+    let Some(place) = prepare() else { return };
+    let run = |name: &str, fault: &str| {
+        let trace = place.path().join(format!("trace-{name}"));
+        let fault = format!("{fault}count:{}", trace.display());
+        let mut command = place.command(&[stored(name), words("-w 1")].concat());
+        let output = command.env("TOPICMILL_FAULT", fault).output().unwrap();
+        (output, fs::read_to_string(trace).unwrap())
+    };
+    let (ended, trace) = run("calm", "");
+    assert!(ended.status.success(), "{}", said(&ended));
+    let asked: Vec<usize> = (1..)
+        .zip(trace.lines())
+        .filter(|(_, line)| line.contains("s3://"))
+        .map(|(number, _)| number)
+        .collect();
+    assert!(asked.len() > 2 * STORE_CRASHES, "{trace}");
+    for which in 0..STORE_CRASHES {
+        let number = asked[which * asked.len() / STORE_CRASHES];
+        let name = format!("crash{which}");
+        let (ended, _) = run(&name, &format!("crash:{number},"));
+        assert_eq!(ended.status.code(), None, "{}", said(&ended));
+        assert!(!place.server.has(&format!("{name}/_SUCCESS")));
+        succeed(place.command(&stored(&name)));
+        assert_eq!(place.digest(&name), place.digest);
+    }
 }

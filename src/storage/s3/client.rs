@@ -6,9 +6,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -25,9 +25,8 @@ use tokio::task::JoinHandle;
 
 use super::explain::{explain, is_final, lacks_bucket};
 use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
-use crate::storage::Writer;
-
-use super::{Condition, ObjectMeta, ObjectUrl, StoreError, StoreErrorKind, runtime};
+use super::{Condition, ObjectMeta, address, runtime};
+use crate::storage::{SCHEME, StoreError, Writer, named};
 
 /// The variable that says for how many seconds a request is repeated.
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
@@ -60,10 +59,10 @@ impl Bucket {
         if let Some(bucket) = buckets.get(name) {
             return Ok(Arc::clone(bucket));
         }
-        let refuse = |reason: String| StoreError {
-            url: format!("{}{name}", super::SCHEME),
-            kind: StoreErrorKind::Setting,
-            message: format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}"),
+        let refuse = |reason: String| {
+            let message = format!("{reason}; check the variables AWS_… and {PATIENCE_VARIABLE}");
+            let url = Path::new(SCHEME).join(name);
+            named(&url)(io::Error::new(io::ErrorKind::InvalidInput, message))
         };
         let patience = patience().map_err(refuse)?;
         // The client uses the provider of the process. An error means that one is installed: the same.
@@ -119,24 +118,20 @@ impl Bucket {
     /// A range of an object's bytes.
     ///
     /// # Errors
-    /// [`Changed`](StoreErrorKind::Changed) if it no longer has the tag; the store refuses or does
-    /// not answer.
+    /// `StaleNetworkFileHandle` if it no longer has the tag; the store refuses or does not answer.
     pub fn read(&self, key: &str, range: Range<u64>, etag: &str) -> Result<Vec<u8>, StoreError> {
         let location = self.location(key)?;
         let read = self.persist(|| read_range(&self.store, &location, range.clone(), etag));
         read.map_err(|e| self.error(key, &e))
     }
 
-    /// Copies an object to a local file, which is overwritten and synced; `None` if there is no such
-    /// object.
+    /// Copies an object to a local file, which is overwritten and synced.
     ///
     /// # Errors
-    /// The store refuses, does not answer, or the object changes meanwhile; the disk.
-    pub fn download(&self, key: &str, path: &Path) -> Result<Option<ObjectMeta>, StoreError> {
-        let Some(meta) = self.head(key)? else {
-            return Ok(None);
-        };
-        let disk = |e| StoreError::disk(&self.url(key), path, &e);
+    /// The store refuses, does not answer, or the object has changed; the disk.
+    pub fn download(&self, meta: &ObjectMeta, path: &Path) -> Result<(), StoreError> {
+        let key = &meta.key;
+        let disk = |e| self.disk(key, path, &e);
         let mut file = Writer::create(path).map_err(disk)?;
         let mut coming = VecDeque::new();
         let mut next = 0;
@@ -157,8 +152,7 @@ impl Bucket {
             };
             file.write_all(&bytes).map_err(disk)?;
         }
-        file.sync().map_err(disk)?;
-        Ok(Some(meta))
+        file.sync().map_err(disk)
     }
 
     fn start_read(
@@ -231,18 +225,6 @@ impl Bucket {
         }
     }
 
-    /// Writes a small object; returns its tag.
-    ///
-    /// # Errors
-    /// The store refuses or does not answer.
-    pub fn put(&self, key: &str, bytes: &[u8]) -> Result<String, StoreError> {
-        let location = self.location(key)?;
-        let payload = PutPayload::from(bytes.to_vec());
-        let put = runtime::wait(&self.handle, self.store.put(&location, payload));
-        let put = put.map_err(|e| self.error(key, &e))?;
-        Ok(put.e_tag.unwrap_or_default())
-    }
-
     /// Writes a small object if the condition holds, and returns its tag; `None` if it does not
     /// hold.
     ///
@@ -251,7 +233,7 @@ impl Bucket {
     ///
     /// # Errors
     /// The store refuses or does not answer.
-    pub fn put_if(
+    pub fn put(
         &self,
         key: &str,
         bytes: &[u8],
@@ -259,6 +241,7 @@ impl Bucket {
     ) -> Result<Option<String>, StoreError> {
         let location = self.location(key)?;
         let mode = match condition {
+            Condition::Always => PutMode::Overwrite,
             Condition::Absent => PutMode::Create,
             Condition::Unchanged(etag) => PutMode::Update(UpdateVersion {
                 e_tag: Some(etag.to_owned()),
@@ -280,13 +263,14 @@ impl Bucket {
     /// # Errors
     /// The store refuses or does not answer; the file cannot be read, or changes meanwhile.
     pub fn put_file(&self, path: &Path, key: &str) -> Result<String, StoreError> {
-        let disk = |e| StoreError::disk(&self.url(key), path, &e);
+        let disk = |e| self.disk(key, path, &e);
         let mut file = File::open(path).map_err(disk)?;
         let bytes = file.metadata().map_err(disk)?.len();
         if bytes <= PART_BYTES {
             let mut whole = Vec::with_capacity(bytes as usize);
             file.read_to_end(&mut whole).map_err(disk)?;
-            return self.put(key, &whole);
+            let put = self.put(key, &whole, Condition::Always)?;
+            return Ok(put.unwrap_or_default());
         }
         let location = self.location(key)?;
         let put = runtime::wait(&self.handle, put_parts(&self.store, &location, file, bytes));
@@ -339,23 +323,26 @@ impl Bucket {
         }
     }
 
-    fn url(&self, key: &str) -> ObjectUrl {
-        ObjectUrl {
-            bucket: self.name.clone(),
-            key: key.to_owned(),
-        }
+    /// Trouble with a local file on the way to or from an object.
+    pub(super) fn disk(&self, key: &str, path: &Path, source: &io::Error) -> StoreError {
+        let path = path.display();
+        let message = format!("{path}: {source}; check the disk, or set another output.scratch");
+        named(&self.address(key))(io::Error::other(message))
+    }
+
+    pub(super) fn address(&self, key: &str) -> PathBuf {
+        address::of(&self.name, key)
     }
 
     fn location(&self, key: &str) -> Result<Key, StoreError> {
-        Key::parse(key).map_err(|e| StoreError {
-            url: self.url(key).to_string(),
-            kind: StoreErrorKind::Setting,
-            message: format!("{e}; choose another name"),
+        Key::parse(key).map_err(|e| {
+            let message = format!("{e}; choose another name");
+            named(&self.address(key))(io::Error::new(io::ErrorKind::InvalidInput, message))
         })
     }
 
     fn error(&self, key: &str, error: &Error) -> StoreError {
-        explain(&self.url(key), error)
+        explain(&self.name, key, error)
     }
 }
 

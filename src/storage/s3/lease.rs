@@ -4,15 +4,17 @@
 //! the one that was found expired. A killed holder cannot release it, so the lock expires: when it
 //! was not renewed for [`Terms::stale`], by the store's own clock, or when another process on the
 //! same machine sees that the holder's process is gone. A holder that could not renew it for that
-//! long must assume that it is lost: it calls [`Lease::check`] before every write.
+//! long must assume that it is lost: it calls [`Lock::check`] before every write.
 
 use std::fs;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::object::{Bucket, Condition, ObjectMeta, StoreError};
+use super::{Bucket, Condition, ObjectMeta};
 use crate::hex::hex;
+use crate::storage::lock::holder_in;
+use crate::storage::{Lock, Locking, StoreError, TEMPORARY};
 
 /// Attempts to take a lock that changes while it is looked at.
 const ATTEMPTS: usize = 5;
@@ -35,26 +37,6 @@ impl Default for Terms {
     }
 }
 
-/// Where a lock is kept.
-#[derive(Clone, Debug)]
-pub struct LockName {
-    /// The bucket.
-    pub bucket: Arc<Bucket>,
-    /// The lock's key.
-    pub key: String,
-    /// What the keys of objects may begin with that are written to ask the store for the time.
-    pub probes: String,
-}
-
-/// The outcome of an attempt.
-#[derive(Debug)]
-pub enum Leasing {
-    /// This process has it.
-    Held(Lease),
-    /// Another one has it; the text is what it says of itself.
-    Busy(String),
-}
-
 /// A lease that this process holds until the value is dropped, or another takes it.
 #[derive(Debug)]
 pub struct Lease {
@@ -64,7 +46,8 @@ pub struct Lease {
 
 #[derive(Debug)]
 struct Shared {
-    name: LockName,
+    bucket: Arc<Bucket>,
+    key: String,
     mark: String,
     id: String,
     terms: Terms,
@@ -86,30 +69,35 @@ impl Lease {
     ///
     /// # Errors
     /// The store refuses, does not answer, or does not keep conditions on writes.
-    pub fn take(name: LockName, mark: &str, terms: Terms) -> Result<Leasing, StoreError> {
+    pub fn take(
+        bucket: &Arc<Bucket>,
+        key: &str,
+        mark: &str,
+        terms: Terms,
+    ) -> Result<Locking, StoreError> {
         let id = unique();
-        let LockName { bucket, key, .. } = &name;
         for _ in 0..ATTEMPTS {
             let found = bucket.get(key)?;
             let condition = match &found {
                 None => Condition::Absent,
                 Some((meta, text)) => {
                     let text = String::from_utf8_lossy(text).into_owned();
-                    if !is_over(&name, meta, &text, terms, &id)? {
-                        return Ok(Leasing::Busy(text));
+                    if !is_over(bucket, meta, &text, terms, &id)? {
+                        return Ok(Locking::Busy(holder_in(&text)));
                     }
                     Condition::Unchanged(&meta.etag)
                 }
             };
             let asked = Instant::now();
-            bucket.put_if(key, text(mark, &id, 0).as_bytes(), condition)?;
+            bucket.put(key, text(mark, &id, 0).as_bytes(), condition)?;
             // What the store says now decides: the answer to a write may be that of its repetition.
             let Some((meta, text)) = bucket.get(key)? else {
                 continue;
             };
             if is_of(&text, &id) {
                 let shared = Shared {
-                    name: name.clone(),
+                    bucket: Arc::clone(bucket),
+                    key: key.to_owned(),
                     mark: mark.to_owned(),
                     id,
                     terms,
@@ -122,11 +110,11 @@ impl Lease {
                     }),
                     ending: Condvar::new(),
                 };
-                return Ok(Leasing::Held(Self::keep(shared)));
+                return Ok(Locking::Held(Box::new(Self::keep(shared))));
             }
         }
         let text = bucket.get(key)?.map(|(_, text)| text).unwrap_or_default();
-        Ok(Leasing::Busy(String::from_utf8_lossy(&text).into_owned()))
+        Ok(Locking::Busy(holder_in(&String::from_utf8_lossy(&text))))
     }
 
     fn keep(shared: Shared) -> Self {
@@ -139,12 +127,11 @@ impl Lease {
         let renewer = renewer.ok();
         Self { shared, renewer }
     }
+}
 
-    /// Whether the lease still holds: to be asked before anything is written.
-    ///
-    /// # Errors
-    /// Another run took the lock, or it could not be renewed in time: the reason, as text.
-    pub fn check(&self) -> Result<(), String> {
+impl Lock for Lease {
+    /// Another run took it, or it could not be renewed in time.
+    fn check(&self) -> Result<(), String> {
         let state = self.shared.state();
         let silent = state.renewed.elapsed();
         match &state.lost {
@@ -169,14 +156,11 @@ impl Drop for Lease {
         }
         let state = self.shared.state();
         if state.lost.is_none() {
-            let Shared { name, mark, .. } = &*self.shared;
-            let free = format!("{mark}\n{FREE}\n");
+            let free = format!("{}\n{FREE}\n", self.shared.mark);
+            let condition = Condition::Unchanged(&state.etag);
+            let Shared { bucket, key, .. } = &*self.shared;
             // Else it runs out.
-            let _ = name.bucket.put_if(
-                &name.key,
-                free.as_bytes(),
-                Condition::Unchanged(&state.etag),
-            );
+            let _ = bucket.put(key, free.as_bytes(), condition);
         }
     }
 }
@@ -205,17 +189,17 @@ impl Shared {
 
     fn renew(&self, etag: &str, renewals: u64) -> Result<(), StoreError> {
         let asked = Instant::now();
-        let LockName { bucket, key, .. } = &self.name;
+        let Self { bucket, key, .. } = self;
         let text = text(&self.mark, &self.id, renewals);
         let condition = Condition::Unchanged(etag);
-        let put = bucket.put_if(key, text.as_bytes(), condition)?;
+        let put = bucket.put(key, text.as_bytes(), condition)?;
         let (etag, lost) = match put {
             Some(etag) => (etag, None),
             None => match bucket.get(key)? {
                 Some((meta, text)) if is_of(&text, &self.id) => (meta.etag, None),
                 Some((_, text)) => {
                     let text = String::from_utf8_lossy(&text);
-                    (String::new(), Some(holder(&text)))
+                    (String::new(), Some(holder_in(&text)))
                 }
                 None => (String::new(), Some("the lock was removed".to_owned())),
             },
@@ -232,27 +216,19 @@ impl Shared {
 /// The second line of a free lock.
 const FREE: &str = "free";
 
-/// The holder of a lock with this text, for a person.
-pub fn holder(text: &str) -> String {
-    text.lines().nth(1).unwrap_or("process unknown").to_owned()
-}
-
 /// The holder of a lock; `None` if it is free.
-///
-/// # Errors
-/// The store refuses or does not answer.
-pub fn holder_of(name: &LockName) -> Result<Option<String>, StoreError> {
-    let Some((meta, text)) = name.bucket.get(&name.key)? else {
+pub(super) fn holder_of(bucket: &Bucket, key: &str) -> Result<Option<String>, StoreError> {
+    let Some((meta, text)) = bucket.get(key)? else {
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&text);
-    let is_over = is_over(name, &meta, &text, Terms::default(), &unique())?;
-    Ok((!is_over).then(|| holder(&text)))
+    let is_over = is_over(bucket, &meta, &text, Terms::default(), &unique())?;
+    Ok((!is_over).then(|| holder_in(&text)))
 }
 
 /// Whether a lock that was found has expired.
 fn is_over(
-    name: &LockName,
+    bucket: &Bucket,
     meta: &ObjectMeta,
     text: &str,
     terms: Terms,
@@ -262,11 +238,12 @@ fn is_over(
         return Ok(true);
     }
     // The store's own clock: an object that was written just now tells it.
-    let LockName { bucket, probes, .. } = name;
-    let probe = format!("{probes}{id}");
-    bucket.put(&probe, b"")?;
-    let now = bucket.head(&probe)?;
-    bucket.delete(&probe)?;
+    let folder = meta.key.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let probe = format!("{folder}/{TEMPORARY}/clock-{id}");
+    let probe = probe.trim_start_matches('/');
+    bucket.put(probe, b"", Condition::Always)?;
+    let now = bucket.head(probe)?;
+    bucket.delete(probe)?;
     let age = now.and_then(|now| now.modified.duration_since(meta.modified).ok());
     Ok(age.is_some_and(|age| age >= terms.stale))
 }
@@ -342,7 +319,7 @@ mod tests {
     fn a_holder_of_this_machine_is_seen_to_live_or_not() {
         let mine = text("topicmill output", "abc", 3);
         assert!(is_of(mine.as_bytes(), "abc") && !is_of(mine.as_bytes(), "ab"));
-        assert!(holder(&mine).starts_with(&format!("process {} on ", std::process::id())));
+        assert!(holder_in(&mine).starts_with(&format!("process {} on ", std::process::id())));
         assert!(!is_known_dead(&mine), "{mine}");
         let Some(begun) = begun(std::process::id()) else {
             return;

@@ -1,10 +1,12 @@
 //! Explains a store's errors to the user, with the remedy.
 
 use std::error::Error as _;
+use std::io::{self, ErrorKind};
 
 use object_store::Error;
 
-use super::{ObjectUrl, StoreError, StoreErrorKind};
+use super::address;
+use crate::storage::{StoreError, named};
 
 /// Whether it is the bucket that is missing, not an object in it.
 pub(super) fn lacks_bucket(error: &Error) -> bool {
@@ -17,49 +19,42 @@ pub(super) fn is_final(error: &Error) -> bool {
 }
 
 /// The error in our words.
-pub(super) fn explain(url: &ObjectUrl, error: &Error) -> StoreError {
+pub(super) fn explain(bucket: &str, key: &str, error: &Error) -> StoreError {
     let causes = causes(error);
     let asks_machine = ["169.254.169.254", "169.254.170.2", "InstanceCredential"];
     let (kind, message) = if asks_machine.iter().any(|sign| causes.contains(sign)) {
         let message = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
-        (StoreErrorKind::Refused, message.to_owned())
+        (ErrorKind::PermissionDenied, message.to_owned())
     } else if lacks_bucket(error) {
         let message = format!(
-            "the bucket `{}` does not exist: create it, or correct its name or AWS_ENDPOINT_URL",
-            url.bucket
+            "the bucket `{bucket}` does not exist: create it, or correct its name or \
+             AWS_ENDPOINT_URL"
         );
-        (StoreErrorKind::Missing, message)
+        (ErrorKind::NotFound, message)
     } else {
         told_by_kind(error, &causes)
     };
-    StoreError {
-        url: url.to_string(),
-        kind,
-        message,
-    }
+    named(&address::of(bucket, key))(io::Error::new(kind, message))
 }
 
-fn told_by_kind(error: &Error, causes: &str) -> (StoreErrorKind, String) {
+fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
     let said = shorten(causes);
     let refusals = ["403 Forbidden", "401 Unauthorized"];
     let is_refusal = refusals.iter().any(|sign| causes.contains(sign));
     match error {
-        Error::NotFound { .. } => (
-            StoreErrorKind::Missing,
-            "the object does not exist".to_owned(),
-        ),
+        Error::NotFound { .. } => (ErrorKind::NotFound, "the object does not exist".to_owned()),
         Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
-            StoreErrorKind::Changed,
+            ErrorKind::StaleNetworkFileHandle,
             "has changed in the meantime; no other program may write there during a run".to_owned(),
         ),
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
         _ if is_refusal => refused(&said),
         _ if causes.contains("BadScheme") || causes.contains("URL scheme is not allowed") => (
-            StoreErrorKind::Setting,
+            ErrorKind::InvalidInput,
             "the endpoint uses http: set AWS_ALLOW_HTTP=true, or use https".to_owned(),
         ),
         _ => (
-            StoreErrorKind::Unreachable,
+            ErrorKind::TimedOut,
             format!(
                 "the store does not respond as expected: {said}; check AWS_ENDPOINT_URL and the \
                  network, then rerun the same command"
@@ -68,12 +63,12 @@ fn told_by_kind(error: &Error, causes: &str) -> (StoreErrorKind, String) {
     }
 }
 
-fn refused(said: &str) -> (StoreErrorKind, String) {
+fn refused(said: &str) -> (ErrorKind, String) {
     let message = format!(
         "the store rejects these credentials: {said}; check AWS_ACCESS_KEY_ID, \
          AWS_SECRET_ACCESS_KEY and their permissions on this bucket"
     );
-    (StoreErrorKind::Refused, message)
+    (ErrorKind::PermissionDenied, message)
 }
 
 /// The error and its causes, each said once.

@@ -1,0 +1,323 @@
+//! Injected faults, to test what a run leaves behind: only in builds with debug assertions.
+//!
+//! Every step that changes something is numbered from 1, in the order in which this process takes
+//! them: what is done to a file of this machine, and what is asked of an object store. The
+//! environment variable `TOPICMILL_FAULT` selects the fault:
+//!
+//! | value | |
+//! | --- | --- |
+//! | `count:FILE` | each step is appended to FILE as a line: its outcome, its name, its paths |
+//! | `crash:N` | the process dies before step N, without any cleanup |
+//! | `torn:N` | as `crash`, but if N is a write, the first half of its bytes reaches the file |
+//! | `full:N` | step N, and every later one that needs room on the disk, fails with ENOSPC |
+//! | `refuse:N` | step N fails with EACCES |
+//! | `hang:TEXT` | a thread whose step has TEXT in its line never returns from it |
+//!
+//! `count`, `hang` and one of the others may be combined, separated by commas. Any other value is a
+//! mistake in the test, and panics.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Entry, Locking, Source, Store, StoreError, named};
+
+/// A store whose every change may meet a fault instead.
+#[derive(Debug)]
+pub struct Faulty<S> {
+    store: S,
+    faults: &'static Faults,
+}
+
+impl<S: Store> Faulty<S> {
+    /// With the faults of this process.
+    pub fn new(store: S) -> Self {
+        Self::with(store, Faults::of_process())
+    }
+
+    /// With faults of its own.
+    pub fn with(store: S, faults: &'static Faults) -> Self {
+        Self { store, faults }
+    }
+
+    fn before(&self, name: &str, paths: &[&Path]) -> Result<(), StoreError> {
+        let met = self.faults.meet(&Step::new(name, paths)).map(drop);
+        met.map_err(named(paths[paths.len() - 1]))
+    }
+}
+
+impl<S: Store> Store for Faulty<S> {
+    fn open(&self, path: &Path) -> Result<Source, StoreError> {
+        self.store.open(path)
+    }
+
+    fn local(&self, path: &Path) -> Result<PathBuf, StoreError> {
+        self.store.local(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, StoreError> {
+        self.store.exists(path)
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        self.store.names(folder)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
+        self.store.list(path)
+    }
+
+    fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
+        self.before("commit", &[file, path])?;
+        self.store.commit(file, path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        self.before("rename", &[from, to])?;
+        self.store.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        self.before("remove", &[path])?;
+        self.store.remove(path)
+    }
+
+    fn sync(&self, folder: &Path) -> Result<(), StoreError> {
+        self.store.sync(folder)
+    }
+
+    fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
+        self.before("lock", &[path])?;
+        self.store.lock(path, mark)
+    }
+
+    fn holder(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        self.store.holder(path)
+    }
+}
+
+/// Something that changes a file or an object.
+struct Step<'a> {
+    name: &'a str,
+    paths: &'a [&'a Path],
+    /// For a write or a new size.
+    bytes: Option<u64>,
+}
+
+impl<'a> Step<'a> {
+    fn new(name: &'a str, paths: &'a [&'a Path]) -> Self {
+        let bytes = None;
+        Self { name, paths, bytes }
+    }
+
+    /// Whether a full disk refuses it.
+    fn needs_room(&self) -> bool {
+        match self.name {
+            "create" | "write" | "create-folder" | "commit" => true,
+            "resize" => self.bytes > Some(0),
+            _ => false,
+        }
+    }
+
+    /// The step as a line of the trace; paths as they were given.
+    fn line(&self) -> String {
+        let mut line = self.name.to_owned();
+        // Writing to a string cannot fail.
+        for path in self.paths {
+            let _ = write!(line, " {}", path.display());
+        }
+        if let Some(bytes) = self.bytes {
+            let _ = write!(line, " {bytes}");
+        }
+        line.push('\n');
+        line
+    }
+}
+
+/// What `TOPICMILL_FAULT` asks for, and the steps so far.
+#[derive(Debug, Default)]
+pub struct Faults {
+    trace: Option<File>,
+    hang: Option<String>,
+    fault: Option<(Fault, u64)>,
+    steps: AtomicU64,
+}
+
+/// What happens at a step.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Crash,
+    Torn,
+    Full,
+    Refuse,
+}
+
+/// What is to be done about a step.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Go,
+    Fail(io::ErrorKind),
+    Die,
+    Hang,
+    /// Die when half is written.
+    Tear,
+}
+
+impl Faults {
+    /// Those of the environment.
+    fn of_process() -> &'static Self {
+        static FAULTS: OnceLock<Faults> = OnceLock::new();
+        FAULTS.get_or_init(|| {
+            let Ok(text) = std::env::var("TOPICMILL_FAULT") else {
+                return Self::default();
+            };
+            Self::parse(&text).unwrap_or_else(|| panic!("TOPICMILL_FAULT={text} names no fault"))
+        })
+    }
+
+    /// From a value of the variable; `None` if it is a mistake.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut faults = Self::default();
+        for part in text.split(',') {
+            let (kind, argument) = part.split_once(':')?;
+            let fault = match kind {
+                "count" => {
+                    let trace = OpenOptions::new().append(true).create(true).open(argument);
+                    faults.trace = Some(trace.ok()?);
+                    continue;
+                }
+                "hang" => {
+                    faults.hang = Some(argument.to_owned());
+                    continue;
+                }
+                "crash" => Fault::Crash,
+                "torn" => Fault::Torn,
+                "full" => Fault::Full,
+                "refuse" => Fault::Refuse,
+                _ => return None,
+            };
+            faults.fault = Some((fault, argument.parse().ok()?));
+        }
+        Some(faults)
+    }
+
+    /// About the step of this number.
+    fn verdict(&self, number: u64, step: &Step<'_>) -> Verdict {
+        let hangs = |text: &String| step.line().contains(text);
+        if self.hang.as_ref().is_some_and(hangs) {
+            return Verdict::Hang;
+        }
+        match self.fault {
+            Some((Fault::Torn, at)) if number == at && step.name == "write" => Verdict::Tear,
+            Some((Fault::Crash | Fault::Torn, at)) if number == at => Verdict::Die,
+            Some((Fault::Full, at)) if number == at || (number > at && step.needs_room()) => {
+                Verdict::Fail(io::ErrorKind::StorageFull)
+            }
+            Some((Fault::Refuse, at)) if number == at => {
+                Verdict::Fail(io::ErrorKind::PermissionDenied)
+            }
+            _ => Verdict::Go,
+        }
+    }
+
+    /// Numbers a step, notes its outcome if requested, and lets it meet its fate: whether it is to
+    /// end, and the process with it, in the middle.
+    fn meet(&self, step: &Step<'_>) -> io::Result<bool> {
+        let number = self.steps.fetch_add(1, Ordering::SeqCst) + 1;
+        let verdict = self.verdict(number, step);
+        if let Some(mut trace) = self.trace.as_ref() {
+            let outcome = match verdict {
+                Verdict::Go | Verdict::Tear => "",
+                Verdict::Fail(_) => "failed ",
+                Verdict::Die => "died ",
+                Verdict::Hang => "hung ",
+            };
+            let noted = trace.write_all(format!("{outcome}{}", step.line()).as_bytes());
+            noted.expect("the trace can be written");
+        }
+        match verdict {
+            Verdict::Go => Ok(false),
+            Verdict::Tear => Ok(true),
+            Verdict::Fail(kind) => Err(kind.into()),
+            Verdict::Die => std::process::abort(),
+            Verdict::Hang => loop {
+                std::thread::park();
+            },
+        }
+    }
+}
+
+/// To be called before every step on this machine's files but a write or a new size.
+pub(super) fn before(name: &str, paths: &[&Path]) -> io::Result<()> {
+    meet(&Step::new(name, paths)).map(drop)
+}
+
+/// To be called before a file gets another size.
+pub(super) fn before_resize(path: &Path, bytes: u64) -> io::Result<()> {
+    let step = Step {
+        name: "resize",
+        paths: &[path],
+        bytes: Some(bytes),
+    };
+    meet(&step).map(drop)
+}
+
+/// Writes by `write`, unless another fate is due.
+pub(super) fn write(
+    path: &Path,
+    bytes: &[u8],
+    write: impl FnOnce(&[u8]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    let step = Step {
+        name: "write",
+        paths: &[path],
+        bytes: Some(bytes.len() as u64),
+    };
+    if meet(&step)? {
+        let _ = write(&bytes[..bytes.len() / 2]);
+        std::process::abort();
+    }
+    write(bytes)
+}
+
+/// Nothing in a release build.
+#[inline]
+fn meet(step: &Step<'_>) -> io::Result<bool> {
+    match cfg!(debug_assertions) {
+        true => Faults::of_process().meet(step),
+        false => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_strike_where_they_were_asked_for() {
+        let paths = [Path::new("x")];
+        let (write, sync) = (Step::new("write", &paths), Step::new("sync", &paths));
+        let judge = |faults: &str, number, step: &Step<'_>| {
+            Faults::parse(faults).unwrap().verdict(number, step)
+        };
+        assert_eq!(judge("crash:3", 2, &write), Verdict::Go);
+        assert_eq!(judge("crash:3", 3, &write), Verdict::Die);
+        assert_eq!(judge("torn:3", 3, &write), Verdict::Tear);
+        assert_eq!(judge("torn:3", 3, &sync), Verdict::Die);
+        let full = Verdict::Fail(io::ErrorKind::StorageFull);
+        assert_eq!(judge("full:3", 2, &write), Verdict::Go);
+        assert_eq!(judge("full:3", 3, &sync), full);
+        assert_eq!(judge("full:3", 9, &sync), Verdict::Go);
+        assert_eq!(judge("full:3", 9, &write), full);
+        let refused = Verdict::Fail(io::ErrorKind::PermissionDenied);
+        assert_eq!(judge("refuse:3", 3, &write), refused);
+        assert_eq!(judge("refuse:3", 4, &write), Verdict::Go);
+        assert_eq!(judge("refuse:4,full:3", 3, &write), full);
+        assert_eq!(judge("hang:write x", 1, &write), Verdict::Hang);
+        assert_eq!(judge("hang:write x,crash:9", 1, &sync), Verdict::Go);
+        assert!(Faults::parse("crash:x").is_none() && Faults::parse("flood:1").is_none());
+    }
+}

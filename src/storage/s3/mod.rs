@@ -1,0 +1,257 @@
+//! Objects of a store that speaks S3.
+//!
+//! An object is complete or absent by nature: it appears under its name when its last byte has
+//! arrived, and replaces the previous object as a whole. So a commit is an upload. What a process
+//! reads from the disk is fetched once and kept, with its tag, until the store has another version;
+//! processes share nothing but the store. The lock is a lease.
+
+mod address;
+mod client;
+mod explain;
+pub mod lease;
+mod runtime;
+mod transfer;
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+pub use client::Bucket;
+
+use super::source::{ObjectReader, Ranges};
+use super::{Entry, Locking, Source, Store, StoreError, named};
+use lease::{Lease, Terms};
+
+/// Where tags are kept, below the folder of copies.
+const TAGS: &str = ".tags";
+/// Where files are that are still coming down.
+const COMING: &str = ".coming";
+
+/// What a store says of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectMeta {
+    /// Its key.
+    pub key: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The entity tag, which changes with the content; as the store returns it, including quotes.
+    pub etag: String,
+    /// When it was written, by the store's own clock, to the second.
+    pub modified: SystemTime,
+}
+
+/// When a write may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition<'a> {
+    /// It replaces whatever there is.
+    Always,
+    /// No object has the key yet.
+    Absent,
+    /// The object still has this tag.
+    Unchanged(&'a str),
+}
+
+/// A folder in a bucket, and the local folder of copies.
+#[derive(Debug)]
+pub struct S3 {
+    bucket: Arc<Bucket>,
+    /// What the keys of everything in the folder begin with.
+    root: String,
+    copies: PathBuf,
+    kept: &'static [&'static str],
+    serial: AtomicU64,
+}
+
+impl S3 {
+    /// The folder at an address (`s3://bucket/folder`), worked on through `copies`. Neither is
+    /// touched. Of what is committed below one of `kept`, seen from `root`, a copy stays.
+    ///
+    /// # Errors
+    /// The address is invalid; the settings are wrong.
+    pub fn open(
+        root: &Path,
+        copies: &Path,
+        kept: &'static [&'static str],
+    ) -> Result<Self, StoreError> {
+        let (bucket, key) = address::split(root)?;
+        Ok(Self {
+            bucket: Bucket::open(&bucket)?,
+            root: below(&key),
+            copies: copies.to_owned(),
+            kept,
+            serial: AtomicU64::new(0),
+        })
+    }
+
+    /// The object of this key, if there is one, and every one below it.
+    fn all(&self, key: &str) -> Result<Vec<ObjectMeta>, StoreError> {
+        let below = below(key);
+        let mut found = self.bucket.list(key)?;
+        found.retain(|meta| meta.key == key || meta.key.starts_with(&below));
+        Ok(found)
+    }
+
+    fn entry(&self, meta: ObjectMeta) -> Entry {
+        Entry {
+            path: self.bucket.address(&meta.key),
+            bytes: meta.bytes,
+        }
+    }
+
+    /// The name of an object seen from the root.
+    fn relative<'a>(&self, key: &'a str) -> &'a str {
+        key.strip_prefix(&self.root).unwrap_or(key)
+    }
+
+    fn copy_of(&self, key: &str) -> PathBuf {
+        self.copies.join(self.relative(key))
+    }
+
+    fn tag_of(&self, key: &str) -> PathBuf {
+        let name = self.relative(key).replace('/', "+");
+        self.copies.join(TAGS).join(name)
+    }
+
+    fn is_current(&self, copy: &Path, meta: &ObjectMeta) -> bool {
+        let has_size = fs::metadata(copy).is_ok_and(|file| file.len() == meta.bytes);
+        let tag = || fs::read_to_string(self.tag_of(&meta.key));
+        has_size && tag().is_ok_and(|tag| tag == meta.etag)
+    }
+
+    /// Makes a file the local copy of an object with this tag.
+    fn keep(&self, file: &Path, key: &str, etag: &str) -> io::Result<()> {
+        let copy = self.copy_of(key);
+        super::create_folder(copy.parent().unwrap_or(&self.copies))?;
+        super::create_folder(&self.copies.join(TAGS))?;
+        super::rename(file, &copy)?;
+        super::write(&self.tag_of(key), etag.as_bytes())
+    }
+
+    fn remove_copy(&self, key: &str) -> Result<(), StoreError> {
+        let copy = self.copy_of(key);
+        let removed = match copy.is_dir() {
+            true => super::remove_tree(&copy),
+            false => super::remove_file(&copy),
+        };
+        removed.map_err(|e| self.bucket.disk(key, &copy, &e))
+    }
+}
+
+impl Store for S3 {
+    fn open(&self, path: &Path) -> Result<Source, StoreError> {
+        let key = key_of(path)?;
+        let Some(meta) = self.bucket.head(&key)? else {
+            let reason = "there is no such object";
+            return Err(named(path)(io::Error::new(io::ErrorKind::NotFound, reason)));
+        };
+        let (bytes, tag) = (meta.bytes, meta.etag.clone());
+        let bucket = Arc::clone(&self.bucket);
+        let object = Arc::new(Object { bucket, meta });
+        Ok(Source::Object(ObjectReader::new(object, bytes, tag)))
+    }
+
+    fn local(&self, path: &Path) -> Result<PathBuf, StoreError> {
+        let key = key_of(path)?;
+        let copy = self.copy_of(&key);
+        let Some(meta) = self.bucket.head(&key)? else {
+            self.remove_copy(&key)?;
+            return Ok(copy);
+        };
+        if self.is_current(&copy, &meta) {
+            return Ok(copy);
+        }
+        let coming = self.copies.join(COMING);
+        let file = coming.join(self.serial.fetch_add(1, Ordering::Relaxed).to_string());
+        let disk = |e| self.bucket.disk(&key, &copy, &e);
+        super::create_folder(&coming).map_err(disk)?;
+        self.bucket.download(&meta, &file)?;
+        self.keep(&file, &key, &meta.etag).map_err(disk)?;
+        Ok(copy)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, StoreError> {
+        // Asking for an object by the name of a folder is not answered alike by all stores.
+        Ok(!self.all(&key_of(path)?)?.is_empty())
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        self.bucket.names(&below(&key_of(folder)?))
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
+        let key = key_of(path)?;
+        let mut found = self.bucket.list(&below(&key))?;
+        if found.is_empty() {
+            found = self.all(&key)?;
+        }
+        Ok(found.into_iter().map(|meta| self.entry(meta)).collect())
+    }
+
+    fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError> {
+        let key = key_of(path)?;
+        let etag = self.bucket.put_file(file, &key)?;
+        let name = self.relative(&key);
+        let done = match self.kept.iter().any(|folder| name.starts_with(folder)) {
+            true => self.keep(file, &key, &etag),
+            false => super::remove_file(file),
+        };
+        done.map_err(|e| self.bucket.disk(&key, file, &e))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
+        let from = key_of(from)?;
+        self.bucket.copy(&from, &key_of(to)?)?;
+        self.bucket.delete(&from)?;
+        self.remove_copy(&from)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        let key = key_of(path)?;
+        for object in self.all(&key)? {
+            self.bucket.delete(&object.key)?;
+        }
+        self.remove_copy(&key)
+    }
+
+    fn sync(&self, _: &Path) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
+        Lease::take(&self.bucket, &key_of(path)?, mark, Terms::default())
+    }
+
+    fn holder(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        lease::holder_of(&self.bucket, &key_of(path)?)
+    }
+}
+
+fn key_of(path: &Path) -> Result<String, StoreError> {
+    Ok(address::split(path)?.1)
+}
+
+/// What the keys of everything in a folder begin with.
+fn below(key: &str) -> String {
+    match key {
+        "" => String::new(),
+        key => format!("{key}/"),
+    }
+}
+
+/// An object with the tag that it had when it was opened.
+#[derive(Debug)]
+struct Object {
+    bucket: Arc<Bucket>,
+    meta: ObjectMeta,
+}
+
+impl Ranges for Object {
+    fn fetch(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let Self { bucket, meta } = self;
+        Ok(bucket.read(&meta.key, range, &meta.etag)?)
+    }
+}

@@ -1,0 +1,229 @@
+//! What every store promises, on a disk, in an object store, and with faults: the same checks.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use topicmill::storage::faulty::Faults;
+use topicmill::storage::{Disk, Faulty, Locking, Store};
+
+/// A store, a folder in it that is not there yet, and a folder of this machine.
+pub struct Subject<'a> {
+    pub store: &'a dyn Store,
+    pub root: PathBuf,
+    pub work: &'a Path,
+}
+
+/// Checks all that [`Store`] promises, but what a crash leaves.
+pub fn conforms(subject: &Subject<'_>) {
+    nothing_is_no_error(subject);
+    a_file_is_complete_or_absent(subject);
+    names_are_whole(subject);
+    files_are_renamed_and_removed(subject);
+    one_holds_a_lock(subject);
+}
+
+impl Subject<'_> {
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// An unfinished file.
+    fn unfinished(&self, content: &[u8]) -> PathBuf {
+        let file = self.work.join("unfinished");
+        fs::write(&file, content).unwrap();
+        file
+    }
+
+    fn commit(&self, content: &[u8], name: &str) {
+        let file = self.unfinished(content);
+        self.store.commit(&file, &self.at(name)).unwrap();
+        assert!(!file.exists(), "it is moved");
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        self.store.read(&self.at(name)).unwrap()
+    }
+
+    /// The files below a name, as they are called from it.
+    fn listed(&self, name: &str) -> Vec<(String, u64)> {
+        let root = self.at(name);
+        let found = self.store.list(&root).unwrap();
+        let called = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
+        found.iter().map(|e| (called(&e.path), e.bytes)).collect()
+    }
+}
+
+fn nothing_is_no_error(subject: &Subject<'_>) {
+    let Subject { store, root, .. } = subject;
+    for path in [root, &subject.at("a/b")] {
+        assert!(!store.exists(path).unwrap());
+        assert_eq!(store.names(path).unwrap(), [""; 0]);
+        assert_eq!(store.list(path).unwrap(), []);
+        assert_eq!(store.read(path).unwrap(), None);
+        let error = store.open(path).unwrap_err();
+        assert_eq!(error.source.kind(), ErrorKind::NotFound);
+        assert_eq!(error.path, *path);
+        assert!(!store.local(path).unwrap().exists());
+        store.remove(path).unwrap();
+        store.sync(path).unwrap();
+        assert_eq!(store.holder(path).unwrap(), None);
+    }
+    let error = store.commit(&subject.work.join("none"), &subject.at("x"));
+    assert!(error.unwrap_err().to_string().contains("none"));
+    assert!(!store.exists(&subject.at("x")).unwrap());
+    assert!(store.rename(&subject.at("x"), &subject.at("y")).is_err());
+}
+
+fn a_file_is_complete_or_absent(subject: &Subject<'_>) {
+    let (store, path) = (subject.store, subject.at("folder/file"));
+    subject.commit(b"first", "folder/file");
+    assert!(store.exists(&path).unwrap() && store.exists(&subject.at("folder")).unwrap());
+    let mut source = store.open(&path).unwrap();
+    assert_eq!(source.length().unwrap(), 5);
+    source.seek(SeekFrom::End(-2)).unwrap();
+    let mut end = String::new();
+    source.read_to_string(&mut end).unwrap();
+    assert_eq!(end, "st");
+    assert_eq!(fs::read(store.local(&path).unwrap()).unwrap(), b"first");
+    // Whoever has it open sees nothing of what replaces it.
+    let mut before = store.open(&path).unwrap();
+    subject.commit(b"second, longer", "folder/file");
+    let mut bytes = Vec::new();
+    if before.read_to_end(&mut bytes).is_ok() {
+        assert_eq!(bytes, b"first");
+    }
+    assert_eq!(subject.read("folder/file").unwrap(), b"second, longer");
+    assert_eq!(
+        fs::read(store.local(&path).unwrap()).unwrap(),
+        b"second, longer"
+    );
+    subject.commit(b"", "folder/file");
+    assert_eq!(subject.read("folder/file").unwrap(), b"");
+    store.remove(&subject.root).unwrap();
+    assert!(!store.exists(&subject.root).unwrap());
+    assert!(!store.local(&path).unwrap().exists());
+}
+
+fn names_are_whole(subject: &Subject<'_>) {
+    for name in ["one/b", "one/a/c", "one-more/d", "one/.hidden", "one/a.x"] {
+        subject.commit(name.as_bytes(), name);
+    }
+    let names = |folder: &str| subject.store.names(&subject.at(folder)).unwrap();
+    assert_eq!(names(""), ["one", "one-more"]);
+    assert_eq!(names("one"), [".hidden", "a", "a.x", "b"]);
+    let listed = |names: &[(&str, u64)]| -> Vec<(String, u64)> {
+        let owned = names.iter().map(|(name, bytes)| ((*name).into(), *bytes));
+        owned.collect()
+    };
+    let all = [(".hidden", 11), ("a.x", 7), ("a/c", 7), ("b", 5)];
+    assert_eq!(subject.listed("one"), listed(&all));
+    assert_eq!(subject.listed("one/b"), listed(&[("", 5)]));
+    assert!(!subject.store.exists(&subject.at("on")).unwrap());
+    assert_eq!(subject.listed("on"), []);
+    subject.store.remove(&subject.at("one")).unwrap();
+    assert_eq!(names(""), ["one-more"]);
+}
+
+fn files_are_renamed_and_removed(subject: &Subject<'_>) {
+    let store = subject.store;
+    subject.commit(b"old", "to");
+    subject.commit(b"new", "from");
+    assert_eq!(
+        fs::read(store.local(&subject.at("from")).unwrap()).unwrap(),
+        b"new"
+    );
+    store
+        .rename(&subject.at("from"), &subject.at("to"))
+        .unwrap();
+    assert_eq!(
+        (subject.read("from"), subject.read("to")),
+        (None, Some(b"new".to_vec()))
+    );
+    assert!(!store.local(&subject.at("from")).unwrap().exists());
+    store.remove(&subject.at("to")).unwrap();
+    assert_eq!(subject.read("to"), None);
+}
+
+fn one_holds_a_lock(subject: &Subject<'_>) {
+    let (store, path) = (subject.store, subject.at("held/_lock"));
+    let Locking::Held(lock) = store.lock(&path, "mark").unwrap() else {
+        panic!("nobody else wants it");
+    };
+    lock.check().unwrap();
+    let this = format!("process {}", std::process::id());
+    let held = store.holder(&path).unwrap().expect("this process");
+    assert!(held.starts_with(&this), "{held}");
+    match store.lock(&path, "mark").unwrap() {
+        Locking::Busy(holder) => assert_eq!(holder, held),
+        other => panic!("{other:?}"),
+    }
+    assert!(subject.read("held/_lock").unwrap().starts_with(b"mark\n"));
+    drop(lock);
+    assert_eq!(store.holder(&path).unwrap(), None);
+    let again = store.lock(&path, "mark").unwrap();
+    assert!(matches!(again, Locking::Held(_)));
+    drop(again);
+    store.remove(&subject.root).unwrap();
+}
+
+/// Refuses every change of a few in turn: what was there stays, and trying again succeeds.
+pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Path) {
+    for number in 1.. {
+        let faults = Faults::parse(&format!("refuse:{number}")).unwrap();
+        let store = Faulty::with(open(), Box::leak(Box::new(faults)));
+        let root = root.to_owned();
+        let subject = Subject {
+            store: &store,
+            root,
+            work,
+        };
+        let (a, b) = (subject.at("a"), subject.at("b"));
+        let change = |step: usize| match step {
+            0 => store.commit(&subject.unfinished(b"first"), &a),
+            1 => store.commit(&subject.unfinished(b"second"), &a),
+            2 => store.rename(&a, &b),
+            3 => store.lock(&a, "mark").map(drop),
+            _ => store.remove(&subject.root),
+        };
+        let states = || (subject.read("a"), subject.read("b"));
+        let mut has_struck = false;
+        for step in 0..5 {
+            let before = states();
+            if let Err(error) = change(step) {
+                assert_eq!(error.source.kind(), ErrorKind::PermissionDenied);
+                assert!(error.path.starts_with(&subject.root), "{error}");
+                assert_eq!(states(), before, "{error}");
+                change(step).unwrap();
+                has_struck = true;
+            }
+        }
+        assert_eq!(states(), (None, None));
+        if !has_struck {
+            assert_eq!(number, 6, "every change has met its fault");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_disk_conforms() {
+    let folder = tempfile::tempdir().unwrap();
+    conforms(&Subject {
+        store: &Disk,
+        root: folder.path().join("root"),
+        work: folder.path(),
+    });
+}
+
+#[test]
+fn a_store_without_a_fault_conforms_and_with_one_keeps_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    conforms(&Subject {
+        store: &Faulty::new(Disk),
+        root: root.clone(),
+        work: folder.path(),
+    });
+    keeps_what_it_has(|| Disk, &root, folder.path());
+}
