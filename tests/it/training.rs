@@ -190,12 +190,15 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     (trained.unwrap().parameters, figures)
 }
 
-/// Both phases, each alone, one minibatch a pass, documents and assignments on disk, without memory.
-const VARIANTS: [&[&str]; 7] = [
+/// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
+/// assignments on disk, without memory.
+const VARIANTS: [&[&str]; 9] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],
+    &["train.minibatch=40"],
+    &["train.minibatch=40", "train.sample_mib=0"],
     &["train.sample_mib=0"],
     WITHOUT_MEMORY,
     &STREAMED,

@@ -106,10 +106,15 @@ impl Minibatches {
         self.extents.last().map_or(0, |extent| extent.documents)
     }
 
-    /// Documents and tokens of the process in a minibatch.
-    pub fn share(&self, minibatch: u64) -> [u64; 2] {
-        let documents = self.end(minibatch).documents - self.start(minibatch).documents;
-        [documents as u64, self.end(minibatch).tokens]
+    /// Documents and tokens of the process in some minibatches.
+    pub fn share(&self, minibatches: Range<u64>) -> [u64; 2] {
+        let mut share = [0; 2];
+        for minibatch in minibatches {
+            let documents = self.end(minibatch).documents - self.start(minibatch).documents;
+            share[0] += documents as u64;
+            share[1] += self.end(minibatch).tokens;
+        }
+        share
     }
 
     /// True if they are in a file.
@@ -129,15 +134,25 @@ impl Minibatches {
         }
     }
 
-    /// A minibatch, for all threads of the process: the first to ask reads it, or takes what was read
-    /// ahead, and has the next one read.
+    /// The first of some minibatches, which is taken off them, for all threads of the process; all
+    /// of them, where they are in memory. The first thread to ask reads it from a file, or takes
+    /// what was read ahead, and has the next one read.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn load(&self, minibatch: u64) -> io::Result<Minibatch> {
-        let Store::Disk(file, loaded) = &self.store else {
-            return self.read(minibatch);
+    ///
+    /// # Panics
+    /// There are no minibatches.
+    pub fn load(&self, minibatches: &mut Range<u64>) -> io::Result<Minibatch> {
+        let (file, loaded) = match &self.store {
+            Store::Disk(file, loaded) => (file, loaded),
+            Store::Memory(bags) => {
+                let all = std::mem::take(minibatches);
+                let range = self.start(all.start).documents..self.end(all.end - 1).documents;
+                return Ok(within(bags, range));
+            }
         };
+        let minibatch = minibatches.next().expect("a minibatch to load");
         let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((number, bags)) = &loaded.current
             && *number == minibatch
@@ -170,11 +185,10 @@ impl Minibatches {
     /// The file cannot be read.
     pub fn read(&self, minibatch: u64) -> io::Result<Minibatch> {
         match &self.store {
-            Store::Memory(bags) => Ok(Minibatch {
-                bags: Arc::clone(bags),
-                range: self.start(minibatch).documents..self.end(minibatch).documents,
-                before: 0,
-            }),
+            Store::Memory(bags) => {
+                let range = self.start(minibatch).documents..self.end(minibatch).documents;
+                Ok(within(bags, range))
+            }
             Store::Disk(file, _) => {
                 let bags = read_bags(file, self.bytes(minibatch))?;
                 Ok(self.whole(minibatch, Arc::new(bags)))
@@ -223,6 +237,15 @@ impl Minibatches {
             bags,
             before: self.start(minibatch).documents,
         }
+    }
+}
+
+/// A range of the documents in memory.
+fn within(bags: &Arc<Bags>, range: Range<usize>) -> Minibatch {
+    Minibatch {
+        bags: Arc::clone(bags),
+        range,
+        before: 0,
     }
 }
 

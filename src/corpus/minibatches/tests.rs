@@ -29,10 +29,10 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
         let mut seen = Vec::new();
         for number in 0..minibatches.count() {
             let minibatch = match load {
-                true => minibatches.load(number).unwrap(),
+                true => minibatches.load(&mut (number..number + 1)).unwrap(),
                 false => minibatches.read(number).unwrap(),
             };
-            let [documents, tokens] = minibatches.share(number);
+            let [documents, tokens] = minibatches.share(number..number + 1);
             assert_eq!(minibatch.len() as u64, documents);
             let mut counted = 0;
             for index in 0..minibatch.len() {
@@ -72,12 +72,12 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
 fn threads_that_ask_at_once_get_the_same_minibatch() {
     let folder = tempfile::tempdir().unwrap();
     let minibatches = minibatches(100, &folder.path().join("sample"));
-    let sizes = |n: u64| minibatches.load(n).unwrap().len() as u64;
+    let sizes = |n: u64| minibatches.load(&mut (n..n + 1)).unwrap().len() as u64;
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 for number in (0..6).chain(0..6) {
-                    assert_eq!(sizes(number), minibatches.share(number)[0]);
+                    assert_eq!(sizes(number), minibatches.share(number..number + 1)[0]);
                 }
             });
         }
@@ -90,10 +90,12 @@ fn there_may_be_no_document_and_minibatches_without_any() {
     let path = folder.path().join("sample");
     let empty = MinibatchBuilder::new(1, 0, path.clone()).finish(3).unwrap();
     assert_eq!((empty.count(), empty.document_count()), (3, 0));
-    assert!(empty.load(2).unwrap().is_empty());
+    assert!(empty.load(&mut (2..3)).unwrap().is_empty());
     let mut one = MinibatchBuilder::new(1, 0, path);
     one.push(5, &[2], &[9]).unwrap();
     let one = one.finish(50).unwrap();
-    let lengths: usize = (0..50).map(|n| one.load(n).unwrap().len()).sum();
+    let lengths: usize = (0..50)
+        .map(|n| one.load(&mut (n..n + 1)).unwrap().len())
+        .sum();
     assert_eq!((one.count(), one.document_count(), lengths), (50, 1, 1));
 }

@@ -58,7 +58,7 @@ impl Trainer {
         let (mut completer, mut mine) = (Completer::default(), Completion::default());
         let held_out = &plan.sample.held_out;
         for number in 0..held_out.count() {
-            let documents = held_out.load(number);
+            let documents = held_out.load(&mut (number..number + 1));
             let documents = documents.map_err(|e| process.scratch_error(HELD_OUT_FILE, e))?;
             let purpose = Purpose::Publish(self.rounds.sampling().next_purpose());
             model.prepare_for(process, self.part, documents.terms(), &priors, purpose);

@@ -199,7 +199,7 @@ fn lengths(
     part: usize,
 ) -> Result<Vec<[i64; 2]>, RunError> {
     let share = |minibatch| match part {
-        0 => training.share(minibatch).map(|n| n as i64),
+        0 => training.share(minibatch..minibatch + 1).map(|n| n as i64),
         _ => [0; 2],
     };
     let mine: Vec<[i64; 2]> = (0..training.count()).map(share).collect();

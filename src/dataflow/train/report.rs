@@ -44,10 +44,8 @@ impl TrainSampling {
         if self.part > 0 {
             return;
         }
-        let [documents, tokens] = match self.plan.schedule.minibatch(position) {
-            Some(minibatch) => self.plan.sample.training.share(minibatch),
-            None => [0; 2],
-        };
+        let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
+        let [documents, tokens] = self.plan.sample.training.share(drawn);
         progress.work(WorkStage::Train, documents, tokens);
         progress.train(|training| {
             training.rounds = rounds;

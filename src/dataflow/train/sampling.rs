@@ -39,7 +39,7 @@ pub struct TrainSampling {
     pub(super) spent: RoundSeconds,
     local: LocalStep,
     remembered: Vec<u16>,
-    /// The minibatch that is being sampled, and the numbers of those to come in this round.
+    /// The documents that are being sampled, and the minibatches to come in this round.
     minibatch: Option<Minibatch>,
     to_come: Range<u64>,
     /// The round that has been begun and not been reported yet, and Σ_k α_k in it.
@@ -132,21 +132,21 @@ impl TrainSampling {
 
     /// Documents and tokens that a round draws, over all processes.
     fn length(&self, position: Position) -> [u64; 2] {
-        match self.plan.schedule.minibatch(position) {
-            Some(batch) => self.lengths[batch as usize].map(|n| n as u64),
-            None => [0; 2],
-        }
+        let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
+        let lengths = &self.lengths[drawn.start as usize..drawn.end as usize];
+        let sum = |place: usize| lengths.iter().map(|length| length[place] as u64).sum();
+        [sum(0), sum(1)]
     }
 
-    /// Loads the next minibatch of the round, and prepares the factors of its terms; false if there
-    /// is none.
+    /// Loads the next documents of the round, and prepares the factors of their terms; false if there
+    /// are none.
     fn next_minibatch(&mut self, position: Position) -> Result<bool, RunError> {
         let plan = Rc::clone(&self.plan);
-        let Some(number) = self.to_come.next() else {
+        if self.to_come.is_empty() {
             self.minibatch = None;
             return Ok(false);
-        };
-        let loaded = plan.sample.training.load(number);
+        }
+        let loaded = plan.sample.training.load(&mut self.to_come);
         let minibatch = loaded.map_err(|e| plan.process.scratch_error(TRAINING_FILE, e))?;
         let priors = round_priors(&self.priors, plan.schedule.action(position));
         let purpose = Purpose::Train(self.next_purpose());

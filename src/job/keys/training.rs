@@ -49,7 +49,7 @@ pub(super) const MODEL: Section = rows! {
 pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
-    /// Documents in a minibatch, on average; `"auto"` is a sixteenth of the sample, from 64 to 2048.
+    /// Documents in a minibatch, on average; `"auto"`, for a sample of N tokens, is its √(N / 1500)th part, or a sixteenth, from 64 to 2048. A Gibbs round takes up to eight minibatches.
     minibatch: Auto(&Whole(1, COUNT)), Default("auto");
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered.

@@ -152,9 +152,8 @@ struct Trainer<'a> {
     sample: &'a Bags,
     setup: &'a Setup<'a>,
     schedule: &'a Schedule,
-    /// The documents of each minibatch, and of all.
+    /// The documents of each minibatch.
     dealt: Vec<Vec<u32>>,
-    all: Vec<u32>,
     priors: Priors,
     /// λ̃; in Gibbs sampling, the counts of the sample's assignments.
     parameters: Parameters,
@@ -180,7 +179,6 @@ impl<'a> Trainer<'a> {
                 schedule.minibatch_count,
                 (0..sample.len()).map(|i| sample.document(i)),
             ),
-            all: (0..sample.len() as u32).collect(),
             priors: setup.priors.clone(),
             parameters: Parameters::new(topics, terms, 0, 1),
             average: None,
@@ -197,9 +195,9 @@ impl<'a> Trainer<'a> {
     }
 
     /// The documents that a round samples.
-    fn minibatch(&self, position: Position) -> &[u32] {
-        let minibatch = self.schedule.minibatch(position);
-        minibatch.map_or(&self.all, |batch| &self.dealt[batch as usize])
+    fn documents(&self, position: Position) -> Vec<u32> {
+        let minibatches = self.schedule.minibatches(position);
+        self.dealt[minibatches.start as usize..minibatches.end as usize].concat()
     }
 
     /// Samples the minibatch of a round, and changes the model by what came out of the rounds that
@@ -223,8 +221,8 @@ impl<'a> Trainer<'a> {
         let factors = Factors::prepare(&self.parameters, &priors, |_| true, None);
         let parts = [&factors];
         let table = FactorTable::new(&parts);
-        let minibatch = self.minibatch(position).to_vec();
-        for index in minibatch.into_iter().map(|index| index as usize) {
+        for index in self.documents(position) {
+            let index = index as usize;
             let (terms, counts) = self.sample.bag(index);
             let bag = Bag { terms, counts };
             let key = StreamKey {
@@ -252,7 +250,7 @@ impl<'a> Trainer<'a> {
     fn change_model(&mut self, position: Position, entries: &[u64]) {
         match self.schedule.action(position) {
             Action::Online => {
-                let documents = self.minibatch(position).len() as u64;
+                let documents = self.documents(position).len() as u64;
                 let step = self.schedule.step(position, documents);
                 global_step(&mut self.parameters, step, entries);
                 if self.parameters.is_scale_small() {

@@ -35,18 +35,24 @@ pub const LAG: usize = 1;
 /// so that most of the weight is on the last quarter.
 const AVERAGE_DECAY: f64 = 3.0;
 
-/// Rounds of a pass where the job does not set the minibatch.
-const ROUNDS_A_PASS: u64 = 16;
-/// The smallest and the largest minibatch chosen: below, steps are noise; above, a pass of a large
-/// sample has too few of them.
+/// Where the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds, and
+/// at least 16: more of them learn sooner from a large sample, and end in worse models of a small
+/// one (docs/EXPERIMENTS.md).
+const TOKENS_A_SQUARED_ROUND: u64 = 1500;
+const LEAST_ROUNDS: u64 = 16;
+/// The smallest and the largest minibatch chosen, in documents.
 const MINIBATCHES: [u64; 2] = [64, 2048];
+/// Minibatches that a Gibbs round takes at most: fresher counts gain little there, and each round
+/// has its cost.
+const MINIBATCHES_A_ROUND: u64 = 8;
 
 /// Passes where the job does not set them: as many as draw this many tokens, within bounds.
 const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
 /// The bounds without memory: a large sample is gone through once.
 const ONLINE_PASSES: [u64; 2] = [1, 20];
-/// Rounds between two evaluations in online passes, where the job does not set them.
+/// Rounds between two evaluations in online passes, where the job does not set them: a quarter of a
+/// pass, and at least so many.
 const EVALUATE_EVERY: u64 = 10;
 
 /// Bytes of a remembered assignment.
@@ -103,8 +109,10 @@ pub enum Action {
 pub struct Schedule {
     /// D: documents trained on.
     pub document_count: u64,
-    /// Minibatches of a pass.
+    /// Minibatches that the sample is dealt to: rounds of an online pass.
     pub minibatch_count: u64,
+    /// Rounds of a Gibbs pass.
+    pub gibbs_rounds: u64,
     /// Passes, at most.
     pub passes: u64,
     /// Passes that are online, at most.
@@ -120,8 +128,11 @@ impl Schedule {
     /// settings leave open.
     pub fn new(settings: &TrainSettings, document_count: u64, token_count: u64) -> Self {
         let [least, most] = MINIBATCHES;
-        let chosen = (document_count / ROUNDS_A_PASS).clamp(least, most);
+        let rounds = (token_count / TOKENS_A_SQUARED_ROUND).isqrt();
+        let chosen = (document_count / rounds.max(LEAST_ROUNDS)).clamp(least, most);
         let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
+        let minibatch_count = document_count.div_ceil(minibatch).max(1);
+        let gibbs_rounds = minibatch_count.div_ceil(MINIBATCHES_A_ROUND);
         let passes = |[least, most]: [u64; 2]| {
             let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
             settings.passes.map_or(chosen, u64::from)
@@ -135,7 +146,8 @@ impl Schedule {
         let gibbs = passes - online_passes;
         Self {
             document_count,
-            minibatch_count: document_count.div_ceil(minibatch).max(1),
+            minibatch_count,
+            gibbs_rounds: gibbs_rounds.max(LEAST_ROUNDS).min(minibatch_count),
             passes,
             online_passes,
             alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from),
@@ -152,7 +164,9 @@ impl Schedule {
 
     /// Rounds at most.
     pub fn round_count(&self) -> u64 {
-        self.minibatch_count * self.passes + u64::from(self.remembers())
+        self.minibatch_count * self.online_passes
+            + self.gibbs_rounds * (self.passes - self.online_passes)
+            + u64::from(self.remembers())
     }
 
     /// The first round; `None` if there are none.
@@ -177,11 +191,11 @@ impl Schedule {
             taken: position.taken + 1,
             ..position
         };
-        let (passes, extra) = match position.phase {
-            Phase::Online => (self.online_passes, 0),
-            Phase::Gibbs => (self.passes - self.online_passes, 1),
+        let rounds = match position.phase {
+            Phase::Online => self.minibatch_count * self.online_passes,
+            Phase::Gibbs => 1 + self.gibbs_rounds * (self.passes - self.online_passes),
         };
-        let is_over = next.taken == extra + self.minibatch_count * passes;
+        let is_over = next.taken == rounds;
         match position.phase {
             _ if !is_over && !has_settled => Some(next),
             Phase::Online => self.gibbs_from(next),
@@ -208,7 +222,15 @@ impl Schedule {
         }
     }
 
-    /// Rounds of the phase's minibatches before this one: the first round of Gibbs sampling draws
+    /// Rounds of a pass of the phase.
+    fn rounds_a_pass(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Online => self.minibatch_count,
+            Phase::Gibbs => self.gibbs_rounds,
+        }
+    }
+
+    /// Rounds of the phase before this one that sampled: the first round of Gibbs sampling draws
     /// nothing.
     fn sampled(&self, position: Position) -> u64 {
         match position.phase {
@@ -219,23 +241,24 @@ impl Schedule {
 
     /// The pass that a round belongs to, from 0, over both phases.
     pub fn pass(&self, position: Position) -> u64 {
-        position.passes_before + self.sampled(position) / self.minibatch_count
+        position.passes_before + self.sampled(position) / self.rounds_a_pass(position.phase)
     }
 
-    /// The minibatch that a round samples; `None` where it takes the whole sample.
-    pub fn minibatch(&self, position: Position) -> Option<u64> {
+    /// The minibatches whose documents a round draws; `None` where it takes the whole sample as it
+    /// is.
+    pub fn drawn(&self, position: Position) -> Option<Range<u64>> {
+        let rounds = self.rounds_a_pass(position.phase);
+        let place = self.sampled(position) % rounds;
+        let start = |place| place * self.minibatch_count / rounds;
         match self.action(position) {
-            Action::Online | Action::Gibbs => Some(self.sampled(position) % self.minibatch_count),
+            Action::Online | Action::Gibbs => Some(start(place)..start(place + 1)),
             Action::Scatter | Action::Count => None,
         }
     }
 
-    /// The minibatches that a round takes, one after the other.
+    /// The minibatches that a round takes.
     pub fn minibatches(&self, position: Position) -> Range<u64> {
-        match self.minibatch(position) {
-            Some(minibatch) => minibatch..minibatch + 1,
-            None => 0..self.minibatch_count,
-        }
+        self.drawn(position).unwrap_or(0..self.minibatch_count)
     }
 
     /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
@@ -262,29 +285,36 @@ impl Schedule {
     /// The Gibbs passes that are complete after a round, if it completes one.
     fn gibbs_passes(&self, position: Position) -> Option<u64> {
         (self.action(position) == Action::Gibbs && self.ends_pass(position))
-            .then(|| position.taken / self.minibatch_count)
+            .then(|| position.taken / self.gibbs_rounds)
     }
 
     /// True after the last round of a pass.
     pub fn ends_pass(&self, position: Position) -> bool {
-        self.minibatch(position) == Some(self.minibatch_count - 1)
+        self.drawn(position)
+            .is_some_and(|drawn| drawn.end == self.minibatch_count)
     }
 
     /// True after the rounds whose model is scored on the held-out documents: every N
     /// rounds online, every N passes in Gibbs sampling, and where a phase ends.
     pub fn evaluates_after(&self, position: Position) -> bool {
-        let every = self.settings.evaluate_every.map(u64::from);
         let next = self.next(position, false);
         let ends = next.is_none_or(|next| next.phase != position.phase);
         let is_due = match position.phase {
-            Phase::Online => (position.taken + 1).is_multiple_of(every.unwrap_or(EVALUATE_EVERY)),
+            Phase::Online => (position.taken + 1).is_multiple_of(self.evaluates_online_every()),
             Phase::Gibbs => {
+                let every = self.settings.evaluate_every.map(u64::from);
                 let every = every.unwrap_or((self.passes / 20).max(1));
                 let passes = self.gibbs_passes(position);
                 passes.is_some_and(|passes| passes.is_multiple_of(every))
             }
         };
         is_due || ends
+    }
+
+    /// Rounds between two evaluations in online passes.
+    fn evaluates_online_every(&self) -> u64 {
+        let chosen = (self.minibatch_count / 4).max(EVALUATE_EVERY);
+        self.settings.evaluate_every.map_or(chosen, u64::from)
     }
 
     /// True after the rounds whose score may end the phase: before every document was visited, or
@@ -308,7 +338,7 @@ impl Schedule {
 
     /// True in the passes that end with a step of learning α.
     pub fn learns_alpha_in(&self, position: Position) -> bool {
-        let pass = position.taken.div_ceil(self.minibatch_count);
+        let pass = position.taken.div_ceil(self.gibbs_rounds);
         self.action(position) == Action::Gibbs
             && self.alpha_every > 0
             && pass >= self.alpha_after.max(1)
@@ -330,7 +360,7 @@ impl Schedule {
 
     /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
     pub fn lag_after(&self, position: Position) -> usize {
-        let is_whole = self.minibatch(position).is_none();
+        let is_whole = self.drawn(position).is_none();
         match is_whole || self.ends_pass(position) || self.evaluates_after(position) {
             true => 0,
             false => LAG,
@@ -361,11 +391,8 @@ impl Schedule {
     pub fn checkpoints_after(&self, position: Position) -> bool {
         let every = u64::from(self.settings.checkpoint_every);
         let since = match position.phase {
-            Phase::Online => self
-                .settings
-                .evaluate_every
-                .map_or(EVALUATE_EVERY, u64::from),
-            Phase::Gibbs => self.minibatch_count,
+            Phase::Online => self.evaluates_online_every(),
+            Phase::Gibbs => self.gibbs_rounds,
         };
         let done = position.round + 1;
         every > 0 && done / every > done.saturating_sub(since) / every
