@@ -14,13 +14,12 @@ use crate::storage::{self, StoreError, is_remote};
 
 /// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
-    let relative = expanded.trim_start_matches("./");
-    let whole = match relative {
-        "." | "" => base.to_owned(),
+    let whole = match expanded.trim_start_matches("./") {
+        "." | "" => PathBuf::from(base.to_str()?.trim_end_matches('/')),
         relative => storage::join(base, relative),
     };
-    let address = whole.to_str()?.trim_end_matches('/');
-    is_remote(&whole).then(|| address.to_owned())
+    let is_address = is_remote(&whole);
+    is_address.then(|| whole.to_string_lossy().into_owned())
 }
 
 /// Every object that an address with or without wildcards names. `pattern` is the job's wording.
