@@ -30,6 +30,8 @@ pub mod tables;
 
 pub mod job;
 
+pub mod plan;
+
 pub mod cluster;
 
 pub mod dataflow;

@@ -11,7 +11,7 @@ use crate::corpus::input::InputError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::job::state::StateError;
-use crate::job::survey::SurveyError;
+use crate::plan::survey::SurveyError;
 use crate::tables::TableError;
 
 /// `From` an error to a failure with the exit code of its variant.

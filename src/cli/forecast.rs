@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::placement::Placement;
 use super::{Exit, Failure, figures, machine};
-use crate::job::estimate::{Estimate, estimate, fitting_sample};
 use crate::job::state::{OutputState, output_state};
-use crate::job::survey::{Survey, survey, survey_of_synth};
 use crate::job::{Job, SynthStage};
+use crate::plan::estimate::{Estimate, estimate, fitting_sample};
+use crate::plan::survey::{Survey, survey, survey_of_synth};
 use lda::train::settings::Memory;
 
 /// Everything about a job that its file does not say.
@@ -141,7 +141,7 @@ impl Forecast {
         if self.makes_corpus {
             return format!("none yet: the run makes the corpus first, about {content}");
         }
-        let kind = |(name, kind): (&String, &crate::job::survey::Kind)| {
+        let kind = |(name, kind): (&String, &crate::plan::survey::Kind)| {
             let (files, bytes) = (figures::grouped(kind.files), figures::bytes(kind.bytes));
             format!("{files} {name}: {bytes}")
         };

@@ -77,6 +77,7 @@ mod tests {
     use std::path::Path;
 
     use crate::job::Job;
+    use crate::job::keys::{self, Preset};
     use lda::train::settings::TrainSettings;
 
     #[test]
@@ -84,5 +85,12 @@ mod tests {
         let text = "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = 2\n[output]\npath = \"out\"\n";
         let job = Job::parse(text, Path::new("job.toml"), &[]).unwrap();
         assert_eq!(job.train, TrainSettings::default());
+    }
+
+    #[test]
+    fn an_evaluation_measures_as_training_does() {
+        let default = keys::key("evaluate.completion_sweeps").unwrap().preset;
+        let sweeps = lda::evaluate::completion::SWEEPS.to_string();
+        assert_eq!(default, Preset::Default(sweeps.leak()));
     }
 }

@@ -8,7 +8,6 @@
 
 pub mod defaults;
 mod error;
-pub mod estimate;
 mod fill;
 pub mod keys;
 mod kind;
@@ -21,7 +20,6 @@ mod source;
 mod stages;
 pub mod state;
 mod summary;
-pub mod survey;
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +74,7 @@ pub struct Job {
     pub synth: Option<SynthStage>,
     /// The word lists that the job names, with what they held when it was read.
     pub files: Vec<NamedFile>,
-    /// What it was checked from: hashes and the resolved job are made of these.
+    /// What the settings were filled from. Hashes and the resolved job are made of these, not of the fields.
     values: Values,
 }
 

@@ -35,6 +35,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "checkpoint",
             "tables",
             "job",
+            "plan",
             "cluster",
             "dataflow",
             "stream",

@@ -2,7 +2,7 @@
 //! covers it.
 //!
 //! Everything else follows from the rows: which keys are known and what is suggested for another,
-//! what a value may be ([`Kind`]), what a job means that does not set it, the resolved job, the
+//! what a value may be (`kind`), what a job means that does not set it, the resolved job, the
 //! hashes, the tables of docs/JOB.md and the fuzzer's dictionary. A row's doc comment is its
 //! sentence in docs/JOB.md; the comment below that is the reason for its default.
 

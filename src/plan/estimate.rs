@@ -10,9 +10,9 @@
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token;
 //! - the sample as bags: 8 bytes a (document, term), at most one per token, twice while it is sorted.
 
-use super::Job;
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
+use crate::job::Job;
 use lda::infer::settings::Method;
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use super::SynthStage;
 use crate::corpus::block::{self, Estimate};
 use crate::corpus::input::{self, Input, InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, Format};
+use crate::job::SynthStage;
 use crate::tables::output::{View, Wanted};
 use crate::tables::{TableError, read::table_schema};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::job::survey::survey_of_synth;
+use crate::plan::survey::survey_of_synth;
 
 fn job(sets: &[&str]) -> (Job, Survey) {
     let text = "[synth]\npath = \"x\"\ndocuments = 1000000\nmean_length = 100\n\
