@@ -10,6 +10,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails here ends the benchmark")]
 
+use std::collections::VecDeque;
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -22,7 +23,8 @@ use timely::bytes::arc::BytesMut;
 use timely::dataflow::channels::ContainerBytes;
 use topicmill::cluster::{ClusterSettings, Failure, Placement, execute};
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
-use topicmill::dataflow::rounds::Rounds;
+use topicmill::dataflow::error::RunError;
+use topicmill::dataflow::rounds::{Merged, Rounds, Sampling};
 
 const LENGTHS: [usize; 2] = [8 * 1024, MAX_BLOCK_WORDS];
 const TOPICS: usize = 100;
@@ -32,14 +34,18 @@ fn main() {
     divan::main();
 }
 
-/// A different word for every term.
-fn word(term: usize) -> u64 {
-    let entry = Assigned {
+/// A different entry for every term.
+fn entry(term: usize) -> Assigned {
+    Assigned {
         term: term as u32,
         topic: (term % TOPICS) as u16,
         count: 1 + (term % 9) as i32,
-    };
-    entry.word()
+    }
+}
+
+/// The same as a word.
+fn word(term: usize) -> u64 {
+    entry(term).word()
 }
 
 fn block(length: usize) -> Block {
@@ -92,6 +98,32 @@ fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
         });
 }
 
+/// A worker whose documents have so many entries; and the sum of what came back.
+struct Entries {
+    length: usize,
+    sum: u64,
+}
+
+impl Sampling for Entries {
+    type Round = ();
+
+    fn begin(&mut self, (): ()) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn sample(&mut self, (): ()) -> Result<bool, RunError> {
+        Ok(false)
+    }
+
+    fn statistics(&mut self, emit: impl FnMut(Assigned)) {
+        (0..self.length).map(entry).for_each(emit);
+    }
+
+    fn update(&mut self, (): (), merged: &Merged) {
+        self.sum = merged.blocks.iter().map(sum).fold(0, |all, one| all ^ one);
+    }
+}
+
 /// A process of a run of two: a round with so many entries whenever it is told to, until nobody
 /// tells it any more.
 fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
@@ -99,18 +131,12 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     let ends = Arc::new(Mutex::new((orders, done)));
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
         let ends = ends.lock().unwrap();
-        let mut rounds = Rounds::new(worker, TERMS, TOPICS);
+        let entries = Entries { length: 0, sum: 0 };
+        let mut rounds = Rounds::new(worker, [TERMS, TOPICS], entries);
         while let Ok(length) = ends.0.recv() {
-            let mut entries = vec![Vec::new(); worker.peers()];
-            for term in 0..length {
-                entries[rounds.owner(term as u32)].push(word(term));
-            }
-            let merged = rounds.exchange(worker, entries);
-            let sum = merged
-                .blocks
-                .iter()
-                .fold(0, |total, block| total ^ sum(block));
-            ends.1.send(sum).unwrap();
+            rounds.sampling().length = length;
+            rounds.run(worker, VecDeque::from([()]), 0).unwrap();
+            ends.1.send(rounds.sampling().sum).unwrap();
         }
         Ok::<_, Failure>(())
     });

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::block::Block;
-use super::merge::Merged;
 use super::process::{Process, Tickets};
+use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::liveness;
 use lda::model::Priors;

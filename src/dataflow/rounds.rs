@@ -28,7 +28,8 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 use super::gather::PARK;
-use super::merge::{ENTRIES, KINDS, LEAVE, Merged, Owner, SUM, merge_at_owners};
+pub use super::merge::Merged;
+use super::merge::{ENTRIES, KINDS, LEAVE, Owner, SUM, merge_at_owners};
 use crate::cluster::interrupt;
 use lda::model::statistics::Assigned;
 

@@ -17,11 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use timely::worker::Worker;
 
 use super::error::RunError;
-use super::merge::Merged;
 use super::process::{Once, Process, Tickets};
 use super::process_model::{ProcessModel, Purpose};
 use super::project::written_parts;
-use super::rounds::{Rounds, Sampling};
+use super::rounds::{Merged, Rounds, Sampling};
 use super::sum::sum;
 use crate::assignments::Assignments;
 use crate::corpus::collection::Collection;

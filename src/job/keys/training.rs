@@ -49,7 +49,8 @@ pub(super) const MODEL: Section = rows! {
 pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
-    /// Documents in a minibatch, on average; `"auto"`, for a sample of N tokens, is its √(N / 1500)th part, or a sixteenth, from 64 to 2048. A Gibbs round takes up to eight minibatches.
+    /// Documents in a minibatch, on average; `"auto"`, for a sample of N tokens, is its √(N / 1500)th part, at most a
+    /// sixteenth, from 64 to 2048. A Gibbs round takes up to eight minibatches.
     minibatch: Auto(&Whole(1, COUNT)), Default("auto");
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered.
@@ -90,8 +91,8 @@ pub(super) const TRAIN: Section = rows! {
     /// read when its round comes. 32 with `memory = "off"`. Does not change the result.
     // The documents of some thousand million tokens in a process; more are kept on disk.
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
-    /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is 10 rounds, or a
-    /// twentieth of `passes`.
+    /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
+    /// quarter of a pass (at least 10 rounds), or a twentieth of `passes`.
     evaluate_every: Auto(&Whole(1, COUNT)), Default("auto");
     /// A phase ends after this many evaluations in a row without a gain; 0 never ends it early.
     // Evaluations scatter by some 0.005 nats per token; five in a row without a gain are not chance.
