@@ -1,14 +1,16 @@
-//! What a job will take: documents, rounds, memory of each process, disk. Upper bounds, from one
-//! place, for plans; nothing that runs depends on them.
+//! What a job will take: documents, rounds, memory of each process, disk. Rather too much than too
+//! little, from one place, for plans; nothing that runs depends on them.
 //!
 //! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V
 //! terms kept, P processes of T threads:
 //!
-//! - distinct terms: 100 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N;
+//! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; of a
+//!   document of n tokens, n / √(1 + n/500);
+//! - stop lists take at least four tokens in ten;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token;
-//! - the sample as bags: 8 bytes a (document, term), at most one per token, twice while it is sorted.
+//! - the sample as bags: 8 bytes a (document, term), twice while it is sorted.
 
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
@@ -17,6 +19,8 @@ use lda::infer::settings::Method;
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
 
+/// The share of tokens that stop lists leave, at most.
+const NOT_STOPPED: f64 = 0.6;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
 /// Bytes of a kept term in training: text, counts, row headers, marks.
@@ -125,7 +129,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let sampled = sampled_documents(job, survey.documents);
     let held_out = (sampled as f64 * job.sample.held_out) as u64;
     let trained = sampled - held_out;
-    let tokens_in = |documents: u64| per_document(survey.tokens, survey.documents, documents);
+    let tokens_in = |documents: u64| kept_tokens(job, survey, documents);
     let schedule = Schedule::new(&job.train, trained, tokens_in(trained));
     let distinct = distinct_terms(survey.tokens);
     let kept = distinct.min(job.vocabulary.max_terms as u64);
@@ -144,8 +148,8 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         let [least, most] = PART_BYTES;
         (2 * bytes / survey.blocks.max(1)).clamp(least, most)
     };
-    let sample_bytes =
-        (tokens_in(sampled) * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
+    let pairs = pairs(tokens_in(sampled), sampled);
+    let sample_bytes = (pairs * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
     Estimate {
         sample_documents: trained,
         held_out_documents: held_out,
@@ -196,7 +200,7 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
         Some(Method::Retrain) => survey.documents,
         Some(_) => survey.documents.saturating_sub(trained),
     };
-    let tokens = per_document(survey.tokens, survey.documents, documents);
+    let tokens = kept_tokens(job, survey, documents);
     let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
@@ -238,14 +242,24 @@ fn sampled_documents(job: &Job, documents: u64) -> u64 {
     }
 }
 
-/// `total` of all documents, scaled to `some` of them.
-fn per_document(total: u64, documents: u64, some: u64) -> u64 {
-    let scaled = u128::from(total) * u128::from(some) / u128::from(documents.max(1));
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+/// Tokens in the vocabulary of so many documents.
+fn kept_tokens(job: &Job, survey: &Survey, documents: u64) -> u64 {
+    let share = match job.vocabulary.stop_words.is_empty() {
+        true => 1.0,
+        false => NOT_STOPPED,
+    };
+    let scale = documents as f64 / survey.documents.max(1) as f64;
+    (survey.tokens as f64 * scale * share) as u64
+}
+
+/// (document, term) pairs of so many tokens in so many documents.
+fn pairs(tokens: u64, documents: u64) -> u64 {
+    let mean = tokens as f64 / documents.max(1) as f64;
+    (tokens as f64 / (1.0 + mean / 500.0).sqrt()) as u64
 }
 
 fn distinct_terms(tokens: u64) -> u64 {
-    tokens.min((100.0 * (tokens as f64).sqrt()) as u64)
+    tokens.min((50.0 * (tokens as f64).sqrt()) as u64)
 }
 
 /// Weights of a model.

@@ -26,9 +26,10 @@ fn rounds_are_those_of_the_schedule() {
         (estimate.sample_documents, estimate.held_out_documents),
         (90_000, 10_000)
     );
-    assert_eq!(estimate.minibatches, 90_000_u64.div_ceil(2048));
-    // Nine million tokens: 400 million are drawn in 44 passes.
-    assert_eq!(estimate.rounds, 44 * estimate.minibatches + 1);
+    // Nine million tokens: √(9,000,000 / 1500) = 77 rounds, and the rest of the documents.
+    assert_eq!(estimate.minibatches, 78);
+    // 400 million tokens are drawn in 44 passes, the Gibbs passes in 16 rounds each.
+    assert_eq!(estimate.rounds, 3 * 78 + 41 * 16 + 1);
     assert_eq!(of(&["sample.fraction=0.5"], 1, 1).sample_documents, 490_000);
     let all = of(&["sample.documents=9000000"], 1, 1);
     assert_eq!(all.sample_documents, 980_000);
@@ -38,8 +39,8 @@ fn rounds_are_those_of_the_schedule() {
 fn memory_grows_with_the_sample_and_not_with_the_collection() {
     let sample = |n: &str| of(&[&format!("sample.documents={n}")], 1, 2).memory;
     let (small, large) = (sample("100000"), sample("800000"));
-    // 8 bytes per token, twice while it is sorted.
-    assert!(large.sample >= 800_000 * 100 * 8 && large.sample < 800_000 * 100 * 20);
+    // 8 bytes per distinct term of a document, of 100 tokens, twice while it is sorted.
+    assert!(large.sample >= 800_000 * 80 * 16 && large.sample < 800_000 * 100 * 20);
     assert!(large.peak() > small.peak());
     let collection = |n: &str| of(&[&format!("synth.documents={n}")], 1, 2).memory;
     let (one, ten) = (collection("1000000"), collection("10000000"));
