@@ -203,6 +203,13 @@ impl<S: Sampling> State<S> {
         !self.is_sampling() && self.outstanding.is_empty()
     }
 
+    /// Leaves all rounds: a dataflow that holds on to one would never end.
+    fn fail(&mut self, error: RunError) {
+        self.failure = Some(error);
+        self.rounds.clear();
+        self.current = None;
+    }
+
     /// Does a piece of work at a time. `has_come` tells whether all of a round has come back.
     fn advance(&mut self, time: u64, has_come: impl Fn(u64) -> bool) -> Result<Next, RunError> {
         if let Some(round) = self.current {
@@ -295,7 +302,7 @@ fn sample<'scope, S: Sampling>(
                         now.downgrade(&(time + 1));
                         activator.activate();
                     }
-                    Err(error) => state.failure = Some(error),
+                    Err(error) => state.fail(error),
                 }
                 if !state.is_sampling() {
                     now = None;

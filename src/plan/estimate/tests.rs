@@ -7,7 +7,7 @@ use crate::plan::survey::survey_of_synth;
 
 fn job(sets: &[&str]) -> (Job, Survey) {
     let text = "[synth]\npath = \"x\"\ndocuments = 1000000\nmean_length = 100\n\
-                [model]\ntopics = 100\n[output]\npath = \"o\"\n";
+                [vocabulary]\nstop_words = \"none\"\n[model]\ntopics = 100\n[output]\npath = \"o\"\n";
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let job = Job::parse(text, Path::new("job"), &sets).unwrap();
     let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);

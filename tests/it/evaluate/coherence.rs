@@ -255,7 +255,7 @@ fn counts_have_no_windows() {
 fn what_cannot_be_counted_is_told() {
     let cases: [(&[&str], i32, &str); 4] = [
         (&["--coherence-terms", "1"], 64, "2 to 64"),
-        (&["--coherence-terms", "65"], 64, "0 to 64"),
+        (&["--coherence-terms", "65"], 64, "2 to 64"),
         (&["--set=evaluate.metrics=[]"], 64, "evaluate.metrics"),
         (
             &[TOPICS, "--reference", "nowhere.jsonl"],

@@ -35,9 +35,8 @@ pub const LAG: usize = 1;
 /// so that most of the weight is on the last quarter.
 const AVERAGE_DECAY: f64 = 3.0;
 
-/// Where the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds, and
-/// at least 16: more of them learn sooner from a large sample, and end in worse models of a small
-/// one (docs/EXPERIMENTS.md).
+/// Where the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds: more
+/// learn sooner from a large sample, and end in worse models of a small one (docs/EXPERIMENTS.md).
 const TOKENS_A_SQUARED_ROUND: u64 = 1500;
 const LEAST_ROUNDS: u64 = 16;
 /// The smallest and the largest minibatch chosen, in documents.
@@ -51,8 +50,7 @@ const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
 /// The bounds without memory: a large sample is gone through once.
 const ONLINE_PASSES: [u64; 2] = [1, 20];
-/// Rounds between two evaluations in online passes, where the job does not set them: a quarter of a
-/// pass, and at least so many.
+/// The fewest rounds between two evaluations of an online pass, which has four by default.
 const EVALUATE_EVERY: u64 = 10;
 
 /// Bytes of a remembered assignment.
