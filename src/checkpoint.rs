@@ -20,7 +20,8 @@ use self::sealed::{explain, invalid};
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
 use lda::train::RoundReport;
-use lda::train::schedule::{Position, StopRule};
+use lda::train::schedule::Position;
+use lda::train::stop::StopRule;
 
 /// What a model file begins with.
 pub const MAGIC: &[u8; 8] = b"tmmodel2";

@@ -233,7 +233,8 @@ mod tests {
     use crate::job::process_status::{Evaluation, ProcessStatus, unix_millis};
     use lda::model::Priors;
     use lda::train::RoundSeconds;
-    use lda::train::schedule::{Phase, StopRule};
+    use lda::train::schedule::Phase;
+    use lda::train::stop::StopRule;
 
     fn state() -> RunState {
         let report = |round: u64| RoundReport {

@@ -229,7 +229,7 @@ mod tests {
     use crate::tables::Output;
     use lda::model::Priors;
     use lda::model::parameters::Parameters;
-    use lda::train::schedule::StopRule;
+    use lda::train::stop::StopRule;
 
     fn job(root: &Path, sets: &[String]) -> Job {
         let text = format!(

@@ -12,6 +12,7 @@ pub mod publish;
 pub mod round;
 pub mod schedule;
 pub mod settings;
+pub mod stop;
 
 use std::collections::VecDeque;
 
@@ -24,8 +25,9 @@ use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
 use round::{LocalStep, StreamKey, Visit};
-use schedule::{Action, Phase, Position, Schedule, StopRule};
+use schedule::{Action, Phase, Position, Schedule};
 use settings::TrainSettings;
+use stop::StopRule;
 
 /// Why training stopped short.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

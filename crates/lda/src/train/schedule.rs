@@ -1,4 +1,4 @@
-//! Which documents a round samples, what becomes of them, and when training ends.
+//! Which documents a round samples, and what becomes of them.
 //!
 //! One global step serves all rounds. With M the counts of the remembered assignments, B the
 //! minibatch of round t, Δ its new counts less the remembered ones, and D documents in the sample:
@@ -24,7 +24,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::settings::{Memory, TrainSettings};
+use super::settings::TrainSettings;
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
@@ -52,9 +52,6 @@ const PASSES: [u64; 2] = [20, 200];
 const ONLINE_PASSES: [u64; 2] = [1, 20];
 /// The fewest rounds between two evaluations of an online pass, which has four by default.
 const EVALUATE_EVERY: u64 = 10;
-
-/// Bytes of a remembered assignment.
-const ASSIGNMENT_BYTES: u64 = 2;
 
 /// How a round samples its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -135,7 +132,7 @@ impl Schedule {
             let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
             settings.passes.map_or(chosen, u64::from)
         };
-        let (passes, online_passes) = if remembers(settings, token_count) {
+        let (passes, online_passes) = if settings.remember(token_count) {
             let passes = passes(PASSES);
             (passes, passes.min(u64::from(settings.online_passes)))
         } else {
@@ -162,9 +159,16 @@ impl Schedule {
 
     /// Rounds at most.
     pub fn round_count(&self) -> u64 {
-        self.minibatch_count * self.online_passes
-            + self.gibbs_rounds * (self.passes - self.online_passes)
-            + u64::from(self.remembers())
+        self.rounds_of(Phase::Online) + self.rounds_of(Phase::Gibbs)
+    }
+
+    /// Rounds of a phase, at most; the first Gibbs round counts what is remembered.
+    fn rounds_of(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Online => self.minibatch_count * self.online_passes,
+            Phase::Gibbs if !self.remembers() => 0,
+            Phase::Gibbs => 1 + self.gibbs_rounds * (self.passes - self.online_passes),
+        }
     }
 
     /// The first round; `None` if there are none.
@@ -189,11 +193,7 @@ impl Schedule {
             taken: position.taken + 1,
             ..position
         };
-        let rounds = match position.phase {
-            Phase::Online => self.minibatch_count * self.online_passes,
-            Phase::Gibbs => 1 + self.gibbs_rounds * (self.passes - self.online_passes),
-        };
-        let is_over = next.taken == rounds;
+        let is_over = next.taken == self.rounds_of(position.phase);
         match position.phase {
             _ if !is_over && !has_settled => Some(next),
             Phase::Online => self.gibbs_from(next),
@@ -394,38 +394,5 @@ impl Schedule {
         };
         let done = position.round + 1;
         every > 0 && done / every > done.saturating_sub(since) / every
-    }
-}
-
-/// Whether the settings have the assignments of a sample of `token_count` tokens remembered.
-pub fn remembers(settings: &TrainSettings, token_count: u64) -> bool {
-    match settings.memory {
-        Memory::On => true,
-        Memory::Off => false,
-        Memory::Auto => token_count.saturating_mul(ASSIGNMENT_BYTES) <= settings.memory_bytes,
-    }
-}
-
-/// Tells when held-out quality has stopped improving: when `patience` evaluations in a row were
-/// not better than the best before them by `tolerance` nats a token. Each phase has its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct StopRule {
-    best: Option<f64>,
-    evaluations_since: u32,
-}
-
-impl StopRule {
-    /// Takes note of an evaluation; true if the phase should end.
-    pub fn observe(&mut self, value: f64, settings: &TrainSettings) -> bool {
-        let improved = self
-            .best
-            .is_none_or(|best| value > best + settings.tolerance);
-        if improved {
-            self.best = Some(value);
-            self.evaluations_since = 0;
-        } else {
-            self.evaluations_since += 1;
-        }
-        settings.patience > 0 && self.evaluations_since >= settings.patience
     }
 }

@@ -82,3 +82,14 @@ impl Default for TrainSettings {
         }
     }
 }
+
+impl TrainSettings {
+    /// Whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.
+    pub fn remember(&self, token_count: u64) -> bool {
+        match self.memory {
+            Memory::On => true,
+            Memory::Off => false,
+            Memory::Auto => token_count.saturating_mul(2) <= self.memory_bytes,
+        }
+    }
+}
