@@ -98,7 +98,7 @@ fn encode_decode_records_by_bincode(bencher: Bencher<'_, '_>, length: usize) {
         });
 }
 
-/// A worker whose documents have so many entries; and the sum of what came back.
+/// A worker that sends `length` entries in each round; and the sum of what came back.
 struct Entries {
     length: usize,
     sum: u64,

@@ -131,7 +131,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 }
 
-/// What stands for none: an empty text, or a word such as "auto", which is no `T`.
+/// `None` for an empty text, or for a word such as "auto" that is not a `T`.
 impl<T: Setting> Setting for Option<T> {
     fn read(value: &Value) -> Option<Self> {
         Some(T::read(value).filter(|_| value.as_str() != Some("")))

@@ -154,7 +154,7 @@ pub(super) fn is_distinct(texts: &[&str]) -> bool {
     (1..texts.len()).all(|i| !texts[..i].contains(&texts[i]))
 }
 
-/// A size in MiB, as so many whole bytes make it; at least one, unless it is nothing.
+/// A size in MiB, rounded to whole bytes; at least one byte, unless it is 0.
 fn exact(mebibytes: f64) -> Value {
     let bytes = (mebibytes * MIB) as u64;
     let bytes = bytes.max(u64::from(mebibytes > 0.0));

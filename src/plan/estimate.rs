@@ -242,7 +242,7 @@ fn sampled_documents(job: &Job, documents: u64) -> u64 {
     }
 }
 
-/// Tokens in the vocabulary of so many documents.
+/// Tokens in the vocabulary, of `documents` documents.
 fn kept_tokens(job: &Job, survey: &Survey, documents: u64) -> u64 {
     let share = match job.vocabulary.stop_words.is_empty() {
         true => 1.0,
@@ -252,7 +252,7 @@ fn kept_tokens(job: &Job, survey: &Survey, documents: u64) -> u64 {
     (survey.tokens as f64 * scale * share) as u64
 }
 
-/// (document, term) pairs of so many tokens in so many documents.
+/// (document, term) pairs of `tokens` tokens in `documents` documents.
 fn pairs(tokens: u64, documents: u64) -> u64 {
     let mean = tokens as f64 / documents.max(1) as f64;
     (tokens as f64 / (1.0 + mean / 500.0).sqrt()) as u64

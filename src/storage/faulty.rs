@@ -223,7 +223,7 @@ impl Faults {
         }
     }
 
-    /// Numbers a step, notes its outcome if requested, and lets it meet its fate: whether it is to
+    /// Numbers a step, notes its outcome if requested, and applies its fault: whether it is to
     /// end, and the process with it, in the middle.
     fn meet(&self, step: &Step<'_>) -> io::Result<bool> {
         let number = self.steps.fetch_add(1, Ordering::SeqCst) + 1;

@@ -1,7 +1,7 @@
 //! Where files are kept, and the only place that changes them.
 //!
 //! [`Store`] keeps files under final names, each complete or absent: [`Disk`] in the file system,
-//! `s3` in an object store, [`Faulty`] in either of them until a fault strikes. [`at`] chooses by the
+//! `s3` in an object store, [`Faulty`] in either of them with injected faults. [`at`] chooses by the
 //! path. `tables::output` decides which order of steps makes a result complete.
 //!
 //! What a process has not finished lies on its own disk: [`Writer`] writes a file from beginning to

@@ -49,8 +49,8 @@ pub(super) const MODEL: Section = rows! {
 pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
-    /// Documents in a minibatch, on average; `"auto"`, for a sample of N tokens, is its √(N / 1500)th part, at most a
-    /// sixteenth, from 64 to 2048. A Gibbs round takes up to eight minibatches.
+    /// Documents in a minibatch, on average; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches, at least
+    /// 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
     minibatch: Auto(&Whole(1, COUNT)), Default("auto");
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered.

@@ -177,7 +177,7 @@ impl Moves {
         bucket.filled = filled;
     }
 
-    /// The bucket of a term, with room for so many moves more.
+    /// The bucket of a term, with room for `moves` more moves.
     #[inline]
     fn bucket(&mut self, term: u32, moves: usize) -> &mut Bucket {
         let number = (term >> self.shift) as usize;
