@@ -277,6 +277,15 @@ pub struct TermMap {
 const DROPPED: u32 = u32::MAX;
 const STOPPED: u32 = u32::MAX - 1;
 
+/// Where the tokens of a term go, by its place in the vocabulary and its status.
+fn destination(place: u32, status: TermStatus) -> u32 {
+    match status {
+        TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
+        TermStatus::Stop => STOPPED,
+        TermStatus::Frequent => DROPPED,
+    }
+}
+
 impl TermMap {
     /// The map of a worker's terms. `vocabulary`: all its terms, in its order. Terms that are not
     /// among them are dropped.
@@ -289,14 +298,29 @@ impl TermMap {
             let VocabularyTerm { term, status, .. } = term.borrow();
             kept += u32::from(*status == TermStatus::Kept);
             if let Some(local) = counter.id(term) {
-                places[local as usize] = match status {
-                    TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
-                    TermStatus::Stop => STOPPED,
-                    TermStatus::Frequent => DROPPED,
-                };
+                places[local as usize] = destination(place, *status);
             }
         }
         Self { places, kept }
+    }
+
+    /// The map of no terms yet, to a vocabulary of `kept` kept terms.
+    pub fn empty(kept: usize) -> Self {
+        let kept = u32::try_from(kept).expect("term ids are 32 bits");
+        Self {
+            places: Vec::new(),
+            kept,
+        }
+    }
+
+    /// Adds the terms that the counter has met since the map was made or last extended.
+    pub fn extend(&mut self, counter: &TermCounter, vocabulary: &Vocabulary) {
+        for local in self.places.len()..counter.len() {
+            let place = vocabulary.place(counter.term(local as u32));
+            self.places.push(place.map_or(DROPPED, |place| {
+                destination(place, vocabulary.terms[place as usize].status)
+            }));
+        }
     }
 
     /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms

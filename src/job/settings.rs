@@ -1,6 +1,7 @@
 //! What a job says about projection, already checked.
 
 use lda::infer::settings::{InferSettings, Method};
+use lda::infer::summary::Listing;
 
 /// How much time a document may take: picks what a job does not say (docs/INFERENCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +47,14 @@ pub struct ProjectSettings {
 }
 
 impl ProjectSettings {
+    /// Which topics of a document are listed.
+    pub fn listing(&self) -> Listing {
+        Listing {
+            threshold: self.threshold as f32,
+            top: self.top,
+        }
+    }
+
     /// Whether documents are inferred by a method that starts from the classifier.
     pub fn needs_classifier(&self) -> bool {
         let method = self.infer.as_ref().map(|infer| infer.method);

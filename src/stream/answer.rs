@@ -7,12 +7,13 @@ use super::bag::Bagger;
 use super::lines::{Content, Line};
 use super::{Numbered, StreamError, StreamModel};
 use crate::corpus::reader::line::LineReader;
+use crate::corpus::sample::Split;
 use crate::corpus::settings::OnDamage;
-use crate::corpus::{Body, DocumentStatus, RawDocument};
-use lda::infer::Bag;
+use crate::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
+use crate::tables::documents::DocumentRow;
 use lda::infer::inferrer::{Inferrer, Target};
-use lda::infer::project::log_likelihood;
-use lda::infer::summary::{dropped_mass, entropy, heaviest, list};
+use lda::infer::summary::Projection;
+use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
@@ -28,37 +29,31 @@ pub struct TopicWeight {
     pub weight: f32,
 }
 
-/// An answer; the names are those of the tables `documents` and `document_topics`.
+/// An answer: the row of table `documents`, and the document's rows of `document_topics`. What
+/// follows from a projection is null where there was nothing to infer from.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
-    doc_id: u64,
+    doc_id: i64,
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     group_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     metadata: Map<String, Value>,
     status: &'static str,
-    tokens_total: u64,
-    tokens_in_vocabulary: u64,
-    tokens_stopped: u64,
-    tokens_unknown: u64,
+    tokens_total: i64,
+    tokens_in_vocabulary: i64,
+    tokens_stopped: i64,
+    tokens_unknown: i64,
     topics: Vec<TopicWeight>,
-    #[serde(flatten)]
-    inferred: Inferred,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-}
-
-/// What inference says about a document; null where there was nothing to infer from.
-#[derive(Debug, Default, Serialize)]
-struct Inferred {
-    top_topic: Option<u16>,
+    top_topic: Option<i32>,
     top_weight: Option<f32>,
     entropy: Option<f32>,
     loglik_per_token: Option<f64>,
     dropped_mass: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
 }
 
 /// The outcome of a line.
@@ -76,9 +71,9 @@ pub struct Answerer<'a> {
     /// Whether an invalid line ends the stream.
     strict: bool,
     reader: LineReader,
-    bagger: Bagger,
+    bagger: Bagger<'a>,
     inferrer: Inferrer,
-    listed: Vec<(f32, u16)>,
+    projection: Projection,
 }
 
 impl<'a> Answerer<'a> {
@@ -88,9 +83,9 @@ impl<'a> Answerer<'a> {
             model,
             strict,
             reader: LineReader::new(NAME, &model.corpus),
-            bagger: Bagger::new(&model.tokens, model.vocabulary.kept()),
+            bagger: Bagger::new(&model.tokens, &model.vocabulary),
             inferrer: Inferrer::default(),
-            listed: Vec::new(),
+            projection: Projection::default(),
         }
     }
 
@@ -112,18 +107,18 @@ impl<'a> Answerer<'a> {
             reader,
             bagger,
             inferrer,
-            listed,
+            projection,
         } = self;
         let mut about = About {
             model,
             strict: *strict,
             bagger,
             inferrer,
-            listed,
+            projection,
         };
         let reader = &*reader;
         let emit = &mut |raw: RawDocument<'_>| {
-            result = about.answer(reader, *doc_id, line, &raw, out);
+            result = about.answer(reader, *doc_id, line, raw, out);
         };
         match &line.content {
             Content::Bytes(bytes) => reader.read(line.offset, bytes, emit),
@@ -141,87 +136,95 @@ impl<'a> Answerer<'a> {
 }
 
 /// Everything except the reader, which works while a document is answered.
-struct About<'a> {
-    model: &'a StreamModel,
+struct About<'a, 'm> {
+    model: &'m StreamModel,
     strict: bool,
-    bagger: &'a mut Bagger,
+    bagger: &'a mut Bagger<'m>,
     inferrer: &'a mut Inferrer,
-    listed: &'a mut Vec<(f32, u16)>,
+    projection: &'a mut Projection,
 }
 
-impl About<'_> {
+impl About<'_, '_> {
     fn answer(
         &mut self,
         reader: &LineReader,
         doc_id: u64,
         line: &Line,
-        raw: &RawDocument<'_>,
+        raw: RawDocument<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Answered, StreamError> {
         let error = match &raw.body {
-            Body::Missing { reason, .. } => Some(reader.without_place(line.offset, reason)),
+            Body::Missing { reason, .. } => {
+                Some(reader.without_place(line.offset, reason).to_owned())
+            }
             Body::Text { .. } | Body::Counts { .. } => None,
         };
-        let (status, bag) = self.bagger.count(raw, &self.model.vocabulary);
+        let document = self.bagger.count(raw);
         let is_bad = matches!(
-            status,
+            document.status,
             DocumentStatus::ParseError | DocumentStatus::TooLarge
         );
         if self.strict && is_bad {
             return Err(StreamError::BadLine {
                 line: line.number,
-                reason: error.unwrap_or_default().to_owned(),
+                reason: error.unwrap_or_default(),
             });
         }
-        let words = Bag {
-            terms: &bag.terms,
-            counts: &bag.counts,
-        };
-        let tokens = words.token_count();
-        let (total, stopped) = (u64::from(bag.tokens_total), u64::from(bag.tokens_stopped));
-        self.listed.clear();
-        let inferred =
-            match status.has_terms() {
-                true => infer(self.model, self.inferrer, self.listed, words, doc_id).map_err(
+        let projection = match document.status.has_terms() {
+            true => Some(
+                project(self.model, self.inferrer, self.projection, document, doc_id).map_err(
                     |source| StreamError::Infer {
                         line: line.number,
                         source,
                     },
                 )?,
-                false => Inferred::default(),
-            };
-        let topics = self.listed.iter();
+            ),
+            false => None,
+        };
+        let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
+        let topics = projection.into_iter().flat_map(|p| &p.topics);
         let answer = Answer {
-            doc_id,
-            id: &raw.source_id,
-            group_id: raw.group.as_deref(),
-            metadata: metadata(&self.model.corpus.metadata, raw),
-            status: status.name(),
-            tokens_total: total,
-            tokens_in_vocabulary: tokens,
-            tokens_stopped: stopped,
-            tokens_unknown: total.saturating_sub(stopped).saturating_sub(tokens),
+            doc_id: row.doc_id,
+            id: row.source_id,
+            group_id: row.group_id,
+            metadata: metadata(&self.model.corpus.metadata, document),
+            status: row.status.name(),
+            tokens_total: row.tokens_total,
+            tokens_in_vocabulary: row.tokens_in_vocabulary,
+            tokens_stopped: row.tokens_stopped,
+            tokens_unknown: row.tokens_unknown,
             topics: topics
                 .map(|&(weight, topic)| TopicWeight { topic, weight })
                 .collect(),
-            inferred,
-            line: error.map(|_| line.number),
-            error,
+            top_topic: row.top_topic,
+            top_weight: row.top_weight,
+            entropy: row.entropy,
+            loglik_per_token: row.loglik_per_token,
+            dropped_mass: row.dropped_mass,
+            line: error.as_ref().map(|_| line.number),
+            error: error.as_deref(),
         };
         serde_json::to_writer(&mut *out, &answer).expect("numbers and texts are JSON");
         out.push(b'\n');
-        Ok(Answered { is_bad, tokens })
+        Ok(Answered {
+            is_bad,
+            tokens: row.tokens_in_vocabulary as u64,
+        })
     }
 }
 
-/// Infers a document, by the random stream of its number; leaves the topics to list in `listed`.
-fn infer(
+/// Infers a document, by the random stream of its number.
+fn project<'p>(
     model: &StreamModel,
     inferrer: &mut Inferrer,
-    listed: &mut Vec<(f32, u16)>,
-    words: Bag<'_>,
+    projection: &'p mut Projection,
+    document: &ShardDocument,
     doc_id: u64,
-) -> Result<Inferred, lda::infer::ImpossibleDraw> {
+) -> Result<&'p Projection, ImpossibleDraw> {
+    let bag = Bag {
+        terms: &document.terms,
+        counts: &document.counts,
+    };
     let parts = [&model.factors];
     let table = FactorTable::new(&parts);
     let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
@@ -230,28 +233,13 @@ fn infer(
         topics: &model.topics,
         classifier: model.classifier.as_ref(),
     };
-    let proportions = inferrer.infer(words, target, &model.infer, &mut stream)?;
-    let (sum, tokens) = log_likelihood(words, proportions, table);
-    let settings = &model.project;
-    list(proportions, settings.threshold as f32, settings.top, listed);
-    let (weight, topic) = heaviest(proportions);
-    Ok(Inferred {
-        top_topic: Some(topic),
-        top_weight: Some(weight),
-        entropy: Some(entropy(proportions)),
-        loglik_per_token: Some(sum / tokens.max(1) as f64),
-        dropped_mass: Some(dropped_mass(listed)),
-    })
+    let proportions = inferrer.infer(bag, target, &model.infer, &mut stream)?;
+    projection.describe(proportions, bag, table, model.project.listing());
+    Ok(projection)
 }
 
 /// The values of the job's `corpus.metadata`, by name; those of a bad line are null.
-fn metadata(names: &[String], raw: &RawDocument<'_>) -> Map<String, Value> {
-    let value = |text: &Option<_>| {
-        text.as_ref()
-            .map_or(Value::Null, |t: &std::borrow::Cow<'_, str>| {
-                t.as_ref().into()
-            })
-    };
-    let values = raw.metadata.iter().map(value);
+fn metadata(names: &[String], document: &ShardDocument) -> Map<String, Value> {
+    let values = document.metadata.iter().cloned().map(Value::from);
     names.iter().cloned().zip(values).collect()
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::schema::{Cell, Kind, row};
 use super::writer::TableWriter;
 use super::{FileMetadata, PartInfo, TableError};
-use crate::corpus::DocumentStatus;
 use crate::corpus::sample::Split;
+use crate::corpus::{DocumentStatus, ShardDocument};
+use lda::infer::summary::Projection;
 
 impl Cell for Split {
     const KIND: Kind = Kind::Text;
@@ -61,6 +62,39 @@ row! {
         pub loglik_per_token: Option<f64>,
         /// Proportions below the threshold or beyond the top N, summed; 1 − Σ weight.
         pub dropped_mass: Option<f32>,
+    }
+}
+
+impl<'a> DocumentRow<'a> {
+    /// The row of a document over the vocabulary and, if it has terms, of its projection.
+    pub fn new(
+        doc_id: u64,
+        document: &'a ShardDocument,
+        split: Split,
+        projection: Option<&Projection>,
+    ) -> Self {
+        let in_vocabulary = document.tokens_in_vocabulary() as i64;
+        let (total, stopped) = (
+            i64::from(document.tokens_total),
+            i64::from(document.tokens_stopped),
+        );
+        Self {
+            doc_id: doc_id as i64,
+            source_id: &document.source_id,
+            group_id: document.group.as_deref(),
+            section: None,
+            status: document.status,
+            split,
+            tokens_total: total,
+            tokens_in_vocabulary: in_vocabulary,
+            tokens_stopped: stopped,
+            tokens_unknown: total.saturating_sub(stopped).saturating_sub(in_vocabulary),
+            top_topic: projection.map(|p| i32::from(p.top.1)),
+            top_weight: projection.map(|p| p.top.0),
+            entropy: projection.map(|p| p.entropy),
+            loglik_per_token: projection.map(Projection::loglik_per_token),
+            dropped_mass: projection.map(Projection::dropped_mass),
+        }
     }
 }
 

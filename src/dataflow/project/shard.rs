@@ -1,7 +1,7 @@
 //! One shard: its documents inferred one by one, their rows written, their sums taken.
 
 use super::ProjectPlan;
-use super::tally::{FIXED_POINT, PARTS, Tally, part_path};
+use super::tally::{PARTS, Tally, part_path};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
@@ -12,10 +12,8 @@ use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use crate::tables::documents::{DocumentRow, DocumentsWriter};
 use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
-use lda::infer::project::log_likelihood;
-use lda::infer::summary::{dropped_mass, entropy, heaviest, list};
+use lda::infer::summary::Projection;
 use lda::math::random::{Stage, Stream};
-use lda::math::special::ln;
 use lda::model::factors::FactorTable;
 
 /// Projects shards, one after the other, with the same buffers.
@@ -25,8 +23,7 @@ pub struct ShardProjector<'a> {
     /// θ of the current document, if it was inferred together with others.
     together: Vec<f32>,
     document: ShardDocument,
-    /// Topics of the current document that are listed: weight and topic, the heaviest first.
-    listed: Vec<(f32, u16)>,
+    projection: Projection,
 }
 
 /// The parts being written, and the sums of their documents.
@@ -34,14 +31,6 @@ struct Parts {
     documents: DocumentsWriter,
     topics: DocumentTopicsWriter,
     tally: Tally,
-}
-
-/// What inference says about a document.
-struct Inferred {
-    top: (f32, u16),
-    entropy: f32,
-    log_likelihood: f64,
-    dropped_mass: f32,
 }
 
 impl<'a> ShardProjector<'a> {
@@ -53,7 +42,7 @@ impl<'a> ShardProjector<'a> {
             inferrer: Inferrer::default(),
             together: Vec::new(),
             document,
-            listed: Vec::new(),
+            projection: Projection::default(),
         }
     }
 
@@ -104,11 +93,11 @@ impl<'a> ShardProjector<'a> {
         parts: &mut Parts,
     ) -> Result<(), RunError> {
         let mut split = Split::Projected;
-        let mut inferred = None;
-        if self.document.status.has_terms() {
+        let has_terms = self.document.status.has_terms();
+        if has_terms {
             split = self.plan.rule.split(number);
-            inferred = Some(self.infer(number, split, table, &mut parts.tally)?);
-            for (place, &(weight, topic)) in self.listed.iter().enumerate() {
+            self.infer(number, split, table, &mut parts.tally)?;
+            for (place, &(weight, topic)) in self.projection.topics.iter().enumerate() {
                 parts.topics.push(&DocumentTopicRow {
                     doc_id: number as i64,
                     topic: i32::from(topic),
@@ -118,48 +107,27 @@ impl<'a> ShardProjector<'a> {
             }
         }
         parts.tally.documents += 1;
-        let document = &self.document;
-        let in_vocabulary = document.tokens_in_vocabulary() as i64;
+        let projection = has_terms.then_some(&self.projection);
+        let row = DocumentRow::new(number, &self.document, split, projection);
         let progress = &self.plan.process.progress;
-        progress.work(WorkStage::Project, 1, in_vocabulary as u64);
-        let (total, stopped) = (
-            i64::from(document.tokens_total),
-            i64::from(document.tokens_stopped),
-        );
-        let row = DocumentRow {
-            doc_id: number as i64,
-            source_id: &document.source_id,
-            group_id: document.group.as_deref(),
-            section: None,
-            status: document.status,
-            split,
-            tokens_total: total,
-            tokens_in_vocabulary: in_vocabulary,
-            tokens_stopped: stopped,
-            tokens_unknown: total - stopped - in_vocabulary,
-            top_topic: inferred.as_ref().map(|i| i32::from(i.top.1)),
-            top_weight: inferred.as_ref().map(|i| i.top.0),
-            entropy: inferred.as_ref().map(|i| i.entropy),
-            loglik_per_token: inferred.as_ref().map(|i| i.log_likelihood),
-            dropped_mass: inferred.as_ref().map(|i| i.dropped_mass),
-        };
-        Ok(parts.documents.push(&row, &document.metadata)?)
+        progress.work(WorkStage::Project, 1, row.tokens_in_vocabulary as u64);
+        Ok(parts.documents.push(&row, &self.document.metadata)?)
     }
 
-    /// Infers the current document; leaves the topics to list in `listed`.
+    /// Infers the current document, and counts it.
     fn infer(
         &mut self,
         number: u64,
         split: Split,
         table: FactorTable<'_>,
         tally: &mut Tally,
-    ) -> Result<Inferred, RunError> {
+    ) -> Result<(), RunError> {
         let bag = Bag {
             terms: &self.document.terms,
             counts: &self.document.counts,
         };
-        let seed = self.plan.process.job.model.seed;
-        let mut stream = Stream::keyed(seed, Stage::Project, 0, number);
+        let job = &self.plan.process.job;
+        let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
         let (together, known) = (self.plan.together, &mut self.together);
         let target = Target {
             table,
@@ -176,41 +144,9 @@ impl<'a> ShardProjector<'a> {
                     source,
                 })?,
         };
-        let (sum, tokens) = log_likelihood(bag, proportions, table);
-        let settings = &self.plan.process.job.project;
-        let length = bag.token_count() as f64;
-        list(
-            proportions,
-            settings.threshold as f32,
-            settings.top,
-            &mut self.listed,
-        );
-        let top = heaviest(proportions);
-        for (topic, &weight) in proportions.iter().enumerate() {
-            tally.topic_tokens[topic] += fixed(f64::from(weight) * length);
-            tally.count_allocation(topic, weight, length, topic == usize::from(top.1));
-        }
-        for &(weight, topic) in &self.listed {
-            let (topic, mass) = (usize::from(topic), f64::from(weight) * length);
-            tally.topic_listed[topic] += fixed(mass);
-            tally.topic_entropy[topic] += fixed(mass * ln(mass));
-            tally
-                .best
-                .add(topic, weight, number, &self.document.source_id);
-        }
-        let likelihood = &mut tally.likelihood[split as usize];
-        likelihood[0] += fixed(sum);
-        likelihood[1] += tokens as i64;
-        likelihood[2] += 1;
-        Ok(Inferred {
-            top,
-            entropy: entropy(proportions),
-            log_likelihood: sum / tokens.max(1) as f64,
-            dropped_mass: dropped_mass(&self.listed),
-        })
+        self.projection
+            .describe(proportions, bag, table, job.project.listing());
+        tally.add(number, &self.document, split, proportions, &self.projection);
+        Ok(())
     }
-}
-
-fn fixed(value: f64) -> i64 {
-    (value * FIXED_POINT).round_ties_even() as i64
 }

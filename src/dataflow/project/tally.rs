@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::tables::{FileMetadata, PartInfo, part_name};
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
+use lda::infer::summary::Projection;
 use lda::math::special::ln;
 
 /// Masses are added up in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
@@ -132,9 +134,37 @@ impl Tally {
         (whole > 0.0).then(|| ln(whole) - sum / whole)
     }
 
+    /// Adds a document with terms, its proportions (θ_d for each topic), and what they say; it
+    /// is not counted in [`documents`](Self::documents).
+    pub fn add(
+        &mut self,
+        number: u64,
+        document: &ShardDocument,
+        split: Split,
+        proportions: &[f32],
+        projection: &Projection,
+    ) {
+        let length = document.tokens_in_vocabulary() as f64;
+        let top = usize::from(projection.top.1);
+        for (topic, &weight) in proportions.iter().enumerate() {
+            self.topic_tokens[topic] += fixed(f64::from(weight) * length);
+            self.count_allocation(topic, weight, length, topic == top);
+        }
+        for &(weight, topic) in &projection.topics {
+            let (topic, mass) = (usize::from(topic), f64::from(weight) * length);
+            self.topic_listed[topic] += fixed(mass);
+            self.topic_entropy[topic] += fixed(mass * ln(mass));
+            self.best.add(topic, weight, number, &document.source_id);
+        }
+        let likelihood = &mut self.likelihood[split as usize];
+        likelihood[0] += fixed(projection.log_likelihood);
+        likelihood[1] += projection.tokens as i64;
+        likelihood[2] += 1;
+    }
+
     /// Counts a document of `tokens` tokens that has a topic with `weight`; `is_first`: it is the
     /// document's largest.
-    pub fn count_allocation(&mut self, topic: usize, weight: f32, tokens: f64, is_first: bool) {
+    fn count_allocation(&mut self, topic: usize, weight: f32, tokens: f64, is_first: bool) {
         if !allocation::holds(weight, tokens, is_first) {
             return;
         }
@@ -196,6 +226,11 @@ impl BestDocuments {
             }
         }
     }
+}
+
+/// A mass or a likelihood in units of [`FIXED_POINT`].
+pub fn fixed(value: f64) -> i64 {
+    (value * FIXED_POINT).round_ties_even() as i64
 }
 
 /// Path of the note of a shard, below the output's root.

@@ -1,12 +1,72 @@
 //! What is told of a document's proportions: the topics that are listed, the heaviest one, the
-//! entropy. The same for a collection and for a stream of documents.
+//! entropy, the likelihood. The same for a collection and for a stream of documents.
 
+use super::Bag;
+use super::project::log_likelihood;
 use crate::math::special::ln;
+use crate::model::factors::FactorTable;
+
+/// Which of a document's topics are listed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Listing {
+    /// The smallest proportion that is.
+    pub threshold: f32,
+    /// The most topics; 0: all.
+    pub top: usize,
+}
+
+/// A document's proportions, summarized.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Projection {
+    /// The listed topics, weight and topic, the heaviest first; of equal
+    /// weights the smaller topic first.
+    pub topics: Vec<(f32, u16)>,
+    /// The largest proportion and its topic.
+    pub top: (f32, u16),
+    /// Entropy of the proportions, in nats.
+    pub entropy: f32,
+    /// log p(w | θ, φ) of the tokens that have factors, in nats.
+    pub log_likelihood: f64,
+    /// Tokens that have factors.
+    pub tokens: u64,
+}
+
+impl Projection {
+    /// Summarizes the proportions of `bag`, θ_d for each topic, over what was here before.
+    /// The table must hold the mean geometry, as for [`log_likelihood`].
+    pub fn describe(
+        &mut self,
+        proportions: &[f32],
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        listing: Listing,
+    ) {
+        list(
+            proportions,
+            listing.threshold,
+            listing.top,
+            &mut self.topics,
+        );
+        self.top = heaviest(proportions);
+        self.entropy = entropy(proportions);
+        (self.log_likelihood, self.tokens) = log_likelihood(bag, proportions, table);
+    }
+
+    /// Log-likelihood per token, in nats.
+    pub fn loglik_per_token(&self) -> f64 {
+        self.log_likelihood / self.tokens.max(1) as f64
+    }
+
+    /// 1 − Σ of the listed weights: what the list leaves out.
+    pub fn dropped_mass(&self) -> f32 {
+        dropped_mass(&self.topics)
+    }
+}
 
 /// The topics at or above the threshold, the heaviest first, at most `top` of them (0: all); of
 /// equal weights the smaller topic first. `proportions` has one weight a topic; `listed` is
 /// emptied first.
-pub fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, u16)>) {
+fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f32, u16)>) {
     listed.clear();
     let heavy = proportions
         .iter()
@@ -19,14 +79,13 @@ pub fn list(proportions: &[f32], threshold: f32, top: usize, listed: &mut Vec<(f
     }
 }
 
-/// 1 − Σ of the listed weights: what the list leaves out.
-pub fn dropped_mass(listed: &[(f32, u16)]) -> f32 {
+fn dropped_mass(listed: &[(f32, u16)]) -> f32 {
     let listed: f64 = listed.iter().map(|&(weight, _)| f64::from(weight)).sum();
     (1.0 - listed).max(0.0) as f32
 }
 
 /// The largest proportion and its topic; of equal ones the smaller topic.
-pub fn heaviest(proportions: &[f32]) -> (f32, u16) {
+fn heaviest(proportions: &[f32]) -> (f32, u16) {
     let mut best = (f32::NEG_INFINITY, 0);
     for (topic, &weight) in proportions.iter().enumerate() {
         if weight > best.0 {
@@ -37,7 +96,7 @@ pub fn heaviest(proportions: &[f32]) -> (f32, u16) {
 }
 
 /// −Σ θ_k ln θ_k in nats.
-pub fn entropy(proportions: &[f32]) -> f32 {
+fn entropy(proportions: &[f32]) -> f32 {
     let terms = proportions
         .iter()
         .map(|&weight| f64::from(weight))
