@@ -6,10 +6,10 @@ mod topics;
 use std::collections::BTreeMap;
 
 use super::coherence::distribution;
-use super::drift::Drift;
 use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
+use super::project::Drift;
 use super::project::{Tally, written_parts};
 use super::record::TrainingRecord;
 use crate::corpus::collection::Collection;

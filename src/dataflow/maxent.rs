@@ -17,6 +17,7 @@ use super::sample::for_each_document;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
+use crate::corpus::shard::Columns;
 use crate::hex::hex;
 use crate::job::Job;
 use lda::infer::Bag;
@@ -162,7 +163,15 @@ impl MaxEntPlan<'_> {
                 pack(number, bag, proportions, &mut words);
                 Ok(())
             };
-            for_each_document(worker, process, &shared.shards, self.collection, visit)
+            let columns = Columns::Counts;
+            for_each_document(
+                worker,
+                process,
+                &shared.shards,
+                self.collection,
+                columns,
+                visit,
+            )
         })?;
         Ok(words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect())
     }

@@ -7,7 +7,6 @@
 pub mod abomonated;
 pub mod block;
 pub mod coherence;
-pub mod drift;
 pub mod error;
 pub mod evaluate;
 pub mod exchange;

@@ -12,7 +12,6 @@ use std::time::Instant;
 
 use timely::worker::Worker;
 
-use super::drift::{Drift, DriftPlan, drift};
 use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
@@ -22,7 +21,7 @@ use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
-use super::project::{ProjectPlan, Shards, Tally, project};
+use super::project::{Drift, ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
 use super::train::Candidates;
 use crate::assignments::Assignments;
@@ -54,7 +53,6 @@ pub struct RunShared {
     term_topics: Once<TermTopics>,
     maxent: MaxEntShared,
     joint: JointShared,
-    drift: Tickets,
     shards: Shards,
 }
 
@@ -140,15 +138,13 @@ impl<'a> Run<'a> {
             return Ok(summary);
         }
         let metadata = self.metadata(&collection, &model);
-        let tally = match infer {
+        let (tally, drift) = match infer {
             Some(_) => {
-                Some(self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?)
+                let projected =
+                    self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?;
+                (Some(projected.0), Some(projected.1))
             }
-            None => None,
-        };
-        let drift = match tally {
-            Some(_) => Some(self.drift(worker, &collection, &model)?),
-            None => None,
+            None => (None, None),
         };
         if worker.index() == 0 {
             let topics = self.topics(&model.parts, model.published_eta)?;
@@ -238,7 +234,8 @@ impl<'a> Run<'a> {
         Ok(collection)
     }
 
-    /// Projects every document on the model.
+    /// Projects every document on the model, and says how far those have moved that were not trained
+    /// on.
     fn project(
         &self,
         worker: &mut Worker,
@@ -247,7 +244,7 @@ impl<'a> Run<'a> {
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
-    ) -> Result<Tally, RunError> {
+    ) -> Result<(Tally, Drift), RunError> {
         let process = self.process;
         let Some(infer) = &process.job.project.infer else {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
@@ -296,6 +293,7 @@ impl<'a> Run<'a> {
         let plan = ProjectPlan {
             process,
             model: &model.parts,
+            published: self.topics(&model.parts, model.published_eta)?,
             collection,
             rule,
             infer,
@@ -304,7 +302,7 @@ impl<'a> Run<'a> {
             together,
             metadata,
         };
-        let tally = project(worker, plan, &self.shared.shards)?;
+        let projected = project(worker, plan, &self.shared.shards)?;
         let seconds = started.elapsed().as_secs_f64() - training;
         summary.project = Some(ProjectSummary {
             seconds,
@@ -312,27 +310,7 @@ impl<'a> Run<'a> {
             documents_per_second: collection.documents as f64 / seconds,
             tokens_per_second: collection.tokens_in_vocabulary as f64 / seconds,
         });
-        Ok(tally)
-    }
-
-    /// How far the documents that were not trained on have moved from those that were.
-    fn drift(
-        &self,
-        worker: &mut Worker,
-        collection: &Collection,
-        model: &Model,
-    ) -> Result<Drift, RunError> {
-        let topics = match worker.index() {
-            0 => Some(self.topics(&model.parts, model.published_eta)?),
-            _ => None,
-        };
-        let plan = DriftPlan {
-            process: self.process,
-            collection,
-            topics,
-            tickets: &self.shared.drift,
-        };
-        drift(worker, &plan)
+        Ok(projected)
     }
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {

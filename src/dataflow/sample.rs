@@ -66,7 +66,7 @@ struct Received {
     failure: Mutex<Option<(usize, io::Error)>>,
 }
 
-/// Decides the sample: for a number of documents, that takes a pass over the shards.
+/// Decides the sample: for a number of documents, that takes a pass over the shards' statuses.
 pub fn sample_rule(
     worker: &mut Worker,
     process: &Process,
@@ -83,6 +83,7 @@ pub fn sample_rule(
         process,
         &shared.keys,
         collection,
+        Columns::Status,
         |number, document| {
             if document.status.has_terms() {
                 smallest.add(SampleRule::key(seed, number));
@@ -106,13 +107,14 @@ pub(super) fn smallest_bound(worker: &mut Worker, kept: &SmallestKeys, wanted: u
     sample_bound(&counts, candidates, wanted)
 }
 
-/// Reads this worker's share of the shards and hands every document to `visit`. Which process reads
-/// a shard is as in projection.
+/// Reads this worker's share of the shards and hands every document, as far as `columns` say, to `visit`.
+/// Which process reads a shard is as in projection.
 pub(super) fn for_each_document(
     worker: &mut Worker,
     process: &Process,
     tickets: &Tickets,
     collection: &Collection,
+    columns: Columns,
     mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     let (first, step) = (process.placement.process, process.placement.processes());
@@ -123,7 +125,7 @@ pub(super) fn for_each_document(
             return Ok(());
         };
         let path = process.output.local(&Collection::shard_name(number))?;
-        let mut reader = ShardReader::open(&path, Columns::Counts)?;
+        let mut reader = ShardReader::open(&path, columns)?;
         let mut next = shard.first_document;
         while reader.read_into(&mut document)? {
             visit(next, &document)?;
@@ -153,6 +155,7 @@ pub fn load_sample(
         process,
         &shared.shards,
         collection,
+        Columns::Counts,
         |number, document| {
             process.progress.add(1);
             let split = rule.split(number);

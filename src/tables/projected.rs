@@ -16,16 +16,8 @@ pub struct ProjectedDocument {
     pub doc_id: i64,
     /// The input's own id.
     pub source_id: String,
-    /// The volume that it is a section of.
-    pub group_id: Option<String>,
     /// What training made of it; of a document without terms always projected.
     pub split: Option<Split>,
-    /// All its tokens.
-    pub tokens_total: i64,
-    /// Its tokens of kept terms.
-    pub tokens_in_vocabulary: i64,
-    /// Its stop words.
-    pub tokens_stopped: i64,
     /// Log-likelihood per token given its proportions, in nats.
     pub loglik_per_token: Option<f64>,
     /// Proportions that are not listed, summed; `None` if nothing was inferred for it.
@@ -45,9 +37,7 @@ pub struct ProjectedReader {
 struct DocumentRows {
     doc_id: Int64Array,
     source_id: StringArray,
-    group_id: StringArray,
     split: StringArray,
-    tokens: [Int64Array; 3],
     loglik: Float64Array,
     dropped: Float32Array,
 }
@@ -62,14 +52,10 @@ struct Topics {
 impl ProjectedReader {
     /// Of the parts of one table and of the other that hold the same documents.
     pub fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
-        const DOCUMENTS: [&str; 9] = [
+        const DOCUMENTS: [&str; 5] = [
             "doc_id",
             "source_id",
-            "group_id",
             "split",
-            "tokens_total",
-            "tokens_in_vocabulary",
-            "tokens_stopped",
             "loglik_per_token",
             "dropped_mass",
         ];
@@ -118,16 +104,9 @@ impl ProjectedReader {
         document.doc_id = rows.doc_id.value(row);
         document.source_id.clear();
         document.source_id.push_str(rows.source_id.value(row));
-        let group = rows.group_id.is_valid(row);
-        document.group_id = group.then(|| rows.group_id.value(row).to_owned());
         let name = rows.split.value(row);
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
         document.split = splits.into_iter().find(|split| split.name() == name);
-        [
-            document.tokens_total,
-            document.tokens_in_vocabulary,
-            document.tokens_stopped,
-        ] = [0, 1, 2].map(|column: usize| rows.tokens[column].value(row));
         let has_loglik = rows.loglik.is_valid(row);
         document.loglik_per_token = has_loglik.then(|| rows.loglik.value(row));
         let has_topics = rows.dropped.is_valid(row);
@@ -146,13 +125,7 @@ impl ProjectedReader {
         Ok(Some(DocumentRows {
             doc_id: integers("doc_id")?,
             source_id: texts("source_id")?,
-            group_id: texts("group_id")?,
             split: texts("split")?,
-            tokens: [
-                integers("tokens_total")?,
-                integers("tokens_in_vocabulary")?,
-                integers("tokens_stopped")?,
-            ],
             loglik: column::<Float64Array>(path, &batch, "loglik_per_token")?.clone(),
             dropped: column::<Float32Array>(path, &batch, "dropped_mass")?.clone(),
         }))

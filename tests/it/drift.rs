@@ -79,6 +79,10 @@ struct Counted {
 /// Counts by hand: trained on under `Err`, new ones under `Ok(group)`.
 fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, ()>, Counted> {
     let mut counted: BTreeMap<Result<Option<String>, ()>, Counted> = BTreeMap::new();
+    let groups = cells(
+        &head(&out.join("documents"), usize::MAX).unwrap(),
+        "group_id",
+    );
     let mut projected = ProjectedReader::open(out).unwrap();
     let (mut bag, mut document) = (ShardDocument::default(), ProjectedDocument::default());
     for number in 0.. {
@@ -90,19 +94,21 @@ fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, (
         let mut reader = ShardReader::open(&shard, Columns::All).unwrap();
         while reader.read_into(&mut bag).unwrap() {
             assert!(projected.read_into(&mut document).unwrap());
-            assert_eq!(bag.group, document.group_id);
+            let group = &groups[document.doc_id as usize];
+            assert_eq!(bag.group.as_deref().unwrap_or(""), group);
             let Some(likelihood) = document.loglik_per_token else {
                 continue;
             };
             let keys = match document.split {
                 Some(Split::Sample) => vec![Err(())],
-                _ => vec![Ok(None), Ok(document.group_id.clone())],
+                _ => vec![Ok(None), Ok(bag.group.clone())],
             };
+            let length = bag.tokens_in_vocabulary() as f64;
             for key in keys {
                 let sums = counted.entry(key.clone()).or_default();
                 sums.documents += 1;
-                sums.tokens += document.tokens_total - document.tokens_stopped;
-                sums.kept += document.tokens_in_vocabulary;
+                sums.tokens += i64::from(bag.tokens_total - bag.tokens_stopped);
+                sums.kept += length as i64;
                 let of_known = bag.terms.iter().zip(&bag.counts);
                 let of_known = of_known.filter(|(term, _)| known.contains(term));
                 sums.known += of_known.map(|(_, &n)| i64::from(n)).sum::<i64>();
@@ -110,9 +116,9 @@ fn count(out: &Path, known: &BTreeSet<u32>) -> BTreeMap<Result<Option<String>, (
                 if !matches!(key, Ok(Some(_))) {
                     sums.terms.extend(&bag.pruned);
                 }
-                sums.likelihood += likelihood * document.tokens_in_vocabulary as f64;
+                sums.likelihood += likelihood * length;
                 for &(topic, weight) in &document.topics {
-                    let mass = f64::from(weight) * document.tokens_in_vocabulary as f64;
+                    let mass = f64::from(weight) * length;
                     sums.topics[topic as usize] += mass;
                 }
             }

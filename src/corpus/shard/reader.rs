@@ -26,8 +26,8 @@ pub enum Columns {
     All,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
-    /// Those and `pruned`.
-    Terms,
+    /// `status` alone.
+    Status,
 }
 
 /// Reads one shard from its first document to its last.
@@ -125,7 +125,7 @@ impl ShardReader {
         let mask = match self.columns {
             Columns::All => ProjectionMask::all(),
             Columns::Counts => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6]),
-            Columns::Terms => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6, 7]),
+            Columns::Status => ProjectionMask::roots(self.footer.parquet_schema(), [2]),
         };
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
             .with_row_groups(vec![group])
@@ -178,14 +178,19 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
 struct Batch {
     rows: usize,
     status: StringArray,
-    terms: Lists,
-    counts: Lists,
-    pruned: Option<Lists>,
+    bags: Option<Bags>,
     rest: Option<Rest>,
 }
 
-/// The columns of [`Columns::All`] that [`Columns::Terms`] leaves out.
+/// The columns of [`Columns::Counts`] that [`Columns::Status`] leaves out.
+struct Bags {
+    terms: Lists,
+    counts: Lists,
+}
+
+/// The columns of [`Columns::All`] that [`Columns::Counts`] leaves out.
 struct Rest {
+    pruned: Lists,
     source_id: StringArray,
     group: StringArray,
     tokens_total: Int64Array,
@@ -201,9 +206,17 @@ struct Lists {
 
 impl Batch {
     fn new(batch: &RecordBatch, columns: Columns, metadata_count: usize) -> Result<Self, String> {
+        let bags = match columns {
+            Columns::Status => None,
+            Columns::Counts | Columns::All => Some(Bags {
+                terms: Lists::new(batch, "terms")?,
+                counts: Lists::new(batch, "counts")?,
+            }),
+        };
         let rest = match columns {
-            Columns::Counts | Columns::Terms => None,
+            Columns::Status | Columns::Counts => None,
             Columns::All => Some(Rest {
+                pruned: Lists::new(batch, "pruned")?,
                 source_id: column(batch, "source_id")?,
                 group: column(batch, "group")?,
                 tokens_total: column(batch, "tokens_total")?,
@@ -216,12 +229,7 @@ impl Batch {
         Ok(Self {
             rows: batch.num_rows(),
             status: column(batch, "status")?,
-            terms: Lists::new(batch, "terms")?,
-            counts: Lists::new(batch, "counts")?,
-            pruned: match columns {
-                Columns::Counts => None,
-                Columns::Terms | Columns::All => Some(Lists::new(batch, "pruned")?),
-            },
+            bags,
             rest,
         })
     }
@@ -230,29 +238,32 @@ impl Batch {
         let name = self.status.value(row);
         document.status =
             DocumentStatus::from_name(name).ok_or_else(|| format!("unknown status {name:?}"))?;
+        document.terms.clear();
+        document.counts.clear();
+        if let Some(bags) = &self.bags {
+            bags.read_into(row, document)?;
+        }
+        if let Some(rest) = &self.rest {
+            return rest.read_into(row, document);
+        }
+        document.source_id.clear();
+        document.group = None;
+        document.metadata.clear();
+        document.tokens_total = 0;
+        document.tokens_stopped = 0;
+        document.pruned.clear();
+        Ok(())
+    }
+}
+
+impl Bags {
+    fn read_into(&self, row: usize, document: &mut ShardDocument) -> Result<(), String> {
         self.terms.read_into(row, &mut document.terms);
         self.counts.read_into(row, &mut document.counts);
-        if document.terms.len() != document.counts.len() {
-            return Err(format!(
-                "a document has {} terms but {} counts",
-                document.terms.len(),
-                document.counts.len()
-            ));
-        }
-        match &self.pruned {
-            Some(pruned) => pruned.read_into(row, &mut document.pruned),
-            None => document.pruned.clear(),
-        }
-        match &self.rest {
-            Some(rest) => rest.read_into(row, document),
-            None => {
-                document.source_id.clear();
-                document.group = None;
-                document.metadata.clear();
-                document.tokens_total = 0;
-                document.tokens_stopped = 0;
-                Ok(())
-            }
+        let (terms, counts) = (document.terms.len(), document.counts.len());
+        match terms == counts {
+            true => Ok(()),
+            false => Err(format!("a document has {terms} terms but {counts} counts")),
         }
     }
 }
@@ -268,6 +279,7 @@ impl Rest {
         document.source_id.clear();
         document.source_id.push_str(self.source_id.value(row));
         read_text(&self.group, row, &mut document.group);
+        self.pruned.read_into(row, &mut document.pruned);
         document.metadata.resize(self.metadata.len(), None);
         for (column, value) in self.metadata.iter().zip(&mut document.metadata) {
             read_text(column, row, value);

@@ -3,8 +3,8 @@
 
 use super::{Finisher, Written};
 use crate::corpus::sample::Split;
-use crate::dataflow::drift::DriftLine;
 use crate::dataflow::error::RunError;
+use crate::dataflow::project::DriftLine;
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use lda::evaluate::completion;

@@ -7,6 +7,7 @@ use timely::worker::Worker;
 use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
 use crate::assignments::Assignments;
 use crate::corpus::sample::Split;
+use crate::corpus::shard::Columns;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::for_each_document;
 use lda::bags::Bags;
@@ -28,6 +29,7 @@ pub(super) fn load<'a>(
         process,
         &shared.shards,
         plan.collection,
+        Columns::Counts,
         |number, document| {
             process.progress.add(1);
             let is_new = plan.rule.split(number) != Split::Sample;

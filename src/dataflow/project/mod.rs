@@ -1,10 +1,11 @@
 //! Projection, distributed over workers: every document of the collection, alone, against the
-//! frozen model. Only sums are exchanged, at the end.
+//! frozen model. Only sums are exchanged: those of groups on the way, all others at the end.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
 //! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards
 //! that have no note.
 
+mod drift;
 mod shard;
 mod tally;
 
@@ -23,9 +24,11 @@ use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
 use crate::liveness;
 use crate::tables::FileMetadata;
+pub use drift::{Drift, DriftCounter, DriftLine, Listed};
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
+use lda::model::published::PublishedTopic;
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
 
@@ -36,6 +39,8 @@ pub struct ProjectPlan<'a> {
     pub process: &'a Process,
     /// Its model, with the factors of all terms prepared.
     pub model: &'a ProcessModel,
+    /// Its topics, published.
+    pub published: &'a [PublishedTopic],
     /// The collection.
     pub collection: &'a Collection,
     /// Which documents were trained on.
@@ -95,8 +100,8 @@ impl Drop for AtWork<'_> {
     }
 }
 
-/// Projects this worker's share of the shards; returns the tally of all documents, the same to every
-/// worker.
+/// Projects this worker's share of the shards; returns the tally of all documents and how far the
+/// new ones have moved, the same to every worker.
 ///
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
@@ -105,13 +110,14 @@ pub fn project(
     worker: &mut Worker,
     plan: ProjectPlan<'_>,
     shards: &Shards,
-) -> Result<Tally, RunError> {
+) -> Result<(Tally, Drift), RunError> {
     let process = plan.process;
     let (first, step) = (process.placement.process, process.placement.processes());
     let settings = &process.job.project;
     let topics = plan.metadata.topic_count.unwrap_or(0);
     let mut mine = Tally::new(topics, settings.documents_per_topic);
-    let mut projector = ShardProjector::new(plan);
+    let drift = DriftCounter::new(worker, plan.collection, plan.published);
+    let mut projector = ShardProjector::new(plan, drift);
     let at_work = shards.begin(process);
     loop {
         if interrupt::is_wanted() {
@@ -123,7 +129,7 @@ pub fn project(
         }
         let tally = match tally::read(process, number, plan.metadata)? {
             Some(done) => {
-                process.progress.add(done.documents);
+                projector.recount(number)?;
                 done
             }
             None => {
@@ -136,7 +142,8 @@ pub fn project(
         worker.step();
     }
     drop(at_work);
-    Ok(add_up(worker, &mine))
+    let drift = projector.into_drift().finish(worker);
+    Ok((add_up(worker, &mine), drift))
 }
 
 /// The tallies of all workers, merged.

@@ -1,6 +1,7 @@
 //! One shard: its documents inferred one by one, their rows written, their sums taken.
 
 use super::ProjectPlan;
+use super::drift::{DriftCounter, Listed};
 use super::tally::{PARTS, Tally, part_path};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
@@ -10,6 +11,7 @@ use crate::dataflow::error::RunError;
 use crate::job::WorkStage;
 use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use crate::tables::documents::{DocumentRow, DocumentsWriter};
+use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::summary::Projection;
@@ -24,6 +26,7 @@ pub struct ShardProjector<'a> {
     together: Vec<f32>,
     document: ShardDocument,
     projection: Projection,
+    drift: DriftCounter,
 }
 
 /// The parts being written, and the sums of their documents.
@@ -34,8 +37,8 @@ struct Parts {
 }
 
 impl<'a> ShardProjector<'a> {
-    /// For the shards of the plan's collection.
-    pub fn new(plan: ProjectPlan<'a>) -> Self {
+    /// For the shards of the plan's collection; what drift needs is counted on the way.
+    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter) -> Self {
         let document = ShardDocument::default();
         Self {
             plan,
@@ -43,6 +46,7 @@ impl<'a> ShardProjector<'a> {
             together: Vec::new(),
             document,
             projection: Projection::default(),
+            drift,
         }
     }
 
@@ -84,6 +88,44 @@ impl<'a> ShardProjector<'a> {
         parts.tally.model_hash = metadata.model_hash.clone();
         parts.tally.settings_hash = metadata.settings_hash.clone();
         Ok(parts.tally)
+    }
+
+    /// Counts the drift of a shard that an earlier run has projected.
+    pub fn recount(&mut self, number: usize) -> Result<(), RunError> {
+        let process = self.plan.process;
+        let output = &process.output;
+        let [documents, topics] = PARTS.map(|table| output.local(&part_path(table, number)));
+        let mut projected = ProjectedReader::new(vec![documents?], vec![topics?]);
+        let path = output.local(&Collection::shard_name(number))?;
+        let mut reader = ShardReader::open(&path, Columns::All)?;
+        let mut rows = ProjectedDocument::default();
+        while reader.read_into(&mut self.document)? {
+            if !projected.read_into(&mut rows)? {
+                return Err(RunError::Data(format!(
+                    "{} has fewer documents than the shard it was made of; remove it and run again",
+                    output.path(&part_path(PARTS[0], number)).display()
+                )));
+            }
+            process.progress.add(1);
+            let Some(split) = rows.split.filter(|_| self.document.status.has_terms()) else {
+                continue;
+            };
+            let listed = rows.topics.iter();
+            let topics: Vec<_> = listed
+                .map(|&(topic, weight)| (weight, topic as u16))
+                .collect();
+            let listed = Listed {
+                topics: &topics,
+                loglik_per_token: rows.loglik_per_token.unwrap_or(0.0),
+            };
+            self.drift.add(&self.document, split, listed);
+        }
+        Ok(())
+    }
+
+    /// What was counted for drift.
+    pub fn into_drift(self) -> DriftCounter {
+        self.drift
     }
 
     fn project_document(
@@ -147,6 +189,11 @@ impl<'a> ShardProjector<'a> {
         self.projection
             .describe(proportions, bag, table, job.project.listing());
         tally.add(number, &self.document, split, proportions, &self.projection);
+        let listed = Listed {
+            topics: &self.projection.topics,
+            loglik_per_token: self.projection.loglik_per_token(),
+        };
+        self.drift.add(&self.document, split, listed);
         Ok(())
     }
 }
