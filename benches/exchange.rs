@@ -132,7 +132,7 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
         let ends = ends.lock().unwrap();
         let entries = Entries { length: 0, sum: 0 };
-        let mut rounds = Rounds::new(worker, [TERMS, TOPICS], entries);
+        let mut rounds = Rounds::new(worker, 1, [TERMS, TOPICS], entries);
         while let Ok(length) = ends.0.recv() {
             rounds.sampling().length = length;
             rounds.run(worker, VecDeque::from([()]), 0).unwrap();

@@ -32,13 +32,24 @@ pub type BlockInput<T> = InputHandle<T, BlockBuilder>;
 ///
 /// As with every pact, blocks of a later time may arrive before the current time is over: a worker
 /// that is ahead sends them. Keep blocks by time until the frontier has passed it.
-pub fn route() -> DistributorPact<fn(usize) -> ByHeader> {
-    DistributorPact(|_peers| ByHeader)
+pub fn route() -> DistributorPact<impl FnOnce(usize) -> ByHeader> {
+    DistributorPact(|_peers| ByHeader(None))
 }
 
-/// Gives each block to the pusher of its target.
+/// The same within the process of worker `index`, which has `threads`: a block for the i-th thread of
+/// any process goes to the i-th of this one.
+pub fn route_within(
+    index: usize,
+    threads: usize,
+) -> DistributorPact<impl FnOnce(usize) -> ByHeader> {
+    let first = index / threads * threads;
+    DistributorPact(move |_peers| ByHeader(Some([first, threads])))
+}
+
+/// Gives each block to the pusher of its target; or to the thread in its place, given the first
+/// worker of a process and the number of its threads.
 #[derive(Debug)]
-pub struct ByHeader;
+pub struct ByHeader(Option<[usize; 2]>);
 
 impl Distributor<Block> for ByHeader {
     fn partition<T: Clone, P: Push<Message<T, Block>>>(
@@ -50,7 +61,11 @@ impl Distributor<Block> for ByHeader {
         let target = block
             .target()
             .expect("a routed block is made by Block::to_worker");
-        Message::push_at(block, time.clone(), &mut pushers[target]);
+        let pusher = match self.0 {
+            None => target,
+            Some([first, threads]) => first + target % threads,
+        };
+        Message::push_at(block, time.clone(), &mut pushers[pusher]);
     }
 
     fn flush<T: Clone, P: Push<Message<T, Block>>>(&mut self, _time: &T, _pushers: &mut [P]) {}

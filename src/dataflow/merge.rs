@@ -1,13 +1,15 @@
 //! The owners' side of a round: what all workers have sampled of a term meets at one, which adds it
-//! up.
+//! up. Between processes of several threads, what a process has sampled is added up before it is
+//! sent.
 
 use std::collections::BTreeMap;
 
 use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::ParallelizationContract;
 use timely::dataflow::operators::Operator;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
-use super::exchange::{BlockBuilder, route};
+use super::exchange::{BlockBuilder, route, route_within};
 use lda::model::statistics::{Aggregator, Assigned};
 
 /// What a block holds, in the low bits of its tag; above them the piece of a vector it is.
@@ -58,13 +60,38 @@ fn add_piece(vector: &mut Vec<i64>, block: &Block) {
     }
 }
 
+/// Adds up what the threads of a process have sampled, and passes everything on: thread i those
+/// entries that the i-th threads of all processes own. Blocks bear the
+/// entries' owners as targets before and after.
+pub(super) fn combine_in_process<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    mut combiner: Combiner,
+) -> Stream<'scope, u64, Block> {
+    let pact = route_within(combiner.index, combiner.threads);
+    at_end_of_round(stream, pact, "combine", move |blocks, give| {
+        combiner.combine(blocks, give);
+    })
+}
+
 /// Sends blocks to the workers in their headers; once all of a round are there, each worker merges
 /// its own and gives the result in blocks for everyone.
 pub(super) fn merge_at_owners<'scope>(
     stream: Stream<'scope, u64, Block>,
     mut owner: Owner,
 ) -> Stream<'scope, u64, Block> {
-    stream.unary_frontier::<BlockBuilder, _, _, _>(route(), "merge", |_, _| {
+    at_end_of_round(stream, route(), "merge", move |blocks, give| {
+        owner.merge(blocks, give);
+    })
+}
+
+/// Collects the blocks of each round, and hands them over once all are there.
+fn at_end_of_round<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    pact: impl ParallelizationContract<u64, Block>,
+    name: &str,
+    mut work: impl FnMut(Vec<Block>, &mut dyn FnMut(Block)) + 'static,
+) -> Stream<'scope, u64, Block> {
+    stream.unary_frontier::<BlockBuilder, _, _, _>(pact, name, |_, _| {
         let mut waiting = BTreeMap::new();
         move |(input, frontier), output| {
             input.for_each(|time, block| {
@@ -77,10 +104,58 @@ pub(super) fn merge_at_owners<'scope>(
             {
                 let (time, blocks) = first.remove();
                 let mut session = output.session(&time);
-                owner.merge(blocks, |mut block| session.give_container(&mut block));
+                work(blocks, &mut |mut block| session.give_container(&mut block));
             }
         }
     })
+}
+
+/// What a thread does for all threads of its process.
+pub(super) struct Combiner {
+    index: usize,
+    peers: usize,
+    threads: usize,
+    aggregator: Aggregator,
+}
+
+impl Combiner {
+    /// For worker `index` of `peers`, `threads` of them in each process.
+    pub(super) fn new(
+        [index, peers, threads]: [usize; 3],
+        [vocabulary_size, topic_count]: [usize; 2],
+    ) -> Self {
+        Self {
+            index,
+            peers,
+            threads,
+            aggregator: Aggregator::new(vocabulary_size, topic_count),
+        }
+    }
+
+    fn combine(&mut self, blocks: Vec<Block>, give: &mut dyn FnMut(Block)) {
+        for block in blocks {
+            match block.tag() % KINDS {
+                ENTRIES => self.aggregator.add_words(block.words()),
+                _ => give(block),
+            }
+        }
+        let mut entries = vec![Vec::new(); self.peers];
+        self.aggregator
+            .drain(|entry| entries[entry.term as usize % self.peers].push(entry.word()));
+        to_owners(self.index, entries).for_each(give);
+    }
+}
+
+/// Blocks with the entries of each owner.
+pub(super) fn to_owners(source: usize, entries: Vec<Vec<u64>>) -> impl Iterator<Item = Block> {
+    entries
+        .into_iter()
+        .enumerate()
+        .flat_map(move |(owner, words)| {
+            let pieces = words.chunks(MAX_BLOCK_WORDS);
+            let block = |piece: &[u64]| Block::to_worker(source, owner, ENTRIES, piece.to_vec());
+            pieces.map(block).collect::<Vec<_>>()
+        })
 }
 
 /// What a worker does with the blocks sent to it.
@@ -108,7 +183,7 @@ impl Owner {
 
     /// Merges the blocks of a round, and hands the result to `give`: entries as one ascending run,
     /// in pieces that fit a block, and the sums.
-    fn merge(&mut self, blocks: Vec<Block>, mut give: impl FnMut(Block)) {
+    fn merge(&mut self, blocks: Vec<Block>, give: &mut dyn FnMut(Block)) {
         let (index, peers) = (self.index, self.peers);
         let mut give = |tag, words| give(Block::to_everyone(index, peers, tag, words));
         let mut merged = Merged::default();

@@ -1,9 +1,9 @@
 //! The loop of rounds: documents are sampled, statistics merged, and the model changed everywhere.
 //!
 //! ```text
-//! start ──▶ sample ──route by term──▶ merge ──one copy for each process──┐
-//!              ▲                                                         │
-//!              └───────────────── feedback, one round on ────────────────┘
+//! start ──▶ sample ──▶ (combine) ──route by term──▶ merge ──one copy for each process──┐
+//!              ▲                                                                        │
+//!              └──────────────────────── feedback, one round on ────────────────────────┘
 //! ```
 //!
 //! It lives as long as training does, with one timestamp per round; a worker begins a round when
@@ -12,7 +12,8 @@
 //! the terms w with w mod W = o: all counts of such a term meet there, so that each (term, topic) is
 //! changed by one addition of one integer, whichever worker sampled it. Owners also sum the counts
 //! of each topic, and worker 0 sums other integers, so that no other worker has to process all of
-//! them. One copy of the merged statistics goes to each process. A worker whose process has received
+//! them. Where several processes have several threads, each process adds up its own entries before
+//! they are sent. One copy of the merged statistics goes to each process. A worker whose process has received
 //! a signal says so with its entries, so that all workers learn of it in the same round.
 
 use std::cell::{RefCell, RefMut};
@@ -29,7 +30,9 @@ use super::error::RunError;
 use super::exchange::{BlockBuilder, BlockInput, Broadcast};
 use super::gather::PARK;
 pub use super::merge::Merged;
-use super::merge::{ENTRIES, KINDS, LEAVE, Owner, SUM, merge_at_owners};
+use super::merge::{
+    Combiner, KINDS, LEAVE, Owner, SUM, combine_in_process, merge_at_owners, to_owners,
+};
 use crate::cluster::interrupt;
 use lda::model::statistics::Assigned;
 
@@ -65,15 +68,20 @@ pub struct Rounds<S: Sampling> {
 }
 
 impl<S: Sampling> Rounds<S> {
-    /// Builds the dataflow, for V terms and K topics; every worker must.
-    pub fn new(worker: &mut Worker, [terms, topics]: [usize; 2], sampling: S) -> Self {
-        let (index, peers) = (worker.index(), worker.peers());
+    /// Builds the dataflow, for V terms and K topics, on workers of whom every `threads` share a
+    /// process; every worker must.
+    pub fn new(worker: &mut Worker, threads: usize, size: [usize; 2], sampling: S) -> Self {
+        let (index, peers, [terms, topics]) = (worker.index(), worker.peers(), size);
         let state = Rc::new(RefCell::new(State::new(sampling, [index, peers, topics])));
         let sampled = Rc::clone(&state);
         let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, start) = scope.new_input_with_builder::<BlockBuilder>();
             let (feedback, changes) = scope.feedback(1);
-            let statistics = sample(start, changes, sampled);
+            let mut statistics = sample(start, changes, sampled);
+            if threads > 1 && threads < peers {
+                let combiner = Combiner::new([index, peers, threads], size);
+                statistics = combine_in_process(statistics, combiner);
+            }
             let owner = Owner::new(index, peers, terms, topics);
             merge_at_owners(statistics, owner).connect_loop(feedback);
             input
@@ -250,11 +258,7 @@ impl<S: Sampling> State<S> {
         let mut entries = vec![Vec::new(); peers];
         self.sampling
             .statistics(|entry| entries[entry.term as usize % peers].push(entry.word()));
-        let mut blocks = Vec::new();
-        for (owner, words) in entries.into_iter().enumerate() {
-            let pieces = words.chunks(MAX_BLOCK_WORDS);
-            blocks.extend(pieces.map(|p| Block::to_worker(index, owner, ENTRIES, p.to_vec())));
-        }
+        let mut blocks: Vec<Block> = to_owners(index, entries).collect();
         if interrupt::is_wanted() {
             blocks.push(Block::to_worker(index, index, LEAVE, Vec::new()));
         }

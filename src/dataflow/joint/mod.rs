@@ -122,7 +122,7 @@ pub fn sample_together<'a>(
     let passes = Passes::new(plan.infer, plan.process.job.model.seed);
     let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
     let size = [plan.trained.vocabulary_size(), plan.priors.topic_count()];
-    let mut rounds = Rounds::new(worker, size, sampling);
+    let mut rounds = Rounds::new(worker, plan.process.placement.threads, size, sampling);
     let progress = &plan.process.progress;
     progress.begin("joint", "passes", Some(1 + passes.count()));
     rounds.run(worker, VecDeque::from([Round::Assign]), 0)?;

@@ -157,7 +157,7 @@ impl Trainer {
             None => (priors, Vec::new()),
         };
         let sampling = TrainSampling::new(index, Rc::clone(plan), priors, log);
-        let mut rounds = Rounds::new(worker, size, sampling);
+        let mut rounds = Rounds::new(worker, threads, size, sampling);
         let lengths = lengths(worker, &mut rounds, &plan.sample.training, index % threads)?;
         rounds.sampling().lengths = lengths;
         Ok(Self {
