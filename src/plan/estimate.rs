@@ -10,7 +10,9 @@
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token;
-//! - the sample as bags: 8 bytes a (document, term), twice while it is sorted.
+//! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
+//! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
+//!   each n up to twice the mean length of a document.
 
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
@@ -77,7 +79,7 @@ pub struct Memory {
     pub model: u64,
     /// Training and projection: what the model is prepared into for sampling.
     pub factors: u64,
-    /// Training: a round's statistics, here and on their way.
+    /// Training: a round's statistics, here and on their way, and what α is learnt from.
     pub statistics: u64,
     /// Training: the assignments that are remembered.
     pub assignments: u64,
@@ -142,6 +144,10 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         true => weights.stored.min(tokens_in(trained)),
         false => 0,
     });
+    let histograms = match schedule.learns_alpha() {
+        true => threads * job.model.topics as u64 * 8 * (tokens_in(trained) / trained.max(1)),
+        false => 0,
+    };
     let disk = disk(job, survey, distinct, weights.stored);
     // A part is of one block of the input, and twice that while it is compressed.
     let part = |bytes: u64| {
@@ -165,7 +171,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
-            statistics: 3 * statistics * PAIR_BYTES,
+            statistics: 3 * statistics * PAIR_BYTES + histograms,
             assignments: assignments(job, &schedule, tokens_in(trained), processes),
             tables: threads * OPEN_PARTS * part(disk.tables),
             together: together(job, survey, trained, processes),
