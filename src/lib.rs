@@ -16,6 +16,8 @@ pub mod liveness;
 
 pub mod hex;
 
+pub mod exit;
+
 pub mod storage;
 
 pub mod assignments;

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use super::failure::EXIT_CODES;
 use super::peers::PeerArgs;
+use crate::exit::EXIT_CODES;
 use crate::job::keys;
 pub use watching::WatchingArgs;
 

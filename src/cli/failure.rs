@@ -1,49 +1,35 @@
 //! A failure that ends the program: an error, its exit code, its remedy.
-//!
-//! The codes are those of sysexits.h that schedulers can key on; `--help` lists them.
 
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::exit;
 use crate::job::JobError;
 
 use super::placement::PlacementError;
 
-/// Exit codes. 0 is success.
+/// How the program ends where it does not succeed, by [exit code](crate::exit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// The command line or the job is wrong; nothing was done.
-    Usage = 64,
+    Usage = exit::USAGE,
     /// The input or a stored result is wrong.
-    Data = 65,
+    Data = exit::DATA,
     /// Another process or host cannot be reached, or was lost; a worker stalled.
-    Unavailable = 69,
+    Unavailable = exit::UNAVAILABLE,
     /// A mistake in topicmill.
-    Internal = 70,
+    Internal = exit::INTERNAL,
     /// Reading or writing failed.
-    Io = 74,
+    Io = exit::IO,
     /// Something passing: the same command later may succeed.
-    Temporary = 75,
+    Temporary = exit::TEMPORARY,
     /// A process was killed (SIGKILL).
-    Killed = 137,
+    Killed = exit::KILLED,
     /// Told to stop (SIGTERM, SIGINT).
-    Interrupted = 143,
+    Interrupted = exit::INTERRUPTED,
 }
-
-/// What `--help` says about exit codes.
-pub const EXIT_CODES: &str = "\
-Exit codes:
-    0  done, or already done
-   64  the command line or the job file is wrong; nothing was done
-   65  the input or a stored result is wrong
-   69  another process or host is unreachable or was lost; a worker stalled
-   70  a bug in topicmill; please report it
-   74  reading or writing failed
-   75  a temporary failure; the same command may succeed later
-  137  a process was killed; rerun to resume
-  143  stopped (SIGTERM, SIGINT); rerun to resume";
 
 impl Exit {
     /// The exit with this code; an internal error if there is none.

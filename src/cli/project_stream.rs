@@ -9,6 +9,7 @@ use super::placement::Placement;
 use super::{Exit, Failure, figures};
 use crate::cluster::guard;
 use crate::cluster::interrupt::{self, Words};
+use crate::exit;
 use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
 
 /// The messages for signals: a stream that has ended cannot be resumed.
@@ -51,7 +52,7 @@ pub(super) fn run(args: &ProjectArgs) -> Result<(), Failure> {
 fn told_once(error: StreamError) -> StreamError {
     if matches!(error, StreamError::Interrupted { .. }) {
         guard::fail(guard::Failure {
-            code: interrupt::EXIT_INTERRUPTED,
+            code: exit::INTERRUPTED,
             message: error.to_string(),
         });
     }

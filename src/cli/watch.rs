@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Exit, Failure};
 use crate::cluster::family::{Ending, Event, Watch};
+use crate::exit;
 
 /// Writes what happens to the processes of these names on stderr, line by line.
 pub(super) fn on_stderr(names: Vec<String>) -> Watch {
@@ -57,9 +58,9 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
 /// How a process ended, as text.
 fn end(code: u8) -> String {
     match code {
-        69 => "lost a worker, its peers or its host".to_owned(),
-        137 => "was killed (signal 9)".to_owned(),
-        143 => "was stopped (signal 15)".to_owned(),
+        exit::UNAVAILABLE => "lost a worker, its peers or its host".to_owned(),
+        exit::KILLED => "was killed (signal 9)".to_owned(),
+        exit::INTERRUPTED => "was stopped (signal 15)".to_owned(),
         code if code > 128 => format!("was killed by signal {}", code - 128),
         code => format!("ended with code {code}"),
     }

@@ -13,11 +13,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::ClusterError;
-use super::guard::{EXIT_INTERNAL, EXIT_UNAVAILABLE};
 use super::interrupt::Interrupts;
+use crate::exit;
 
-/// Exit code of a wrong command line (EX_USAGE).
-const EXIT_USAGE: u8 = 64;
 /// What ssh says when it lost the host, or a signal ended the process there: a loss like any other
 /// (69), but the cause of those that the other processes tell of.
 const HOST_LOST: u8 = 255;
@@ -179,11 +177,11 @@ impl Family {
         for child in &mut self.children {
             child.hear_the_last();
         }
-        let cause = failures.iter().find(|(_, code)| *code != EXIT_UNAVAILABLE);
+        let cause = failures.iter().find(|(_, code)| *code != exit::UNAVAILABLE);
         let cause = cause.or(failures.first());
         Ok(Ending {
             code: cause.map_or(0, |&(_, code)| match code {
-                HOST_LOST => EXIT_UNAVAILABLE,
+                HOST_LOST => exit::UNAVAILABLE,
                 code => code,
             }),
             culprit: cause.map(|&(process, _)| process),
@@ -343,9 +341,9 @@ fn exit_code(status: ExitStatus, is_remote: bool) -> u8 {
     let code = status.code().or(signal.map(|signal| 128 + signal));
     match code {
         Some(255) if is_remote => HOST_LOST,
-        Some(126 | 127) if is_remote => EXIT_USAGE,
+        Some(126 | 127) if is_remote => exit::USAGE,
         code => code
             .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(EXIT_INTERNAL),
+            .unwrap_or(exit::INTERNAL),
     }
 }

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::frame::{Farewell, Header, Kind};
-use super::guard::{self, EXIT_ENDED, EXIT_UNAVAILABLE, Failure};
+use super::guard::{self, Failure};
 use super::link::Peer;
 use super::traffic::links;
+use crate::exit;
 
 /// How long the last words may take, until the others have hung up as well.
 pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
@@ -38,7 +39,7 @@ pub(super) fn stay_silent_when_ending() {
 /// Ends this process because another is lost.
 pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
     let farewell = Farewell {
-        code: EXIT_UNAVAILABLE,
+        code: exit::UNAVAILABLE,
         culprit: peer.process,
         text: format!(
             "lost process {} ({}): {reason}; {REMEDY}",
@@ -46,7 +47,7 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
         ),
     };
     let failure = Failure {
-        code: EXIT_UNAVAILABLE,
+        code: exit::UNAVAILABLE,
         message: farewell.text.clone(),
     };
     guard::note_lost(peer.process, &peer.address);
@@ -56,8 +57,8 @@ pub(super) fn lost(peer: &Peer, reason: &str) -> ! {
 
 /// Ends this process because another has said that the run ends.
 pub(super) fn heard(peer: &Peer, mut farewell: Farewell) -> ! {
-    if farewell.code != EXIT_ENDED {
-        farewell.code = EXIT_UNAVAILABLE;
+    if farewell.code != exit::INTERRUPTED {
+        farewell.code = exit::UNAVAILABLE;
     }
     let failure = Failure {
         code: farewell.code,
@@ -81,8 +82,8 @@ fn in_words(farewell: &Farewell, teller: &Peer, own: Option<usize>) -> String {
 pub(super) fn of_own_failure(failure: &Failure, process: usize, address: &str) -> Farewell {
     Farewell {
         code: match failure.code {
-            EXIT_ENDED => EXIT_ENDED,
-            _ => EXIT_UNAVAILABLE,
+            exit::INTERRUPTED => exit::INTERRUPTED,
+            _ => exit::UNAVAILABLE,
         },
         culprit: process,
         text: format!("process {process} ({address}) ended: {}", failure.message),

@@ -15,14 +15,7 @@ use std::time::Duration;
 use super::Placement;
 use super::farewell::{self, FAREWELL_LIMIT};
 use super::frame::Farewell;
-
-/// Exit code when another process of the run is not there or was lost, or a worker stalled
-/// (EX_UNAVAILABLE).
-pub const EXIT_UNAVAILABLE: u8 = 69;
-/// Exit code of a bug in this program: a panic (EX_SOFTWARE).
-pub const EXIT_INTERNAL: u8 = 70;
-/// Exit code of a process that a signal ended, and of those that end with it (128 + SIGTERM).
-pub const EXIT_ENDED: u8 = 143;
+use crate::exit;
 
 /// How long the report may take before the process exits without it.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -127,7 +120,7 @@ impl Drop for EndOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             fail(Failure {
-                code: EXIT_INTERNAL,
+                code: exit::INTERNAL,
                 message: "a worker panicked".to_owned(),
             });
         }
@@ -172,7 +165,7 @@ fn explain(info: &PanicHookInfo<'_>) -> Failure {
         text = format!("{text}\n{backtrace}");
     }
     Failure {
-        code: EXIT_INTERNAL,
+        code: exit::INTERNAL,
         message: text,
     }
 }

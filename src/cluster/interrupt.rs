@@ -2,7 +2,7 @@
 //!
 //! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
 //! point from which the run can resume; otherwise the process ends at once. A second signal ends it
-//! anywhere. The exit code is [`EXIT_INTERRUPTED`] for both signals. A process that waits for
+//! anywhere. The exit code is [`exit::INTERRUPTED`] for both signals. A process that waits for
 //! others has to forward signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
@@ -13,9 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::guard::{self, Failure};
-
-/// Exit code of a process that was told to stop: 128 + 15, as a shell has it for SIGTERM.
-pub const EXIT_INTERRUPTED: u8 = 143;
+use crate::exit;
 
 /// How often deferred signals are checked.
 const TICK: Duration = Duration::from_millis(20);
@@ -74,7 +72,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
             let before = COUNT.fetch_add(1, Ordering::SeqCst);
             let is_ours = !PASSED_ON.load(Ordering::SeqCst);
             if is_ours && before > 0 {
-                std::process::exit(EXIT_INTERRUPTED.into());
+                std::process::exit(exit::INTERRUPTED.into());
             }
             if is_ours && DEFERRED.load(Ordering::SeqCst) > 0 {
                 let name = name(signal);
@@ -88,7 +86,7 @@ fn watch(mut signals: Signals, notice: &dyn Fn(&str)) {
         let is_free = DEFERRED.load(Ordering::SeqCst) == 0 && !PASSED_ON.load(Ordering::SeqCst);
         match first {
             Some(signal) if is_free => guard::fail(Failure {
-                code: EXIT_INTERRUPTED,
+                code: exit::INTERRUPTED,
                 message: format!(
                     "interrupted by {}; {}",
                     name(signal),

@@ -19,15 +19,13 @@ use std::time::{Duration, Instant};
 
 use super::ClusterError;
 use super::family::{Ending, Event, Family, Member, Watch};
-use super::guard::EXIT_UNAVAILABLE;
 use super::hosts::{HOSTS_VARIABLE, host_of};
-use super::interrupt::{EXIT_INTERRUPTED, Interrupts};
+use super::interrupt::Interrupts;
 use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
 use super::settings::RUN_VARIABLE;
-use super::spawn::{EXIT_TRY_AGAIN, FOLLOW, failed};
+use super::spawn::{FOLLOW, failed};
+use crate::exit;
 
-/// Exit code of failed reading and writing (EX_IOERR).
-const EXIT_IO: u8 = 74;
 /// The longest wait before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// How often signals are looked for in that wait.
@@ -224,7 +222,7 @@ impl Launch {
 /// The end of a run that was told to stop.
 fn interrupted(ending: Ending) -> Ending {
     Ending {
-        code: EXIT_INTERRUPTED,
+        code: exit::INTERRUPTED,
         interrupted: true,
         ..ending
     }
@@ -245,12 +243,12 @@ fn is_here(host: &str) -> bool {
 }
 
 /// Whether starting all processes again may help: a process was lost, killed, or met something
-/// passing. A wrong command line or job (64), wrong data (65), a mistake of ours (70) and what
-/// somebody stopped (143) stay as they are.
+/// passing. A wrong command line or job, wrong data, a mistake of ours and what somebody stopped stay
+/// as they are.
 fn is_worth_another_try(code: u8) -> bool {
     match code {
-        EXIT_UNAVAILABLE | EXIT_IO | EXIT_TRY_AGAIN => true,
-        EXIT_INTERRUPTED => false,
+        exit::UNAVAILABLE | exit::IO | exit::TEMPORARY => true,
+        exit::INTERRUPTED => false,
         code => code > 128,
     }
 }

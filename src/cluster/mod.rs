@@ -46,6 +46,7 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
+use crate::exit;
 use crate::liveness;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
@@ -188,20 +189,19 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// The exit code that tells a scheduler what to do: 64 usage, 69 unavailable, 70 internal, 74
-    /// input or output, 75 try again; a worker's own code for a worker's failure.
+    /// The exit code that tells a scheduler what to do; a worker's own code for a worker's failure.
     pub fn exit_code(&self) -> u8 {
         match self {
             ClusterError::Placement { .. }
             | ClusterError::Hosts(_)
             | ClusterError::NoSecret { .. }
             | ClusterError::OtherSecret { .. }
-            | ClusterError::Mismatch { .. } => 64,
+            | ClusterError::Mismatch { .. } => exit::USAGE,
             ClusterError::Secret(error) => error.exit_code(),
-            ClusterError::Missing { .. } | ClusterError::Left { .. } => guard::EXIT_UNAVAILABLE,
-            ClusterError::Start(_) => guard::EXIT_INTERNAL,
-            ClusterError::Spawn { .. } => 74,
-            ClusterError::Listen { .. } => spawn::EXIT_TRY_AGAIN,
+            ClusterError::Missing { .. } | ClusterError::Left { .. } => exit::UNAVAILABLE,
+            ClusterError::Start(_) => exit::INTERNAL,
+            ClusterError::Spawn { .. } => exit::IO,
+            ClusterError::Listen { .. } => exit::TEMPORARY,
             ClusterError::Worker(failure) => failure.code,
         }
     }
@@ -268,7 +268,7 @@ where
     let mut values = Vec::with_capacity(placement.threads);
     for result in guards.join() {
         let panicked = |_| Failure {
-            code: guard::EXIT_INTERNAL,
+            code: exit::INTERNAL,
             message: "the worker panicked".to_owned(),
         };
         values.push(result.map_err(panicked)??);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
+use crate::exit;
 use crate::hex::hex;
 
 /// Environment variable with the secret.
@@ -67,11 +68,11 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// The exit code: 74 for what cannot be read, else 64.
+    /// The exit code: input or output for what cannot be read, else usage.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Read { .. } | Self::Random(_) => 74,
-            Self::Short { .. } | Self::NotText | Self::NotALine => 64,
+            Self::Read { .. } | Self::Random(_) => exit::IO,
+            Self::Short { .. } | Self::NotText | Self::NotALine => exit::USAGE,
         }
     }
 }

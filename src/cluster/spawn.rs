@@ -9,14 +9,13 @@ use std::time::SystemTime;
 
 use super::ClusterError;
 use super::family::{Ending, Family, Member, TERM, Watch};
-use super::guard::{self, EXIT_UNAVAILABLE, Failure};
+use super::guard::{self, Failure};
 use super::hosts::HOSTS_VARIABLE;
 use super::interrupt::Interrupts;
 use super::secret::random_hex;
 use super::settings::RUN_VARIABLE;
+use crate::exit;
 
-/// Exit code of a process that found its port taken: starting again may help (EX_TEMPFAIL).
-pub const EXIT_TRY_AGAIN: u8 = 75;
 /// Set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
 /// How often the run is started, when ports turn out to be taken.
@@ -59,7 +58,7 @@ pub fn run(
         let mut family = Family::start((0..processes).map(member).collect(), watch)?;
         let ending = family.wait(interrupts);
         let ending = ending.map_err(failed("wait for a process"))?;
-        if ending.code != EXIT_TRY_AGAIN || ending.interrupted || attempt == ATTEMPTS {
+        if ending.code != exit::TEMPORARY || ending.interrupted || attempt == ATTEMPTS {
             return Ok(ending);
         }
         attempt += 1;
@@ -87,7 +86,7 @@ pub fn follow_parent() {
             }
         }
         guard::fail(Failure {
-            code: EXIT_UNAVAILABLE,
+            code: exit::UNAVAILABLE,
             message: "the process that started this one has exited".to_owned(),
         })
     };
@@ -183,7 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let script = format!("echo x >> {}; exit 75", log.display());
-        assert_eq!(run_script(&script, 1).0, EXIT_TRY_AGAIN);
+        assert_eq!(run_script(&script, 1).0, exit::TEMPORARY);
         assert_eq!(std::fs::read_to_string(&log).unwrap().lines().count(), 3);
     }
 

@@ -16,7 +16,8 @@ use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
 use super::farewell::REMEDY;
-use super::guard::{self, EXIT_UNAVAILABLE, Failure};
+use super::guard::{self, Failure};
+use crate::exit;
 use crate::liveness::{self, Liveness};
 
 /// Looks within the time after which a worker counts as stalled.
@@ -131,7 +132,7 @@ fn watch(workers: &Weak<Workers>, timeout: Duration) {
         let stalled = workers.look();
         if !stalled.is_empty() {
             guard::fail(Failure {
-                code: EXIT_UNAVAILABLE,
+                code: exit::UNAVAILABLE,
                 message: format!(
                     "{}: no progress for {} s; {REMEDY}; if it stalls there again, report it or \
                      raise --stall-timeout",

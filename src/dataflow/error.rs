@@ -2,7 +2,6 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
-use crate::cluster::interrupt::EXIT_INTERRUPTED;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
 use crate::corpus::shard::ShardError;
@@ -10,20 +9,10 @@ use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
+use crate::exit;
 use crate::tables::TableError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
-
-/// Usage (EX_USAGE of sysexits.h).
-pub const EXIT_USAGE: u8 = 64;
-/// Bad data (EX_DATAERR).
-pub const EXIT_DATA: u8 = 65;
-/// A bug (EX_SOFTWARE).
-pub const EXIT_INTERNAL: u8 = 70;
-/// Something passing: the same command may succeed later (EX_TEMPFAIL).
-pub const EXIT_TEMPORARY: u8 = 75;
-/// Input or output failed (EX_IOERR).
-pub const EXIT_IO: u8 = 74;
 
 /// What went wrong on a worker.
 #[derive(Debug, thiserror::Error)]
@@ -110,12 +99,14 @@ impl RunError {
     /// The exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Input(error) if error.is_io() => EXIT_IO,
-            Self::Foreign(error) if error.is_io() => EXIT_IO,
-            Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => EXIT_USAGE,
+            Self::Input(error) if error.is_io() => exit::IO,
+            Self::Foreign(error) if error.is_io() => exit::IO,
+            Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => {
+                exit::USAGE
+            }
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
-            | Self::Synth(SynthError::Io { .. }) => EXIT_IO,
+            | Self::Synth(SynthError::Io { .. }) => exit::IO,
             Self::Input(_)
             | Self::VocabularyFile(_)
             | Self::Collection(_)
@@ -123,12 +114,12 @@ impl RunError {
             | Self::Checkpoint(CheckpointError::Damaged { .. })
             | Self::NoCheckpoint { .. }
             | Self::Foreign(_)
-            | Self::Data(_) => EXIT_DATA,
-            Self::StopWords(_) | Self::OtherSettings { .. } => EXIT_USAGE,
-            Self::Train(_) | Self::Project { .. } => EXIT_INTERNAL,
-            Self::Left(_) => EXIT_INTERRUPTED,
-            Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => EXIT_TEMPORARY,
-            Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => EXIT_IO,
+            | Self::Data(_) => exit::DATA,
+            Self::StopWords(_) | Self::OtherSettings { .. } => exit::USAGE,
+            Self::Train(_) | Self::Project { .. } => exit::INTERNAL,
+            Self::Left(_) => exit::INTERRUPTED,
+            Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => exit::TEMPORARY,
+            Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => exit::IO,
         }
     }
 }

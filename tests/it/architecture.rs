@@ -28,6 +28,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
         &[
             "liveness",
             "hex",
+            "exit",
             "storage",
             "assignments",
             "corpus",
