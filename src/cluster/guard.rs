@@ -2,7 +2,7 @@
 //!
 //! timely has no recovery: when one worker stops, the others wait for its messages for ever. A
 //! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
-//! here: the other processes are told (`farewell`), so that they end in the same way; the first
+//! here: the other processes are told, so that they end in the same way (`farewell`, through a hook); the first
 //! cause is reported through the hook that the command line supplied; and the process exits.
 //! Nothing is cleaned up: complete results are already stored under their final names, everything
 //! else is temporary.
@@ -13,9 +13,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::Placement;
-use super::farewell::{self, FAREWELL_LIMIT};
 use super::frame::Farewell;
 use crate::exit;
+
+/// How long the last words may take, until the others have hung up as well.
+pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
+/// What to do after the loss of a process.
+pub(super) const REMEDY: &str = "rerun the same command to resume";
 
 /// How long the report may take before the process exits without it.
 const REPORT_LIMIT: Duration = Duration::from_secs(2);
@@ -32,6 +36,12 @@ pub struct Failure {
 
 type Report = Box<dyn Fn(&Failure) + Send + Sync>;
 
+/// Tells every process but one, which knows, that the run ends. It never panics, and takes no longer
+/// than [`FAREWELL_LIMIT`].
+type LastWords = fn(&Farewell, Option<usize>);
+
+/// How the others are told; set once there are others.
+static LAST_WORDS: OnceLock<LastWords> = OnceLock::new();
 /// How the command line reports a failure; set once.
 static REPORT: OnceLock<Report> = OnceLock::new();
 /// True from the moment on at which the end was decided.
@@ -52,13 +62,26 @@ pub fn install(report: impl Fn(&Failure) + Send + Sync + 'static) {
     }
 }
 
+/// Makes `say` tell the other processes of the run that it ends.
+pub(super) fn set_last_words(say: LastWords) {
+    // Every run of this process sets the same.
+    let _ = LAST_WORDS.set(say);
+}
+
 /// Ends the process with `failure`, after telling the other processes of the run. Only the first
 /// caller is heard, the others wait for the end.
 ///
 /// Without [`install`] the process exits just as fast, but the message is lost.
 pub fn fail(failure: Failure) -> ! {
     let (process, address) = own().unwrap_or_default();
-    let farewell = farewell::of_own_failure(&failure, process, &address);
+    let farewell = Farewell {
+        code: match failure.code {
+            exit::INTERRUPTED => exit::INTERRUPTED,
+            _ => exit::UNAVAILABLE,
+        },
+        culprit: process,
+        text: format!("process {process} ({address}) ended: {}", failure.message),
+    };
     end(&failure, &farewell, None)
 }
 
@@ -78,7 +101,9 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>)
             std::thread::sleep(FAREWELL_LIMIT + REPORT_LIMIT);
             std::process::exit(code);
         });
-    farewell::say(farewell, teller);
+    if let Some(say) = LAST_WORDS.get() {
+        say(farewell, teller);
+    }
     if let Some(report) = REPORT.get() {
         report(failure);
     }
@@ -88,6 +113,13 @@ pub(super) fn end(failure: &Failure, farewell: &Farewell, teller: Option<usize>)
 /// True from the moment on at which the end was decided.
 pub(super) fn is_ending() -> bool {
     ENDING.load(Ordering::SeqCst)
+}
+
+/// Keeps a thread from sending anything when the last word is being said.
+pub(super) fn stay_silent_when_ending() {
+    while is_ending() {
+        std::thread::park();
+    }
 }
 
 /// The number of this process among those of the run.

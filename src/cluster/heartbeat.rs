@@ -4,11 +4,11 @@
 //! flight.
 
 use std::io;
-use std::sync::{Arc, TryLockError};
+use std::sync::TryLockError;
 
-use super::farewell;
 use super::frame::{Header, Kind};
-use super::link::Peer;
+use super::guard;
+use super::link::Link;
 
 /// Signs of life within the time after which a process counts as lost.
 const BEATS: u32 = 6;
@@ -17,20 +17,21 @@ const BEATS: u32 = 6;
 ///
 /// # Errors
 /// The thread cannot be started.
-pub(super) fn start(peer: &Arc<Peer>) -> io::Result<()> {
-    let beating = Arc::clone(peer);
+pub(super) fn start(link: &Link) -> io::Result<()> {
+    let beating = link.clone();
     std::thread::Builder::new()
-        .name(format!("cluster:beat-{}", peer.process))
+        .name(format!("cluster:beat-{}", link.peer.process))
         .spawn(move || beat(&beating))
         .map(drop)
 }
 
-fn beat(peer: &Peer) {
+fn beat(link: &Link) {
+    let peer = &link.peer;
     let pause = peer.timeout / BEATS;
     loop {
-        farewell::stay_silent_when_ending();
+        guard::stay_silent_when_ending();
         let is_due = peer.traffic.idle() >= pause || peer.traffic.figures().sent == 0;
-        let mut sender = match peer.sender.try_lock() {
+        let mut sender = match link.sender.try_lock() {
             Ok(sender) => sender,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {

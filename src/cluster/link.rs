@@ -6,7 +6,8 @@
 //! and `write` therefore never report an error to timely: they end the run through `guard`.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,45 +16,36 @@ use socket2::{SockRef, TcpKeepalive};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
 use super::channel::Channel;
-use super::farewell;
-use super::frame::{Farewell, Header, Kind};
+use super::frame::{Header, Kind};
+use super::guard;
+use super::peer::Peer;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use super::tls::Session;
 use super::traffic::Traffic;
 
 /// Longest wait of a reader before it looks at the clock.
 const LONGEST_TICK: Duration = Duration::from_millis(500);
-/// How long a writer that finds the connection broken waits for the reader to hear why.
-const REASON_LIMIT: Duration = Duration::from_millis(500);
+/// A link as timely holds it; clones are the same link.
+#[derive(Clone)]
+pub(super) struct Link(Arc<Halves>);
 
-/// One other process of the run, and the link to it.
-pub(super) struct Peer {
-    /// Its number.
-    pub(super) process: usize,
-    /// Where it listens, for messages.
-    pub(super) address: String,
-    /// How long nothing may come from it.
-    pub(super) timeout: Duration,
-    /// What goes to and fro, and when it last did.
-    pub(super) traffic: Traffic,
-    /// The connection.
-    pub(super) socket: TcpStream,
-    /// The state of its encryption, if it is encrypted.
-    pub(super) tls: Option<Mutex<Session>>,
+/// Another process, and the two halves of the link to it.
+pub(super) struct Halves {
+    /// The process and the connection.
+    pub(super) peer: Peer,
     /// The sending half.
     pub(super) sender: Mutex<Sender>,
     /// The receiving half; timely reads from one thread.
     receiver: Mutex<Receiver>,
-    /// True when nothing will come any more.
-    pub(super) is_closed: AtomicBool,
-    /// True when the process has said that it has done its work.
-    pub(super) has_ended: AtomicBool,
 }
 
-/// A link as timely holds it; clones are the same link.
-#[derive(Clone)]
-pub(super) struct Link(pub(super) Arc<Peer>);
+impl Deref for Link {
+    type Target = Halves;
+
+    fn deref(&self) -> &Halves {
+        &self.0
+    }
+}
 
 /// How links are made.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +58,7 @@ pub(super) struct LinkSettings {
     pub(super) compress: bool,
 }
 
-impl Peer {
+impl Link {
     /// Makes a link of a connection on which both sides know each other.
     ///
     /// # Errors
@@ -76,7 +68,7 @@ impl Peer {
         address: &str,
         channel: Channel,
         settings: LinkSettings,
-    ) -> io::Result<Peer> {
+    ) -> io::Result<Link> {
         let timeout = settings.peer_timeout;
         let socket = channel.socket;
         socket.set_nonblocking(false)?;
@@ -91,72 +83,44 @@ impl Peer {
         // for a while.
         #[cfg(target_os = "linux")]
         options.set_tcp_user_timeout(Some(timeout * 4))?;
-        Ok(Peer {
-            process,
-            address: address.to_owned(),
-            timeout,
-            traffic: Traffic::new(process, timeout + settings.deadline),
-            socket,
-            tls: channel.tls.map(Mutex::new),
+        Ok(Link(Arc::new(Halves {
+            peer: Peer {
+                process,
+                address: address.to_owned(),
+                timeout,
+                traffic: Arc::new(Traffic::new(process, timeout + settings.deadline)),
+                socket,
+                tls: channel.tls.map(Mutex::new),
+                is_closed: AtomicBool::new(false),
+                has_ended: AtomicBool::new(false),
+            },
             sender: Mutex::new(Sender::new(settings.compress)?),
             receiver: Mutex::new(Receiver::new(settings.compress)?),
-            is_closed: AtomicBool::new(false),
-            has_ended: AtomicBool::new(false),
-        })
+        })))
     }
 
     /// The sending half, once it is free.
     pub(super) fn lock_sender(&self) -> MutexGuard<'_, Sender> {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Ends the run because this process is lost.
-    pub(super) fn lose(&self, reason: &str) -> ! {
-        self.is_closed.store(true, Ordering::SeqCst);
-        farewell::lost(self, reason)
-    }
-
-    /// Ends the run because this process has.
-    pub(super) fn hear(&self, farewell: Farewell) -> ! {
-        self.is_closed.store(true, Ordering::SeqCst);
-        farewell::heard(self, farewell)
-    }
-
-    /// Ends the run if nothing has come for too long.
-    pub(super) fn expect_life(&self) {
-        if self.traffic.silence() >= self.timeout {
-            let seconds = self.timeout.as_secs_f64();
-            self.lose(&format!("nothing received for {seconds} s"));
-        }
-    }
-
-    /// Ends the run because writing failed; the reader may know better why.
-    pub(super) fn fail_to_write(&self, error: &io::Error) -> ! {
-        std::thread::sleep(REASON_LIMIT);
-        self.lose(&format!("it accepts no more data ({error})"))
-    }
 }
 
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut receiver = self
-            .0
-            .receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        Ok(receiver.read(&self.0, buffer))
+        let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(receiver.read(&self.peer, buffer))
     }
 }
 
 impl Write for Link {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        farewell::stay_silent_when_ending();
-        let mut sender = self.0.lock_sender();
-        match sender.payload(&self.0, bytes) {
+        guard::stay_silent_when_ending();
+        let mut sender = self.lock_sender();
+        match sender.payload(&self.peer, bytes) {
             Ok(written) => Ok(written),
             Err(error) => {
                 drop(sender);
-                self.0.fail_to_write(&error)
+                self.peer.fail_to_write(&error)
             }
         }
     }
@@ -181,21 +145,21 @@ impl Stream for Link {
         if how != Shutdown::Write {
             return Ok(());
         }
-        let mut sender = self.0.lock_sender();
+        let mut sender = self.lock_sender();
         let end = Header {
             kind: Kind::End,
             length: 0,
         };
-        let said = sender.control(&self.0, end, &[]);
+        let said = sender.control(&self.peer, end, &[]);
         sender.close();
         // When the other side has ended as well it may be gone.
         if let Err(error) = said
-            && !self.0.has_ended.load(Ordering::SeqCst)
+            && !self.peer.has_ended.load(Ordering::SeqCst)
         {
             drop(sender);
-            self.0.fail_to_write(&error);
+            self.peer.fail_to_write(&error);
         }
-        let _ = self.0.socket.shutdown(Shutdown::Write);
+        let _ = self.peer.socket.shutdown(Shutdown::Write);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
 //! (`connect`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
-//! timely on the links between them (`link`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
+//! timely on the links between them (`link`, `peer`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
 //! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
 //! `stall` and `farewell` make sure that no process waits for ever when something breaks, and that
@@ -26,6 +26,7 @@ pub mod hosts;
 pub mod interrupt;
 pub mod launch;
 mod link;
+mod peer;
 #[doc(hidden)]
 pub mod proof;
 mod receiver;
@@ -53,7 +54,7 @@ pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent, traffic};
 
 use channel::Channel;
-use link::{Link, LinkSettings, Peer};
+use link::{Link, LinkSettings};
 use stall::Workers;
 
 /// How long a worker without work sleeps before it looks again.
@@ -322,14 +323,20 @@ fn link_all(
     let mut links = Vec::with_capacity(channels.len());
     for (process, channel) in channels.into_iter().enumerate() {
         let address = &placement.addresses[process];
-        let make = |channel| Peer::new(process, address, channel, how).map(Arc::new);
+        let make = |channel| Link::new(process, address, channel, how);
         links.push(channel.map(make).transpose()?);
     }
-    traffic::begin(links.iter().flatten().cloned().collect());
-    for peer in links.iter().flatten() {
-        heartbeat::start(peer)?;
+    let made: Vec<Link> = links.iter().flatten().cloned().collect();
+    traffic::begin(
+        made.iter()
+            .map(|link| Arc::clone(&link.peer.traffic))
+            .collect(),
+    );
+    for link in &made {
+        heartbeat::start(link)?;
     }
-    Ok(links.into_iter().map(|peer| peer.map(Link)).collect())
+    farewell::begin(made);
+    Ok(links)
 }
 
 #[cfg(test)]

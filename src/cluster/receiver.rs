@@ -8,7 +8,7 @@ use std::sync::{MutexGuard, PoisonError};
 use zstd::bulk::Decompressor;
 
 use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_PAYLOAD};
-use super::link::Peer;
+use super::peer::Peer;
 use super::tls::Session;
 
 /// Bytes read from the socket at a time; longer pieces of payload go past it.

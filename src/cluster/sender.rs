@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 
 use zstd::bulk::Compressor;
 
-use super::farewell;
 use super::frame::{Header, Kind, MOST_LENGTH, MOST_PAYLOAD};
-use super::link::Peer;
+use super::guard;
+use super::peer::Peer;
 
 /// zstd's quickest ordinary level.
 const LEVEL: i32 = 1;
@@ -128,7 +128,7 @@ fn write_all(peer: &Peer, mut first: &[u8], mut second: &[u8]) -> io::Result<()>
             // The connection takes nothing now. As long as something comes from the other side it
             // is slow; when nothing comes the reader finds out. A side that has ended says nothing.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if peer.has_ended.load(Ordering::SeqCst) || farewell::is_ending() {
+                if peer.has_ended.load(Ordering::SeqCst) || guard::is_ending() {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
             }

@@ -15,8 +15,7 @@ use std::time::Duration;
 use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
-use super::farewell::REMEDY;
-use super::guard::{self, Failure};
+use super::guard::{self, Failure, REMEDY};
 use crate::exit;
 use crate::liveness::{self, Liveness};
 

@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::link::Peer;
-
 /// Bytes that this process has sent to others.
 static SENT: AtomicU64 = AtomicU64::new(0);
-/// The links of the current run, or of the last one.
-static LINKS: Mutex<Vec<Arc<Peer>>> = Mutex::new(Vec::new());
+/// That of the links of the current run, or of the last one.
+static LINKS: Mutex<Vec<Arc<Traffic>>> = Mutex::new(Vec::new());
 
 /// Bytes that this process has sent to other processes so far, over all runs and links, as they
 /// went over the wire. Workers of one process share memory.
@@ -36,16 +34,12 @@ pub struct PeerTraffic {
 
 /// The traffic with every other process of the run, in order; none for a run of one process.
 pub fn traffic() -> Vec<PeerTraffic> {
-    links().iter().map(|peer| peer.traffic.figures()).collect()
+    let links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+    links.iter().map(|link| link.figures()).collect()
 }
 
-/// The links of the run.
-pub(super) fn links() -> Vec<Arc<Peer>> {
-    LINKS.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// Begins a run on these links.
-pub(super) fn begin(links: Vec<Arc<Peer>>) {
+/// Begins a run on links with this traffic.
+pub(super) fn begin(links: Vec<Arc<Traffic>>) {
     *LINKS.lock().unwrap_or_else(PoisonError::into_inner) = links;
 }
 

@@ -1,0 +1,94 @@
+//! Another process of the run, and the connection to it: what both halves of a link share.
+//!
+//! Whatever goes wrong with it ends the run through `guard`.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::frame::Farewell;
+use super::guard::{self, Failure, REMEDY};
+use super::tls::Session;
+use super::traffic::Traffic;
+use crate::exit;
+
+/// How long a writer that finds the connection broken waits for the reader to hear why.
+const REASON_LIMIT: Duration = Duration::from_millis(500);
+
+/// One other process of the run, and the connection to it.
+pub(super) struct Peer {
+    /// Its number.
+    pub(super) process: usize,
+    /// Where it listens, for messages.
+    pub(super) address: String,
+    /// How long nothing may come from it.
+    pub(super) timeout: Duration,
+    /// What goes to and fro, and when it last did.
+    pub(super) traffic: Arc<Traffic>,
+    /// The connection.
+    pub(super) socket: TcpStream,
+    /// The state of its encryption, if it is encrypted.
+    pub(super) tls: Option<Mutex<Session>>,
+    /// True when nothing will come any more.
+    pub(super) is_closed: AtomicBool,
+    /// True when the process has said that it has done its work.
+    pub(super) has_ended: AtomicBool,
+}
+
+impl Peer {
+    /// Ends the run because this process is lost.
+    pub(super) fn lose(&self, reason: &str) -> ! {
+        self.is_closed.store(true, Ordering::SeqCst);
+        let (process, address) = (self.process, &self.address);
+        let farewell = Farewell {
+            code: exit::UNAVAILABLE,
+            culprit: process,
+            text: format!("lost process {process} ({address}): {reason}; {REMEDY}"),
+        };
+        let failure = Failure {
+            code: exit::UNAVAILABLE,
+            message: farewell.text.clone(),
+        };
+        guard::note_lost(process, address);
+        // It may only be frozen, and should learn of it when it thaws.
+        guard::end(&failure, &farewell, None)
+    }
+
+    /// Ends the run because this process has said that it ends.
+    pub(super) fn hear(&self, mut farewell: Farewell) -> ! {
+        self.is_closed.store(true, Ordering::SeqCst);
+        if farewell.code != exit::INTERRUPTED {
+            farewell.code = exit::UNAVAILABLE;
+        }
+        let failure = Failure {
+            code: farewell.code,
+            message: self.in_words(&farewell),
+        };
+        guard::end(&failure, &farewell, Some(self.process))
+    }
+
+    /// A farewell that this process has sent, as a message of our own.
+    fn in_words(&self, farewell: &Farewell) -> String {
+        let (process, address, text) = (self.process, &self.address, &farewell.text);
+        match guard::own_number() == Some(farewell.culprit) {
+            true => format!("process {process} ({address}) reports this process as lost: {text}"),
+            false => text.clone(),
+        }
+    }
+
+    /// Ends the run if nothing has come for too long.
+    pub(super) fn expect_life(&self) {
+        if self.traffic.silence() >= self.timeout {
+            let seconds = self.timeout.as_secs_f64();
+            self.lose(&format!("nothing received for {seconds} s"));
+        }
+    }
+
+    /// Ends the run because writing failed; the reader may know better why.
+    pub(super) fn fail_to_write(&self, error: &io::Error) -> ! {
+        std::thread::sleep(REASON_LIMIT);
+        self.lose(&format!("it accepts no more data ({error})"))
+    }
+}
