@@ -124,7 +124,7 @@ impl Sampling for Entries {
     }
 }
 
-/// A process of a run of two: a round with so many entries whenever it is told to, until nobody
+/// A process of a run of two: a round with that many entries whenever it is told to, until nobody
 /// tells it any more.
 fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     // timely wants what it shares between threads to be so, though there is one.

@@ -97,7 +97,7 @@ fn zipfian(name: &'static str, vowels: &str, quotes: [&str; 3]) -> Text {
     Text { name, documents }
 }
 
-/// A term with what stands around it: `dice` < 64 chooses.
+/// A term with what surrounds it: `dice` < 64 chooses.
 fn write_term(text: &mut String, term: &str, quotes: &[&str; 3], dice: u64) {
     let [open, close, apostrophe] = quotes;
     match dice {

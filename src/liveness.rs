@@ -104,7 +104,7 @@ mod tests {
         assert_eq!((own.ticks(), own.stage()), (2, "train"));
         waiting(|| {
             waiting(|| assert!(own.is_waiting()));
-            assert!(own.is_waiting(), "the outer wait goes on");
+            assert!(own.is_waiting(), "the outer wait continues");
         });
         assert!(!own.is_waiting());
         assert_eq!(own.ticks(), 6);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use lda::bags::Bags;
 use lda::math::random::{Stage, hash_unit};
 
-/// Documents held out: a tenth, but no more than so many.
+/// Documents held out: a tenth, but at most this many.
 const HELD_OUT: f64 = 0.1;
 const HELD_OUT_AT_MOST: f64 = 1000.0;
 

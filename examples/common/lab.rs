@@ -12,7 +12,7 @@ use lda::infer::term_topics::TermTopics;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
 
-/// Each rate is the best of so many.
+/// Each rate is the best of this many runs.
 const REPEATS: usize = 3;
 
 /// Terms and counts.

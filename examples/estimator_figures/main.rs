@@ -224,7 +224,7 @@ fn score(
     Ok(tokens)
 }
 
-/// Adds the sample in hand to both estimates: plain counts, and soft ones.
+/// Adds the current sample to both estimates: plain counts, and soft ones.
 fn add(sampler: &Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proportions; 2]) {
     let sample = sampler.sample();
     counts.add_counts(sample);

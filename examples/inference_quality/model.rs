@@ -8,7 +8,7 @@ use std::path::Path;
 use lda::model::factors::Factors;
 use npyz::{NpyFile, Order};
 
-/// A smaller φ_kw counts as this: models of others may rule terms out, and no test token may be
+/// A smaller φ_kw counts as this: external models may rule terms out, and no test token may be
 /// impossible.
 const LEAST: f32 = 1e-12;
 

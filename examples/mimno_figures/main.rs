@@ -39,7 +39,7 @@ const STEP_DECAY: f64 = 0.6;
 const PRUNE: f64 = 0.4;
 /// Minibatches before time is taken in Figure 1: sampled models have become sparse by then.
 const WARM_UP: u64 = 100;
-/// Time is taken of so many minibatches, or for so many seconds.
+/// Most minibatches that are timed, and most seconds.
 const TIMED: u64 = 20;
 const TIMED_SECONDS: f64 = 2.0;
 /// Figure 4: the shares of the corpus.
@@ -145,7 +145,7 @@ impl<'a> Rounds<'a> {
         self.schedule.minibatch_count
     }
 
-    /// Takes so many rounds, unless they take longer than `seconds`; gives how many, and the time.
+    /// Takes `count` rounds, unless they take longer than `seconds`; returns how many, and the time.
     fn take(
         &mut self,
         learner: &mut dyn Learner,
@@ -249,7 +249,7 @@ fn figure_1(corpus: &Corpus, options: &Options) -> Result<(), TrainError> {
     Ok(())
 }
 
-/// Quality after so many passes, against K and sweeps.
+/// Quality after a number of passes, against K and sweeps.
 fn figure_2(corpus: &Corpus, options: &Options) -> Result<(), TrainError> {
     println!("method,topics,sweeps,passes,seconds,{}", score::COLUMNS);
     for (&sweeps, &topics) in pairs(&options.sweeps, &options.topics) {

@@ -14,7 +14,7 @@ import matplotlib.pyplot
 
 from .notes import notes
 
-# Levels at which systems are compared: the best that any peer reached, and so many nats below.
+# Levels at which systems are compared: the best that any peer reached, and these numbers of nats below.
 BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
 OURS = "topicmill"
 FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]

@@ -13,7 +13,7 @@ SEED = 1
 
 
 class Task:
-    """Train so many topics on the training documents of `split`, and leave snapshots in `out`."""
+    """Train `topics` topics on the training documents of `split`, and leave snapshots in `out`."""
 
     def __init__(self, split: Path, out: Path, topics: int, seconds: float, threads: int):
         self.split = split

@@ -1,7 +1,7 @@
 """The fault matrix: what is done to a run over hosts, and what must come of it.
 
 Every case yields rows; it raises where a promise is broken. In the end of each case that ends the
-run, the same command goes on, and the result must be the bytes of an undisturbed run.
+run, the same command resumes, and the result must be the bytes of an undisturbed run.
 """
 
 import json
@@ -197,7 +197,7 @@ def another_build(ground: Ground) -> None:
 
 
 def greeting_of(ground: Ground) -> bytes:
-    """What process 1 says to whoever listens in place of process 0."""
+    """What process 1 says to a listener in place of process 0."""
     with ground.hosts[0].socket() as listener:
         listener.bind((ground.hosts[0].address, PORT))
         listener.listen()

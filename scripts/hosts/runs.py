@@ -154,7 +154,7 @@ class Ground:
         return Run({number: self.spawn(number, *more) for number in range(len(self.hosts))})
 
     def reached(self, stage: str) -> bool:
-        """Whether the run has begun a stage, from what stands in the output."""
+        """Whether the run has begun a stage, from what the output contains."""
         names = {"ingest": "_temporary", "train": "corpus", "project": "document_topics"}
         marks = {"ingest": 2, "train": 3, "project": 2}
         folder = os.path.join(self.out, names[stage])

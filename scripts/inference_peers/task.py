@@ -8,7 +8,7 @@ from bench_peers.task import Task
 if typing.TYPE_CHECKING:
     import numpy
 
-# Each time is the best of so many.
+# Each time is the best of this many runs.
 REPEATS = 3
 
 

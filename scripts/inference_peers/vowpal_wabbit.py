@@ -17,7 +17,7 @@ if typing.TYPE_CHECKING:
 
 # By default a minibatch is one document, which no model survives: these are the settings of its own tutorial.
 SETTINGS = "--lda_alpha 0.1 --lda_rho 0.1 --power_t 0.5 --initial_t 1 --minibatch 256"
-# Its -t alone goes on learning: -l 0 holds topics as they are.
+# With -t alone it still learns: -l 0 holds topics as they are.
 FROZEN = "-t -l 0"
 ALPHA = 0.1
 RHO = 0.1
@@ -28,7 +28,7 @@ MOST = 256
 
 
 def full_minibatch(count: int) -> int:
-    """The size of minibatches with which so many documents leave the last one as full as may be."""
+    """The size of minibatches with which `documents` documents leave the last one as full as possible."""
     return count if count <= MOST else min(range(MOST // 2, MOST + 1), key=lambda size: (-count % size, -size))
 
 
@@ -71,7 +71,7 @@ class VowpalWabbit(System):
         snapshots.write(self.task.out, self.rows(), facts)
 
     def passes(self, number: int) -> float:
-        """Trains anew; gives the seconds, reading the text in the first pass included."""
+        """Trains again; returns the seconds, reading the text in the first pass included."""
         task = self.task
         (task.out / "train.cache").unlink(missing_ok=True)
         started = time.perf_counter()

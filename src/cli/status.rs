@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// So many seconds from now, on another host than the run's.
+    /// `seconds` from now, on another host than the run's.
     fn later(seconds: u64) -> Moment {
         Moment {
             now: SystemTime::now() + Duration::from_secs(seconds),

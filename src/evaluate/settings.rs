@@ -36,11 +36,11 @@ pub struct EvaluateSettings {
     pub metrics: Vec<Metric>,
     /// On which documents; `None` is all that have terms.
     pub split: Option<Split>,
-    /// On so many of them at most; 0 takes all.
+    /// On this many of them at most; 0 takes all.
     pub documents: u64,
     /// Particles of left-to-right, at least 1.
     pub particles: u32,
-    /// Whether left-to-right draws earlier tokens anew at each position.
+    /// Whether left-to-right draws earlier tokens again at each position.
     pub resample: bool,
     /// Sweeps of completion, at least 1.
     pub completion_sweeps: u32,

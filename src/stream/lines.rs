@@ -29,7 +29,7 @@ pub struct Line {
 pub enum Content {
     /// Its bytes, the line break included.
     Bytes(Vec<u8>),
-    /// So many bytes, more than the limit; none is held.
+    /// The number of bytes, more than the limit; none is held.
     TooLarge(u64),
     /// Nothing: the stream broke here, and ends.
     Broken(io::Error),

@@ -138,7 +138,7 @@ fn sources() -> Vec<String> {
     sources
 }
 
-/// Whether `name` stands in `line` and is not the end of another name.
+/// Whether `name` occurs in `line` and is not the end of another name.
 fn names(line: &str, name: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_' || c == ':' || c == '.';
     let mut places = line.match_indices(name);

@@ -1,4 +1,4 @@
-//! Topics that are not worth reading are told of at the end of a run, and in `topics`.
+//! Topics that are not worth reading are reported at the end of a run, and in `topics`.
 
 use serde_json::Value;
 

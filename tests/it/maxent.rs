@@ -1,5 +1,5 @@
 //! The classifier of MaxEnt inference in whole runs: the same bytes on any number of workers, read
-//! where it stands, trained anew where it does not fit; and how near it comes to sampling.
+//! where it exists, trained again where it does not fit; and how near it comes to sampling.
 
 use std::fs;
 use std::ops::Deref;

@@ -1,7 +1,7 @@
 //! A run that is killed (−9), or ended because a worker hangs, and started again ends in the same bytes
 //! as an undisturbed one.
 //!
-//! The moments are chosen by what stands in the output, plus a pause drawn from a seed: set
+//! The moments are chosen by what the output contains, plus a pause drawn from a seed: set
 //! `TOPICMILL_KILL_SEED` to try others. Every start has another number of workers.
 
 use std::fs;
@@ -22,7 +22,7 @@ const LONGEST_PAUSE_US: u64 = 30_000;
 /// How long a moment may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The stage a run is killed in: it has begun when `begins` stands in the output and is over when
+/// The stage a run is killed in: it has begun when `begins` is in the output and is over when
 /// `ends` does.
 struct Moment {
     begins: fn(&Path) -> bool,

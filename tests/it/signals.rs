@@ -173,7 +173,7 @@ fn ingest_is_left_at_once_and_projection_between_shards() {
     let (code, said) = end(child);
     assert_eq!(code, Some(143), "{said}");
     assert!(said.contains("projection, between two shards"), "{said}");
-    // What was in hand is complete: nothing unfinished is left of it.
+    // Work in progress was completed: nothing unfinished is left of it.
     let notes = fs::read_dir(out.join("checkpoints/projected")).unwrap();
     assert_eq!(notes.count(), parts());
     assert_eq!(succeed(folder, "left", &["-w", "3"]), undisturbed);

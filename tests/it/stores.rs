@@ -88,7 +88,7 @@ fn a_file_is_complete_or_absent(subject: &Subject<'_>) {
     source.read_to_string(&mut end).unwrap();
     assert_eq!(end, "st");
     assert_eq!(fs::read(store.local(&path).unwrap()).unwrap(), b"first");
-    // Whoever has it open sees nothing of what replaces it.
+    // A reader that has it open sees nothing of what replaces it.
     let mut before = store.open(&path).unwrap();
     subject.commit(b"second, longer", "folder/file");
     let mut bytes = Vec::new();

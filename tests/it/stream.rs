@@ -316,7 +316,7 @@ const METHODS: [&str; 8] = [
 
 #[test]
 fn every_method_gives_a_stream_the_rows_of_its_tables() {
-    // One output, whose tables are made anew for each; the model is trained once.
+    // One output, whose tables are made again for each; the model is trained once.
     let job = "job.toml --set output.path=methods";
     let mut seen = BTreeMap::new();
     for method in METHODS {

@@ -268,7 +268,7 @@ fn counts_do_not_drift() {
     assert_eq!(by_term, [0.0; TERMS], "every token has one topic");
 }
 
-/// A run that ends early leaves a checkpoint; one that is longer goes on from it, on another
+/// A run that ends early leaves a checkpoint; a longer one continues from it, on another
 /// number of workers, and ends in the same bytes.
 #[test]
 fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {

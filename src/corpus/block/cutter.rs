@@ -128,9 +128,9 @@ pub(crate) struct RecordCutter<R> {
 
 /// How far [`RecordCutter::find_cut`] came.
 enum Cut {
-    /// So many bytes of `held` are complete records, and as many as were wanted or all there are.
+    /// This many bytes of `held` are complete records, and as many as were wanted or all there are.
     Complete(usize),
-    /// So many bytes are; the record after them is too long.
+    /// This many bytes are; the record after them is too long.
     TooLarge(usize),
 }
 

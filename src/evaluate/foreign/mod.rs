@@ -1,4 +1,4 @@
-//! Models of others: topic–term weights in their own files, as topics that documents can be scored on.
+//! External models: topic–term weights in their own files, as topics that documents can be scored on.
 //!
 //! [`read`] tells a file's form by its first bytes: NumPy's `.npy` ([`npy`]), MALLET's state
 //! ([`mallet_state`]), its topic–word weights and word–topic counts ([`text`]). All become
@@ -48,7 +48,7 @@ impl ForeignModel {
     }
 }
 
-/// A model of others that cannot be used. Each names the file, the place and the remedy.
+/// An external model that cannot be used. Each names the file, the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The system refused.

@@ -1,4 +1,4 @@
-//! What stands before the values of a `.npy`: magic, version, and a Python dictionary in text.
+//! What precedes the values of a `.npy`: magic, version, and a Python dictionary in text.
 //!
 //! ```text
 //! {'descr': '<f4', 'fortran_order': False, 'shape': (100, 65536), }
@@ -140,7 +140,7 @@ fn invalid(reason: &str) -> io::Error {
 /// How a number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// So many bytes of it, at most 8.
+    /// This many bytes of it, at most 8.
     pub(super) bytes: usize,
     /// `f`, `i` or `u`.
     form: u8,

@@ -1,4 +1,4 @@
-//! The terms of a model of others: their list, and which term of a job each one is.
+//! The terms of an external model: their list, and which term of a job each one is.
 //!
 //! Terms are the same if their text is. What the model lacks is unknown to it, and left out where
 //! documents are scored; what the collection lacks keeps its mass: φ is not renormalised, so that a
@@ -31,7 +31,7 @@ fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), ForeignError> 
     let mut lines: HashMap<&str, u64> = HashMap::new();
     for (line, term) in (1..).zip(terms) {
         if let Some(before) = lines.insert(term, line) {
-            let problem = format!("\"{term}\" stands in line {before} too: terms are distinct");
+            let problem = format!("\"{term}\" is in line {before} too: terms must be distinct");
             return Err(ForeignError::line(path, line, problem));
         }
     }

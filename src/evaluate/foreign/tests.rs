@@ -142,7 +142,7 @@ fn a_wrong_matrix_is_refused_by_row_and_column() {
     assert!(refused(&path, Some(&terms)).contains("cut short"));
     let twice = place.write("twice.txt", "a\nb\na\n");
     let path = place.npy(c, &[2, 3], vec![1.0; 6]);
-    assert!(refused(&path, Some(&twice)).contains("line 3: \"a\" stands in line 1"));
+    assert!(refused(&path, Some(&twice)).contains("line 3: \"a\" is in line 1"));
 }
 
 const STATE: &str = "\
@@ -222,7 +222,7 @@ fn lists_of_weights_and_counts_are_read() {
         ("0\ta\t1e-300\n", "topic 0 has no weight at all"),
         ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is no topic"),
         ("0\ta\t1\n70000\tb\t1\n", "topic 70000: topics are numbered"),
-        ("0 a 0:1\n1 a 0:1\n", "line 2: \"a\" stands in line 1"),
+        ("0 a 0:1\n1 a 0:1\n", "line 2: \"a\" is in line 1"),
         ("0 a 0:1\n1 b 0=1\n", "\"0=1\" is not topic:count"),
         ("once upon a time\n", "no form that is known"),
         ("", "no form that is known"),

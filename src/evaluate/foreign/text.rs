@@ -88,7 +88,7 @@ pub fn read_counts(path: &Path, file: impl BufRead) -> Result<ForeignModel, Fore
             };
         };
         if let Some(before) = numbers.insert(term.to_owned(), number) {
-            return Err(refuse(format!("\"{term}\" stands in line {before} too")));
+            return Err(refuse(format!("\"{term}\" is in line {before} too")));
         }
         let place = weights.add_term(term);
         for pair in fields {

@@ -38,7 +38,7 @@ pub struct TopicScores {
 }
 
 impl TopicScores {
-    /// The scores of so many topics by the first `terms` terms of each.
+    /// The scores of `topics` topics by the first `terms` terms of each.
     ///
     /// # Panics
     /// For a metric that is none of coherence, and for C_V without windows.

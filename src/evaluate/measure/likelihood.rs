@@ -49,7 +49,7 @@ struct Sums {
 const LIMBS: usize = 4;
 
 impl Likelihood {
-    /// By document completion, with so many sweeps.
+    /// By document completion, with this many sweeps.
     pub fn completion(seed: u64, sweeps: u32) -> Self {
         Self {
             method: Method::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps),

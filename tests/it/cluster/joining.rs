@@ -146,7 +146,7 @@ fn the_deadline_names_the_missing() {
     hasty.expect(69, "refused");
     hasty.expect(69, &format!("process 2 ({})", run.addresses[2]));
     assert!(!hasty.stderr.contains("process 3"), "{}", hasty.stderr);
-    // Whoever has met a process does not wait for a minute when it goes.
+    // A process that has met another does not wait for a minute when that one leaves.
     let left = format!("process 1 ({}) left", run.addresses[1]);
     patient.end(LIMIT).expect(69, &left);
 }

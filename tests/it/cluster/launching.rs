@@ -37,7 +37,7 @@ fn command(scenario: &str, output: &Path, [processes, process]: [usize; 2]) -> C
     command
 }
 
-/// Runs the scenario in so many processes; the exit code.
+/// Runs the scenario in `processes` processes; returns the exit code.
 fn run(processes: usize, scenario: &str, output: &Path, variables: &[(&str, &str)]) -> u8 {
     let command = |process| {
         let mut command = command(scenario, output, [processes, process]);

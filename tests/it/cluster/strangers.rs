@@ -1,4 +1,4 @@
-//! Whoever has not the secret gets a greeting and nothing else, whatever he knows beside it.
+//! A caller without the secret gets a greeting and nothing else, whatever else it knows.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

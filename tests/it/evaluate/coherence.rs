@@ -79,7 +79,7 @@ fn coherence_of_the_own_model_is_that_of_the_run() {
             "{same:?}"
         );
     }
-    // The same topics as a model of others; and other numbers of terms are other figures.
+    // The same topics as an external model; and other numbers of terms are other figures.
     RUN.summary("coherence-read", &[TOPICS, "--model", "out"]);
     assert_eq!(scores(&RUN, "coherence-read"), found);
     let five = RUN.summary("coherence-5", &[TOPICS, "--coherence-terms", "5"]);

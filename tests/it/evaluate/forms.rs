@@ -1,4 +1,4 @@
-//! Tables of others as their tools write them, and as nothing should.
+//! External tables as their tools write them, and as nothing should.
 
 use std::fs;
 use std::path::Path;

@@ -53,7 +53,7 @@ impl Fixture {
         job(self.folder.path(), out, overrides)
     }
 
-    /// Ingests with so many threads.
+    /// Ingests with `threads` threads.
     pub fn ingest(&self, threads: usize, job: &Job) -> Result<Ingested, ClusterError> {
         let output = lead(&job.output.path);
         run(&Placement::single(threads), job, output)

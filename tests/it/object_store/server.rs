@@ -90,7 +90,7 @@ impl Server {
         self.signal("STOP");
     }
 
-    /// It goes on.
+    /// It continues.
     pub fn thaw(&self) {
         self.signal("CONT");
     }

@@ -97,7 +97,7 @@ pub fn environment(bytes: &[u8]) {
     }
 }
 
-/// Job files; what stands on lines after one of `---` are overrides.
+/// Job files; lines after one of `---` are overrides.
 pub fn job(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -140,7 +140,7 @@ pub fn model(bytes: &[u8]) {
     }
 }
 
-/// The classifier that stands beside a model.
+/// The classifier stored beside a model.
 fn classifier(bytes: &[u8]) {
     match checkpoint::classifier::read_from(bytes, bytes.len() as u64) {
         Ok((header, classifier)) => {
@@ -229,7 +229,7 @@ pub fn foreign_text(bytes: &[u8]) {
     topics(text::read_counts(Path::new("counts"), bytes));
 }
 
-/// What is read as a model of others is one: every topic is a distribution.
+/// What is read as an external model is one: every topic is a distribution.
 fn topics(read: Result<ForeignModel, ForeignError>) {
     let model = match read {
         Ok(model) => model,

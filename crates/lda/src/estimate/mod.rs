@@ -30,9 +30,9 @@ pub struct Proportions {
     document_part: Vec<f64>,
     /// Σ over samples and tokens of 1/Z, per distinct term; with the term's row.
     inverse_masses: Vec<(Row, f64)>,
-    /// Σ of 1/Z over the terms without a dense row, in the sample in hand.
+    /// Σ of 1/Z over the terms without a dense row, in the current sample.
     sparse_inverse: f64,
-    /// The topics of the term in hand, sorted. A copy: the sampler's tokens keep their order, for
+    /// The topics of the current term, sorted. A copy: the sampler's tokens keep their order, for
     /// which token is drawn next must not depend on its topic.
     own: Vec<u16>,
     /// 1 where the document's tokens count in the model, else 0.

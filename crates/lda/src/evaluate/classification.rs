@@ -200,7 +200,7 @@ mod tests {
 
     const TOPICS: usize = 4;
 
-    /// Proportions of so many documents, at random.
+    /// Random proportions of `documents` documents.
     fn proportions(documents: u64) -> Vec<f32> {
         let mut all = Vec::new();
         for document in 0..documents {

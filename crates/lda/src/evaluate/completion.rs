@@ -58,7 +58,7 @@ pub struct Completer {
 }
 
 impl Completer {
-    /// With so many sweeps, at least 1, the first half of which is thrown away.
+    /// With `sweeps` sweeps, at least 1, the first half of which is thrown away.
     pub fn with_sweeps(sweeps: u32) -> Self {
         Self {
             sweeps: Some(sweeps),

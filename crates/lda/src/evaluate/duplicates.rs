@@ -53,7 +53,7 @@ struct TopTermIndex {
     holders: BTreeMap<u32, Vec<usize>>,
     /// Topic → how many top terms it has.
     top_count: Vec<usize>,
-    /// Topic → top terms in common with the topic in hand; all 0 between topics.
+    /// Topic → top terms in common with the current topic; all 0 between topics.
     shared: Vec<usize>,
 }
 

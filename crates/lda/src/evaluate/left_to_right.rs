@@ -4,7 +4,7 @@
 //! ```text
 //! for each position i:
 //!     for each particle r:
-//!         [resample: for each j < i: draw z_j anew given z_<i without j]        (Wallach 2009)
+//!         [resample: for each j < i: draw z_j again given z_<i without j]        (Wallach 2009)
 //!         p_i^r = Σ_k φ_kw (α_k + n_dk^{<i}) / (A + i − 1)                       (Mimno 2012, Eq. 12)
 //!         draw z_i with the terms of that sum
 //!     log p(w_i | w_<i) = log of the mean of p_i^r over the particles
@@ -36,7 +36,7 @@ pub const METHOD: &str = "left_to_right";
 pub struct LeftToRight {
     /// R, particles, at least 1.
     pub particles: u32,
-    /// Whether the topics of the tokens before a position are drawn anew there.
+    /// Whether the topics of the tokens before a position are drawn again there.
     pub resample: bool,
 }
 
@@ -175,7 +175,7 @@ impl Particle {
         self.alpha_sum = 0.0;
     }
 
-    /// Draws the topics of earlier tokens anew, one after the other, each given all the others.
+    /// Draws the topics of earlier tokens again, one after the other, each given all the others.
     fn resample(
         &mut self,
         tokens: &[(u32, Row)],

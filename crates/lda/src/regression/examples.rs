@@ -13,7 +13,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// None yet, of so many classes.
+    /// None yet, of `class_count` classes.
     pub fn new(class_count: usize) -> Self {
         Self {
             class_count,

@@ -139,7 +139,7 @@ type LineSearch = MoreThuenteLineSearch<Vec<f64>, Vec<f64>, f64>;
 type LimitedBfgs = LBFGS<LineSearch, Vec<f64>, Vec<f64>, f64>;
 type Iterate = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 
-/// The solver, and who is told of its iterations.
+/// The solver, and the callback for its iterations.
 struct Watched<'w> {
     solver: LimitedBfgs,
     watch: &'w mut dyn FnMut(u32),

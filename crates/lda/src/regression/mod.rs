@@ -30,7 +30,7 @@ use crate::math::special::exp;
 pub const HISTORY: usize = 7;
 
 /// Vectors as long as the weights that are in memory at once: two a remembered pair, and those of
-/// the line search, of its solver's state and of the evaluation in hand.
+/// the line search, of its solver's state and of the current evaluation.
 const VECTORS: usize = 2 * HISTORY + 18;
 
 /// How a regression is fitted.

@@ -12,7 +12,7 @@ use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
 
-/// Topics that no term has, with next to no prior: with so many of them a document is sampled by
+/// Topics that no term has, with next to no prior: with that many of them a document is sampled by
 /// the topics that are present, without them by all topics side by side.
 const UNUSED: usize = 128;
 const UNUSED_ALPHA: f64 = 1e-12;

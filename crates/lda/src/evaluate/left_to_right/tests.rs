@@ -90,7 +90,7 @@ impl Model {
         sum
     }
 
-    /// The distribution after the topic of `place` was drawn anew.
+    /// The distribution after the topic of `place` was drawn again.
     fn resampled(
         &self,
         particles: &[(Vec<usize>, f64)],

@@ -2,7 +2,7 @@
 
 use crate::model::factors::FactorTable;
 
-/// Soft counts below so many tokens are not listed: they would make every document list every
+/// Soft counts below this many tokens are not listed: they would make every document list every
 /// topic. What is left out is shared out in proportion to α, which is where it came from.
 const SMALLEST: f32 = 1.0 / 1024.0;
 

@@ -61,7 +61,7 @@ fn one_document_against_a_large_model_has_the_posterior_of_a_document_alone() {
 
 /// Two documents of the same terms, each in a round of its own, against
 /// p(z_1, z_2 | w) ∝ Π_d Π_k Γ(α_k + n_dk) Π_k Π_w Γ(η + ñ_kw + n_kw) / Γ(Vη + ñ_k + n_k).
-/// Topics are large, for a token's own count stands in n_k.
+/// Topics are large, because n_k includes a token's own count.
 #[test]
 fn two_documents_have_their_joint_posterior() {
     let topics = 3;
