@@ -20,12 +20,12 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use super::channel::Channel;
-use super::connect::Setup;
 use super::hello::{FRAME_BYTES, Hello};
 use super::hosts::host_of;
 use super::proof::{
     ANSWER_BYTES, PROOF_BYTES, READY, Role, Transcript, Verdict, decode_answer, encode_answer,
 };
+use super::setup::Setup;
 
 /// How long a caller may take for its greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);

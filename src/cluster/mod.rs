@@ -1,7 +1,7 @@
 //! How the workers of a run are distributed, come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
-//! (`connect`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
+//! (`connect`, `setup`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
 //! timely on the links between them (`link`, `peer`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
 //! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
@@ -33,6 +33,7 @@ mod receiver;
 pub mod secret;
 mod sender;
 pub mod settings;
+mod setup;
 pub mod spawn;
 mod stall;
 pub mod tls;
