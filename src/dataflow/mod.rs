@@ -17,6 +17,7 @@ pub mod ingest;
 pub mod joint;
 pub mod maxent;
 mod merge;
+mod outbox;
 pub mod process;
 pub mod process_model;
 pub mod profile;

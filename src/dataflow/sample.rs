@@ -7,14 +7,12 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use timely::dataflow::ProbeHandle;
-use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::worker::Worker;
 
-use super::block::{Block, MAX_BLOCK_WORDS};
+use super::block::MAX_BLOCK_WORDS;
 use super::error::RunError;
-use super::exchange::{BlockBuilder, BlockInput, route};
-use super::gather::{PARK, all_gather};
+use super::gather::all_gather;
+use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
@@ -24,9 +22,6 @@ use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
 use lda::train::schedule::Schedule;
-
-/// Words that are collected for a worker before they are sent.
-const BATCH_WORDS: usize = 8 * 1024;
 
 /// Held-out documents in a minibatch: at most as many are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
@@ -145,7 +140,8 @@ pub fn load_sample(
     rule: &SampleRule,
 ) -> Result<(Sample, Schedule), RunError> {
     let received = shared.received.get(|| Received::new(process))?;
-    let mut sender = Sender::new(worker, received);
+    let keeping = Arc::clone(received);
+    let mut outbox = Outbox::new(worker, "sample", move |words| keeping.unpack(words));
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
@@ -170,11 +166,11 @@ pub fn load_sample(
                     mine[1] += document.counts.iter().map(|&n| i64::from(n)).sum::<i64>();
                 }
             }
-            sender.send(number, is_held_out, document);
+            send(&mut outbox, number, is_held_out, document);
             Ok(())
         },
     )?;
-    sender.finish(worker);
+    outbox.finish(worker);
     let [documents, tokens, held_out] = sums(worker, mine);
     let job = &process.job;
     let schedule = Schedule::new(&job.train, documents, tokens);
@@ -253,68 +249,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends documents to the workers they belong to, and receives those of this one.
-///
-/// A document travels as words: number and held-out flag, number of terms, then (term, count)
-/// pairs. One that is longer than a block travels in pieces that follow each other.
-struct Sender {
-    input: BlockInput<u64>,
-    probe: ProbeHandle<u64>,
-    waiting: Vec<Vec<u64>>,
-    index: usize,
-}
-
-impl Sender {
-    fn new(worker: &mut Worker, received: &Arc<Received>) -> Self {
-        let received = Arc::clone(received);
-        let probe = ProbeHandle::new();
-        let input = worker.dataflow_named::<u64, _, _>("sample", |scope| {
-            let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            stream
-                .unary::<BlockBuilder, _, _, _>(route(), "keep", |_, _| {
-                    move |input, _output| {
-                        input.for_each(|_, block| received.unpack(block.words()));
-                    }
-                })
-                .probe_with(&probe);
-            input
-        });
-        let waiting = vec![Vec::new(); worker.peers()];
-        Self {
-            input,
-            probe,
-            waiting,
-            index: worker.index(),
-        }
-    }
-
-    fn send(&mut self, number: u64, held_out: bool, document: &ShardDocument) {
-        let target = (number % self.waiting.len() as u64) as usize;
-        let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
-        for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
-            let waiting = &mut self.waiting[target];
-            waiting.push(number << 1 | u64::from(held_out));
-            waiting.push(terms.len() as u64);
-            let pairs = terms.iter().zip(counts);
-            waiting.extend(pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n)));
-            if waiting.len() >= BATCH_WORDS {
-                self.flush(target);
-            }
-        }
-    }
-
-    fn flush(&mut self, target: usize) {
-        let words = std::mem::take(&mut self.waiting[target]);
-        self.input
-            .send_batch(&mut Block::to_worker(self.index, target, 0, words));
-    }
-
-    /// Waits until every document is where it belongs.
-    fn finish(mut self, worker: &mut Worker) {
-        (0..self.waiting.len()).for_each(|target| self.flush(target));
-        self.input.close();
-        while !self.probe.done() {
-            worker.step_or_park(Some(PARK));
-        }
+/// Sends a document to the worker that it belongs to, as words: number and held-out flag, number of
+/// terms, then (term, count) pairs. One that is longer than a block travels in pieces that follow
+/// each other.
+fn send(outbox: &mut Outbox, number: u64, held_out: bool, document: &ShardDocument) {
+    let target = outbox.target(number);
+    let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
+    for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
+        let head = [number << 1 | u64::from(held_out), terms.len() as u64];
+        let pairs = terms.iter().zip(counts);
+        let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
+        outbox.send(target, head.into_iter().chain(pairs));
     }
 }

@@ -8,14 +8,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use timely::dataflow::ProbeHandle;
-use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::worker::Worker;
 
 use super::{SUMS, fixed_sums, set_fixed_sums};
-use crate::dataflow::block::Block;
-use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
-use crate::dataflow::gather::PARK;
+use crate::dataflow::outbox::Outbox;
 use crate::dataflow::sum::sum;
 use lda::evaluate::drift::DriftSums;
 use lda::math::random::{Stage, hash};
@@ -26,8 +22,6 @@ const GROUPS_A_BATCH: usize = 256;
 const PAIRS_A_PIECE: usize = 8 * 1024;
 /// Bytes of a group's name, at most: a document of a group with a longer one counts for the run only.
 const MOST_NAME_BYTES: usize = 1 << 16;
-/// Words that are collected for a worker before they are sent.
-const BATCH_WORDS: usize = 8 * 1024;
 
 /// The groups that this worker owns.
 struct Held {
@@ -59,13 +53,10 @@ impl Held {
 
 /// Collects groups, and sends them to their owners.
 pub(super) struct Groups {
-    input: BlockInput<u64>,
-    probe: ProbeHandle<u64>,
+    outbox: Outbox,
     held: Rc<RefCell<Held>>,
     batch: BTreeMap<String, DriftSums>,
     empty: DriftSums,
-    waiting: Vec<Vec<u64>>,
-    index: usize,
     most: usize,
 }
 
@@ -80,27 +71,12 @@ impl Groups {
             too_many: false,
         }));
         let received = Rc::clone(&held);
-        let probe = ProbeHandle::new();
-        let input = worker.dataflow_named::<u64, _, _>("drift groups", |scope| {
-            let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            stream
-                .unary::<BlockBuilder, _, _, _>(route(), "add up", |_, _| {
-                    move |input, _output| {
-                        input
-                            .for_each(|_, block| unpack(block.words(), &mut received.borrow_mut()));
-                    }
-                })
-                .probe_with(&probe);
-            input
-        });
+        let receive = move |words: &[u64]| unpack(words, &mut received.borrow_mut());
         Self {
-            input,
-            probe,
+            outbox: Outbox::new(worker, "drift groups", receive),
             held,
             batch: BTreeMap::new(),
             empty: empty.clone(),
-            waiting: vec![Vec::new(); worker.peers()],
-            index: worker.index(),
             most,
         }
     }
@@ -123,31 +99,17 @@ impl Groups {
 
     fn send_batch(&mut self) {
         for (name, sums) in std::mem::take(&mut self.batch) {
-            let target = (name_hash(&name) % self.waiting.len() as u64) as usize;
+            let target = self.outbox.target(name_hash(&name));
             for piece in pack(&name, &sums) {
-                let words = &mut self.waiting[target];
-                words.extend(piece);
-                if words.len() >= BATCH_WORDS {
-                    self.flush(target);
-                }
+                self.outbox.send(target, piece);
             }
         }
-    }
-
-    fn flush(&mut self, target: usize) {
-        let words = std::mem::take(&mut self.waiting[target]);
-        self.input
-            .send_batch(&mut Block::to_worker(self.index, target, 0, words));
     }
 
     /// The groups that this worker owns, and whether there are too many in all: then there are none.
     pub(super) fn finish(mut self, worker: &mut Worker) -> (BTreeMap<String, DriftSums>, bool) {
         self.send_batch();
-        (0..self.waiting.len()).for_each(|target| self.flush(target));
-        self.input.close();
-        while !self.probe.done() {
-            worker.step_or_park(Some(PARK));
-        }
+        self.outbox.finish(worker);
         let (mine, overflow) = {
             let held = self.held.borrow();
             (held.sums.len(), held.too_many)
