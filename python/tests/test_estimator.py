@@ -1,0 +1,122 @@
+"""The transformer, by scikit-learn's own checks and in its tools."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from conftest import TOPICS, WORDS, planted
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from topicmill import TopicMill
+from topicmill.errors import UsageError
+
+FEW = {"train.passes": 5}
+
+
+@parametrize_with_checks([TopicMill(settings=FEW)])
+@pytest.mark.filterwarnings("ignore:X has counts that are not whole")
+@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API|.*Can't check dok sparse:")
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def counts(texts):
+    return CountVectorizer().fit_transform(texts)
+
+
+def test_counts_and_texts_give_the_same_topics(texts, counts):
+    vectorizer = CountVectorizer().fit(texts)
+    of_texts = TopicMill(TOPICS, settings=FEW).fit(texts)
+    of_counts = TopicMill(TOPICS, settings=FEW).fit(counts)
+    assert of_counts.components_.shape == (TOPICS, 50)
+    for components, terms in (
+        (of_texts.components_, of_texts.result_.terms),
+        (of_counts.components_, vectorizer.get_feature_names_out()),
+    ):
+        found = sorted(sorted(terms[row.argsort()[-10:]]) for row in components)
+        assert found == sorted(sorted(words) for words in WORDS)
+
+
+def test_forms_of_counts_mean_the_same(counts):
+    first = TopicMill(TOPICS, settings=FEW).fit_transform(counts)
+    for form in (counts.toarray(), counts.astype(float), csr_matrix(counts), counts.tocoo(), counts.toarray().tolist()):
+        np.testing.assert_array_equal(TopicMill(TOPICS, settings=FEW).fit_transform(form), first)
+    assert first.dtype == np.float32
+    np.testing.assert_allclose(first.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_columns_without_a_count_have_no_probability(counts):
+    dense = np.insert(counts.toarray(), 7, 0, axis=1)
+    model = TopicMill(TOPICS, settings=FEW).fit(dense)
+    assert model.n_features_in_ == 51
+    assert (model.components_[:, 7] == 0).all()
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    rows = np.zeros((2, 51))
+    rows[1, 0] = 3
+    np.testing.assert_allclose(model.transform(rows).sum(axis=1), [0, 1], rtol=1e-5)
+
+
+def test_fractions_are_rounded_with_a_warning(counts):
+    model = TopicMill(TOPICS, settings=FEW)
+    with pytest.warns(UserWarning, match="not whole numbers; they are rounded.*CountVectorizer"):
+        rounded = model.fit_transform(counts * 1.1)
+    np.testing.assert_array_equal(rounded, model.fit_transform(np.rint(counts.toarray() * 1.1)))
+
+
+def test_score_and_perplexity_are_those_of_held_out_texts(texts):
+    held_out = planted(100, seed=2)
+    good = TopicMill(TOPICS, settings=FEW).fit(texts)
+    poor = TopicMill(1, settings=FEW).fit(texts)
+    assert poor.perplexity(held_out) == pytest.approx(50, rel=0.05)
+    assert good.perplexity(held_out) < 30
+    assert good.perplexity(held_out) == pytest.approx(np.exp(-good.score(held_out)))
+    assert good.score(held_out) == clone(good).fit(texts).score(held_out)
+
+
+def test_seeds(texts):
+    components = [TopicMill(TOPICS, random_state=seed, settings=FEW).fit(texts).components_ for seed in (3, 3, 4)]
+    np.testing.assert_array_equal(components[0], components[1])
+    assert (components[0] != components[2]).any()
+    for seed in (None, np.random.RandomState(3)):
+        assert TopicMill(TOPICS, random_state=seed, settings=FEW).fit(texts).components_.shape == (TOPICS, 50)
+
+
+def test_it_works_in_pipelines_searches_and_other_processes(texts, counts):
+    labels = [text.count("cat") + text.count("dog") > 0 for text in texts]
+    pipeline = make_pipeline(CountVectorizer(), TopicMill(TOPICS, settings=FEW), LogisticRegression(C=100))
+    assert cross_val_score(pipeline, texts, labels, cv=3, n_jobs=2).mean() > 0.75
+    search = GridSearchCV(TopicMill(settings=FEW), {"n_components": [1, TOPICS]}, cv=2, n_jobs=2).fit(counts)
+    assert search.best_params_ == {"n_components": TOPICS}
+
+
+def test_pickles_and_names_of_outputs(texts, counts):
+    model = TopicMill(TOPICS, settings=FEW).fit(texts)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(texts), model.transform(texts))
+    assert list(again.get_feature_names_out()) == [f"topicmill{topic}" for topic in range(TOPICS)]
+    frame = TopicMill(TOPICS, settings=FEW).set_output(transform="pandas").fit_transform(texts)
+    assert list(frame.columns) == list(again.get_feature_names_out())
+
+
+def test_what_is_wrong_is_said(texts, counts):
+    with pytest.raises(ValueError, match="X has counts, but TopicMill is fitted on texts"):
+        TopicMill(TOPICS, settings=FEW).fit(texts).transform(counts)
+    with pytest.raises(ValueError, match="X has texts, but TopicMill is fitted on counts"):
+        TopicMill(TOPICS, settings=FEW).fit(counts).transform(texts)
+    with pytest.raises(ValueError, match="Negative values"):
+        TopicMill(TOPICS).fit(-counts.toarray())
+    with pytest.raises(UsageError, match="unknown key `passses`"):
+        TopicMill(TOPICS, settings={"train.passses": 3}).fit(texts)
+    with warnings.catch_warnings(), pytest.raises(UsageError, match="`model.topics` is 0"):
+        warnings.simplefilter("error")
+        TopicMill(0).fit(texts)

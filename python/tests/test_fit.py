@@ -1,0 +1,182 @@
+"""Training on texts: what is accepted, what is refused, and that the same texts give the same arrays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from conftest import TOPICS, planted
+
+import topicmill
+from topicmill.errors import DataError, UsageError
+
+PASSES = {"train.passes": 5}
+
+
+def test_threads_and_memory_layout_do_not_change_the_arrays(texts):
+    forms = [texts, iter(texts), tuple(texts), np.array(texts), np.array(texts, dtype=object)]
+    forms += [pandas.Series(texts), polars.Series(texts), pyarrow.chunked_array([texts[:9], texts[9:]])]
+    first = topicmill.fit(texts, TOPICS, threads=1, settings=PASSES)
+    for form, threads in zip(forms, [2, 3, 4, 1, 2, 3, 4, 1]):
+        other = topicmill.fit(form, TOPICS, threads=threads, settings=PASSES)
+        np.testing.assert_array_equal(first.phi, other.phi)
+        assert (first.theta != other.theta).nnz == 0
+    other = topicmill.fit(texts, TOPICS, seed=2, settings=PASSES)
+    assert (first.phi != other.phi).any()
+
+
+def test_settings_and_keywords_mean_the_same(texts):
+    first = topicmill.fit(texts, TOPICS, settings={"train.passes": 5, "vocabulary.stop_words": ["en", "de"]})
+    second = topicmill.fit(texts, TOPICS, train__passes=np.int64(5), vocabulary__stop_words=("en", "de"))
+    np.testing.assert_array_equal(first.phi, second.phi)
+    assert 'stop_words = ["en", "de"]' in (first.path / "job.toml").read_text().replace('", \n', '", ')
+
+
+def test_a_path_as_a_setting_is_relative_to_the_current_directory(texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("cat\ndog\n")
+    result = topicmill.fit(texts, TOPICS, vocabulary__stop_words=Path("words.txt"), settings=PASSES)
+    assert "kitten" in result.terms
+    assert not {"cat", "dog"} & set(result.terms)
+
+
+def test_missing_texts_keep_their_rows():
+    texts = [*planted(50), None, "", float("nan"), "of the"]
+    result = topicmill.fit(texts, TOPICS, settings=PASSES)
+    statuses = list(result.documents["status"])
+    assert statuses == ["ok"] * 50 + ["empty"] * 3 + ["no_vocabulary"]
+    assert result.theta.shape == (54, TOPICS)
+    assert result.theta[50:].nnz == 0
+    nullable = topicmill.fit(pandas.Series(texts, dtype="string"), TOPICS, settings=PASSES)
+    assert list(nullable.documents["status"]) == statuses
+
+
+def test_ids_and_metadata_are_columns_of_documents(texts):
+    frame = pandas.DataFrame({"year": np.arange(400), "who": ["Ünal \"U\"\n\\"] * 400})
+    names = [f"a{position}" for position in range(400)]
+    documents = topicmill.fit(texts, TOPICS, ids=names, metadata=frame, settings=PASSES).documents
+    assert list(documents["source_id"]) == names
+    assert list(documents["year"][-2:]) == ["398", "399"]
+    assert set(documents["who"]) == {"Ünal \"U\"\n\\"}
+
+
+def test_files_are_read_where_they_are(tmp_path, texts, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("in [1]")
+    folder.mkdir()
+    pandas.DataFrame({"body": texts}).to_csv(folder / "texts.csv")
+    result = topicmill.fit(folder, TOPICS, corpus__text="body", settings=PASSES)
+    assert list(result.documents["tokens_total"]) == [30] * 400
+    assert result.transform([texts[0]]).toarray().max() > 0.5
+    with pytest.raises(DataError, match="no column `boddy`; did you mean `body`"):
+        topicmill.fit(folder, TOPICS, corpus__text="boddy")
+
+
+def test_an_output_is_completed_once_and_replaced_on_request(texts, tmp_path):
+    output = tmp_path / "out"
+    first = topicmill.fit(texts, TOPICS, output=output, settings=PASSES)
+    written = (output / "_SUCCESS").stat().st_mtime_ns
+    topicmill.fit(iter(texts), TOPICS, output=output, settings=PASSES)
+    assert (output / "_SUCCESS").stat().st_mtime_ns == written
+    with pytest.raises(UsageError, match="made with different settings.*overwrite"):
+        topicmill.fit(texts, 3, output=output, settings=PASSES)
+    with pytest.raises(UsageError, match="made with different settings.*overwrite"):
+        topicmill.fit(texts[1:], TOPICS, output=output, settings=PASSES)
+    assert len(first.phi) == TOPICS
+    second = topicmill.fit(texts[1:], 3, output=output, overwrite=True, settings=PASSES)
+    assert second.theta.shape == (399, 3)
+    assert len(list((output / ".input").glob("*.jsonl"))) == 1
+
+
+def test_progress_is_shown_on_request(texts, capsys):
+    topicmill.fit(texts, TOPICS, settings=PASSES)
+    assert capsys.readouterr() == ("", "")
+    topicmill.fit(texts, TOPICS, settings=PASSES, verbose=True)
+    assert "finish: done" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"texts": []}, DataError, "contain no document: check corpus.input"),
+        ({"texts": ["one lonely document"]}, DataError, "the vocabulary is empty.*lower min_documents"),
+        ({"texts": Path("nowhere")}, DataError, "no file matches `nowhere`.*correct the pattern"),
+        ({"topics": 0}, UsageError, "`model.topics` is 0, but must be a whole number from 1 to 65535"),
+        ({"train__passses": 5}, UsageError, "unknown key `passses` in .train.\ndid you mean `passes`"),
+        ({"settings": {"train.passes": "x"}}, UsageError, "must be a whole number from 1"),
+        ({"passes": 5}, TypeError, "unknown argument 'passes'.*as in train__passes=50"),
+        ({"texts": "one text"}, TypeError, "texts is a single string: pass a list"),
+        ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
+        ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
+        ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
+        ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_a_remedy(texts, no_leftovers, monkeypatch, arguments, kind, message):
+    monkeypatch.chdir(no_leftovers)
+    with pytest.raises(kind, match=f"(?s){message}"):
+        topicmill.fit(**{"texts": texts, "topics": TOPICS, **arguments})
+
+
+def test_an_error_of_the_texts_themselves_is_raised(no_leftovers):
+    def broken():
+        yield "a text"
+        raise LookupError("the source is gone")
+
+    with pytest.raises(LookupError, match="the source is gone"):
+        topicmill.fit(broken(), TOPICS)
+
+
+SLEEPER = """
+import topicmill, sys
+sys.path.insert(0, {tests!r})
+from conftest import planted
+topicmill.fit(planted(2000), 50, output={output!r}, train__passes=4000000, train__patience=0,
+              train__checkpoint_every=1)
+"""
+
+
+def test_an_interrupt_saves_progress_and_the_program_ends_with_python(tmp_path):
+    output = tmp_path / "out"
+    script = SLEEPER.format(tests=str(Path(__file__).parent), output=str(output))
+    for number in (signal.SIGINT, signal.SIGKILL):
+        python = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+        _wait_for(lambda: "running" in _state(output) and list(output.glob("checkpoints/*")))
+        python.send_signal(number)
+        assert python.wait(30) != 0
+        said = python.stderr.read()
+        assert ("KeyboardInterrupt" in said) == (number == signal.SIGINT)
+        _wait_for(lambda: "running" not in _state(output))
+    assert "rerun" in _state(output)
+
+
+def _state(output: Path) -> str:
+    program = topicmill._program.path()
+    shown = subprocess.run([program, "status", output], capture_output=True, text=True)
+    return next((line for line in shown.stdout.splitlines() if line.startswith("state")), "")
+
+
+def _wait_for(happens) -> None:
+    ticks = threading.Event()
+    for _ in range(600):
+        if happens():
+            return
+        ticks.wait(0.1)
+    raise TimeoutError(happens)
+
+
+def test_schedulers_variables_are_not_taken_for_ours(texts, monkeypatch):
+    for name, value in {"SLURM_PROCID": "0", "SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "a,b"}.items():
+        monkeypatch.setitem(os.environ, name, value)
+    result = topicmill.fit(texts, TOPICS, settings=PASSES)
+    assert len(result.phi) == TOPICS
+    assert result.transform(texts[:2]).shape == (2, TOPICS)

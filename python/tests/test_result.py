@@ -1,0 +1,155 @@
+"""Reading a result: tables, arrays, top terms and documents."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+from conftest import TOPICS, WORDS
+
+import topicmill
+
+
+def test_each_backend_has_the_same_rows(result):
+    kinds = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.Table}
+    for backend, kind in kinds.items():
+        other = topicmill.read(result.path, backend=backend)
+        assert isinstance(other.topics, kind)
+        assert list(other.documents["tokens_total"].to_numpy()) == [30] * 400
+        assert [len(other.table(name)) for name in other.tables] == [
+            table["rows"] for table in other.manifest["tables"].values()
+        ]
+    assert list(result.documents["year"][:3]) == ["1990", "1991", "1992"]
+
+
+def test_an_unknown_table_or_backend_is_refused(result):
+    with pytest.raises(KeyError, match="no table 'topcis'.*: it has .*topics"):
+        result.table("topcis")
+    with pytest.raises(ValueError, match="must be one of pandas, polars, pyarrow"):
+        topicmill.read(result.path, backend="dask")
+
+
+def test_phi_is_the_tables_and_sums_to_one(result):
+    assert result.phi.shape == (TOPICS, 50)
+    np.testing.assert_allclose(result.phi.sum(axis=1), 1, rtol=1e-5)
+    entries = pyarrow.parquet.read_table(result.path / "topic_terms").to_pylist()
+    assert entries
+    for entry in entries:
+        assert result.phi[entry["topic"], entry["term_id"]] == np.float32(entry["weight"])
+        assert result.terms[entry["term_id"]] == entry["term"]
+    listed = {(entry["topic"], entry["term_id"]) for entry in entries}
+    absent = next(pair for pair in np.ndindex(result.phi.shape) if pair not in listed)
+    expected = result.topics["absent_weight"][absent[0]]
+    assert result.phi[absent] == np.float32(expected)
+
+
+def test_theta_and_dropped_mass_sum_to_one(result):
+    assert result.theta.shape == (400, TOPICS)
+    assert result.theta.has_sorted_indices
+    sums = result.theta.sum(axis=1) + result.documents["dropped_mass"].to_numpy()
+    np.testing.assert_allclose(sums, 1, rtol=1e-5)
+    top = result.theta.argmax(axis=1).ravel()
+    np.testing.assert_array_equal(top, result.documents["top_topic"].to_numpy())
+
+
+def test_top_terms_are_those_planted(result):
+    found = sorted(sorted(term for term, _ in result.top_terms(topic)) for topic in range(TOPICS))
+    assert found == sorted(sorted(words) for words in WORDS)
+    first = result.top_terms(2, n=1)[0]
+    assert first.weight == result.phi[2].max()
+    assert first.term == result.terms[result.phi[2].argmax()]
+
+
+def test_top_documents_have_the_largest_proportions(result):
+    documents = result.top_documents(3, n=5)
+    weights = [document.weight for document in documents]
+    column = result.theta[:, [3]].toarray().ravel()
+    assert weights == sorted(column, reverse=True)[:5]
+    assert all(column[document.doc_id] == document.weight for document in documents)
+    assert [document.source_id for document in documents] == [str(d.doc_id) for d in documents]
+
+
+@pytest.mark.parametrize("topic", [-1, TOPICS])
+def test_a_topic_that_is_not_there_is_refused(result, topic):
+    with pytest.raises(IndexError, match=f"no topic {topic}: the result has topics 0 to 4"):
+        result.top_terms(topic)
+
+
+def test_it_shows_itself(result, capsys):
+    result.show(topics=2, terms=3)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["topic", "share", "coherence", "top", "terms"]
+    assert "… and 3 more" in lines[3]
+    assert repr(result) == "<topicmill.Result: 5 topics, 50 terms, 400 documents>"
+    page = result._repr_html_()
+    assert page.count("<tr>") == 1 + TOPICS
+    assert "kitten" in page
+
+
+def test_html_escapes_terms():
+    texts = ["a&lt;b <i>x</i>", "c&d"] * 20
+    result = topicmill.fit(texts, 2, tokens__rule="whitespace", tokens__min_length=1)
+    assert "<i>" not in result._repr_html_()
+    assert "&lt;i&gt;x&lt;/i&gt;" in result._repr_html_()
+
+
+def test_a_result_in_a_temporary_folder_can_be_copied_and_goes_with_its_object(texts, no_leftovers):
+    first = topicmill.fit(texts, TOPICS, train__passes=5)
+    theta = first.theta
+    second, third = pickle.loads(pickle.dumps(first)), copy.deepcopy(first)
+    assert len({first.path, second.path, third.path}) == 3
+    del first
+    assert (third.transform(texts) != theta).nnz == 0
+    assert (second.theta != theta).nnz == 0
+
+
+def test_a_result_in_a_folder_is_pickled_by_its_path(result):
+    assert pickle.loads(pickle.dumps(result)).path == result.path
+
+
+def test_a_missing_folder_is_an_error_with_the_remedy(tmp_path):
+    with pytest.raises(topicmill.errors.UsageError) as refused:
+        topicmill.read(tmp_path / "nowhere")
+    assert refused.value.code == 64
+    assert str(refused.value).endswith(
+        "nowhere: does not exist\npass the folder that the job names as `output.path`"
+    )
+    assert refused.value.remedy == "pass the folder that the job names as `output.path`"
+
+
+def test_a_folder_without_a_finished_result_is_an_error_with_the_remedy(tmp_path):
+    with pytest.raises(topicmill.errors.DataError, match="it has no _SUCCESS; rerun the job") as refused:
+        topicmill.read(tmp_path)
+    assert refused.value.code == 65
+
+
+def test_errors_can_be_pickled():
+    error = topicmill.errors.from_exit(74, "warning: x\nerror: a\ncause: b\nhelp: c\n")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.message, again.remedy) == (topicmill.errors.StorageError, "a\ncause: b", "c")
+    assert topicmill.errors.from_exit(-9, "").code == 137
+    assert isinstance(topicmill.errors.from_exit(-9, ""), topicmill.errors.KilledError)
+
+
+def test_the_program_is_looked_for_and_its_absence_has_a_remedy(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("TOPICMILL", raising=False)
+    monkeypatch.setattr("sysconfig.get_path", lambda *_: "/nowhere")
+    with pytest.raises(topicmill.errors.ProgramNotFoundError, match="pip install"):
+        topicmill.fit(["a"])
+
+
+def test_the_saved_job_names_the_texts(result):
+    folder = result.path / ".input"
+    names = sorted(path.name for path in folder.iterdir())
+    assert [Path(name).suffix for name in names] == [".jsonl", ".toml"]
+    first = json.loads((folder / names[0]).open().readline())
+    assert first.keys() == {"id", "text", "year"}

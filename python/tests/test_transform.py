@@ -1,0 +1,58 @@
+"""Inference for new texts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import TOPICS
+
+import topicmill
+from topicmill import _program
+
+
+def test_the_collection_gets_its_own_rows_on_any_number_of_threads(result, texts):
+    for threads in (None, 1, 3):
+        theta = result.transform(iter(texts), threads=threads)
+        assert (theta != result.theta).nnz == 0
+
+
+def test_every_text_has_a_row_and_a_status(result):
+    theta, statuses = result.transform(["a kitten's paw", "", None, "xyzzy", "bank"], statuses=True)
+    assert statuses == ["ok", "empty", "empty", "no_vocabulary", "ok"]
+    assert theta.shape == (5, TOPICS)
+    np.testing.assert_array_equal(np.diff(theta.indptr) > 0, [True, False, False, False, True])
+    assert result.transform([]).shape == (0, TOPICS)
+
+
+def test_keys_of_project_may_be_set_and_others_may_not(result, texts):
+    theta = result.transform(texts[:9], project__threshold=0)
+    assert np.diff(theta.indptr).tolist() == [TOPICS] * 9
+    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+    assert result.transform(texts[:9], settings={"project.top": 1}).nnz == 9
+    with pytest.raises(topicmill.errors.UsageError, match="unknown key `treshold`.*\n.*`threshold`"):
+        result.transform(texts, project__treshold=0)
+    with pytest.raises(topicmill.TopicMillError, match="different|other"):
+        result.transform(texts, model__seed=3)
+
+
+def test_errors_of_the_texts_are_raised(result, texts):
+    def broken():
+        yield from texts
+        raise LookupError("the source is gone")
+
+    with pytest.raises(LookupError, match="the source is gone"):
+        result.transform(broken())
+    with pytest.raises(TypeError, match="text 1 is int, not str"):
+        result.transform(["a", 3])
+
+
+def test_an_endless_stream_is_answered_line_by_line_and_can_be_left(result):
+    taken = itertools.count()
+    lines = ('{"text": "cat"}\n' for _ in iter(lambda: next(taken), None))
+    answers = _program.stream(["project", result.path, "--stdin", "--quiet"], lines)
+    assert sum(1 for _ in itertools.islice(answers, 1000)) == 1000
+    answers.close()
+    # The program and the pipes held some of them, not all that there are.
+    assert next(taken) < 10_000_000

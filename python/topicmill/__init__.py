@@ -1,0 +1,41 @@
+"""Topic models of large text collections.
+
+The work is done by the ``topicmill`` program, which this package installs and calls:
+
+- `fit` trains topics on texts; `read` opens the output folder of a finished run. Both return a
+  `Result`: tables, the model as arrays, inference for new texts.
+- `TopicMill` is a transformer for scikit-learn.
+- Errors of the program are exceptions with its message and remedy (`topicmill.errors`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from .errors import TopicMillError
+from .fitting import fit
+from .result import DocumentWeight, Result, TermWeight, read
+
+if TYPE_CHECKING:
+    from .estimator import TopicMill
+
+__all__ = [
+    "DocumentWeight",
+    "Result",
+    "TermWeight",
+    "TopicMill",
+    "TopicMillError",
+    "errors",
+    "fit",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn is optional, and takes a second to import.
+    if name == "TopicMill":
+        from .estimator import TopicMill
+
+        return TopicMill
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

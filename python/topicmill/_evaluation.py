@@ -1,0 +1,54 @@
+"""Held-out likelihood of new texts."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from . import _job, _program, _texts
+from ._job import Settings
+
+# The texts are ingested with every term: those that the model does not know are not scored.
+_EVERY_TERM: Settings = {
+    "vocabulary.stop_words": "none",
+    "vocabulary.stop_top": 0,
+    "vocabulary.min_documents": 1,
+    "vocabulary.max_share": 1.0,
+    "vocabulary.max_terms": 1 << 24,
+}
+_CORPUS: Settings = {
+    "corpus.exclude": [],
+    "corpus.format": "jsonl",
+    "corpus.id": "id",
+    "corpus.text": "text",
+    "corpus.group": "",
+    "corpus.metadata": [],
+}
+
+
+def held_out_likelihood(path: Path, texts: Iterable[str | None], threads: int | None) -> float:
+    """Return the log-likelihood of texts by document completion, in nats per token.
+
+    The result's own job, with these texts as its corpus, ingests them; ``topicmill evaluate`` scores
+    them on the result's model.
+    """
+    with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
+        file = _texts.spool(_texts.lines(texts), Path(folder))
+        settings: dict[str, Any] = {
+            **_CORPUS,
+            **_EVERY_TERM,
+            "corpus.base": Path(folder),
+            "corpus.input": file.name,
+            "output.path": Path(folder, "output"),
+            "evaluate.metrics": ["completion"],
+            "evaluate.split": "all",
+        }
+        job = [str(path / "job.toml"), *_job.flags(settings), "--processes", "1", *_job.threads(threads)]
+        _program.run("ingest", *job, "--quiet")
+        printed = _program.run("evaluate", *job, "--model", path, "--json")
+    # The last line is the summary.
+    figures = json.loads(printed.splitlines()[-1])["figures"]
+    return next(float(f["value"]) for f in figures if f["metric"] == "log_likelihood_per_token")

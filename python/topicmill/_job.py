@@ -1,0 +1,58 @@
+"""Settings of a job as keyword arguments, and the job file that they make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+Settings = Mapping[str, Any]
+
+
+def merged(settings: Settings | None, keywords: Settings) -> dict[str, Any]:
+    """Return ``{"section.key": value}`` from a dict of such and keywords ``section__key=value``."""
+    merged = dict(settings or {})
+    for name, value in keywords.items():
+        section, separator, key = name.partition("__")
+        if not separator:
+            raise TypeError(
+                f"unknown argument {name!r}: keys of the job are passed as section__key=value, "
+                "as in train__passes=50"
+            )
+        merged[f"{section}.{key}"] = value
+    return merged
+
+
+def flags(settings: Settings) -> list[str]:
+    """Return ``--set section.key=value`` for each setting; paths become absolute."""
+    return [part for key, value in settings.items() for part in ("--set", f"{key}={_toml(value)}")]
+
+
+def threads(count: int | None) -> list[str]:
+    """Return ``-w``, if a number of threads is given."""
+    return [] if count is None else ["-w", str(count)]
+
+
+def write(folder: Path, sections: Mapping[str, Settings]) -> Path:
+    """Write a job file to `folder`, and return its path."""
+    lines: list[str] = []
+    for section, keys in sections.items():
+        lines.append(f"[{section}]")
+        lines.extend(f"{key} = {_toml(value)}" for key, value in keys.items())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "job.toml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML: JSON, whose strings, numbers and lists mean the same there."""
+    if isinstance(value, Path):
+        value = str(value.absolute())
+    elif hasattr(value, "item"):
+        value = value.item()
+    elif not isinstance(value, str) and isinstance(value, Iterable):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

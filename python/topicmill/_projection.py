@@ -1,0 +1,60 @@
+"""Inference for new texts, through the program's standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from . import _job, _program, _texts
+from ._job import Settings
+
+
+def project(
+    path: os.PathLike[str],
+    topic_count: int,
+    texts: Iterable[str | None],
+    threads: int | None,
+    settings: Settings,
+) -> tuple[csr_array[np.float32, tuple[int, int]], list[str]]:
+    """Return the proportions of each text, and its status."""
+    weights, topics, lengths = array("f"), array("i"), array("q")
+    statuses: list[str] = []
+    arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads)]
+    lines = _texts.lines(texts, text_key=_text_key(path))
+    for line in _program.stream([*arguments, *_job.flags(settings)], lines):
+        answer = json.loads(line)
+        statuses.append(answer["status"])
+        lengths.append(len(answer["topics"]))
+        for entry in answer["topics"]:
+            topics.append(entry["topic"])
+            weights.append(entry["weight"])
+    matrix = csr(np.asarray(weights), np.asarray(topics), np.asarray(lengths), topic_count)
+    return matrix, statuses
+
+
+def _text_key(path: os.PathLike[str]) -> str:
+    """Return the key under which the result's job looks for texts."""
+    job = tomllib.loads(Path(path, "job.toml").read_text(encoding="utf-8"))
+    key: str = job["corpus"]["text"][0]
+    return key
+
+
+def csr(
+    weights: npt.NDArray[Any], topics: npt.NDArray[Any], lengths: npt.NDArray[Any], topic_count: int
+) -> csr_array[np.float32, tuple[int, int]]:
+    """Return a sparse matrix from its entries, row after row; `lengths` has the entries of each row."""
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    # A copy: arrays of Arrow cannot be changed, and the entries of a row are to be sorted.
+    entries = (np.array(weights), np.array(topics), starts)
+    matrix = csr_array(entries, shape=(len(lengths), topic_count), dtype=np.float32)
+    matrix.sort_indices()
+    return matrix

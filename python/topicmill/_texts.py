@@ -1,0 +1,83 @@
+"""Texts as the program reads them: JSON Lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+# Keys of a line that are not metadata.
+RESERVED = ("id", "text")
+# Names of the files that `spool` writes.
+SPOOLED = "documents-*.jsonl"
+
+
+def lines(
+    texts: Iterable[str | None],
+    ids: Iterable[object] | None = None,
+    metadata: Mapping[str, Iterable[object]] | None = None,
+    text_key: str = "text",
+) -> Iterator[str]:
+    """Yield one JSON object per text, with a line break.
+
+    The id of a text is its position, from 0, if there are no `ids`. A missing text (None, NaN, a
+    null of pandas, polars or Arrow) is null, and gets the status ``empty``.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("texts is a single string: pass a list of texts, or a pathlib.Path of files to read")
+    columns: dict[str, Iterator[object]] = {}
+    if ids is not None:
+        columns["id"] = iter(ids)
+    for name, values in ({} if metadata is None else metadata).items():
+        if name in RESERVED:
+            raise ValueError(f"a column of metadata cannot be named {name!r}: rename it")
+        columns[name] = iter(values)
+    count = 0
+    for position, text in enumerate(texts):
+        line: dict[str, object] = {"id": str(position)}
+        for name, column in columns.items():
+            value = _plain(next(column, columns))
+            if value is columns:
+                raise ValueError(f"{name} has {position} values, fewer than there are texts")
+            line[name] = value
+        line[text_key] = _text(text, position)
+        yield json.dumps(line, default=str) + "\n"
+        count += 1
+    for name, column in columns.items():
+        if next(column, columns) is not columns:
+            raise ValueError(f"{name} has more values than the {count} texts")
+
+
+def spool(documents: Iterable[str], folder: Path) -> Path:
+    """Write JSON Lines to a file in `folder`, and return its path.
+
+    The name depends on the content, so that the same texts are the same input.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / "documents.partial"
+    digest = hashlib.sha256()
+    with partial.open("wb") as file:
+        for line in documents:
+            data = line.encode("ascii")
+            digest.update(data)
+            file.write(data)
+    return partial.rename(folder / SPOOLED.replace("*", digest.hexdigest()[:16]))
+
+
+def _text(value: object, position: int) -> str | None:
+    value = _plain(value)
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"text {position} is {type(value).__name__}, not str")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the scalar types of Arrow and numpy; None for what stands for missing."""
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return None if type(value).__name__ in ("NAType", "NaTType") else value

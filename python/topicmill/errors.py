@@ -1,0 +1,134 @@
+"""Exceptions that carry the program's message, its remedy and its exit code."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "InternalError",
+    "KilledError",
+    "ProgramNotFoundError",
+    "StoppedError",
+    "StorageError",
+    "TemporaryError",
+    "TopicMillError",
+    "UnavailableError",
+    "UsageError",
+]
+
+
+class TopicMillError(Exception):
+    """An error of the ``topicmill`` program.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong, with its causes.
+    remedy : str, optional
+        What to do about it, where the message does not say so itself.
+
+    Attributes
+    ----------
+    message : str
+    remedy : str or None
+    code : int or None
+        The program's exit code; None if the program did not run.
+    """
+
+    code: int | None = None
+
+    def __init__(self, message: str, remedy: str | None = None) -> None:
+        super().__init__(message, remedy)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return self.message if self.remedy is None else f"{self.message}\n{self.remedy}"
+
+
+class ProgramNotFoundError(TopicMillError):
+    """The ``topicmill`` program is not installed."""
+
+
+class UsageError(TopicMillError, ValueError):
+    """A setting or an argument is wrong; nothing was done."""
+
+    code = 64
+
+
+class DataError(TopicMillError, ValueError):
+    """The input or a stored result is wrong."""
+
+    code = 65
+
+
+class UnavailableError(TopicMillError):
+    """Another process was lost, or a worker stalled."""
+
+    code = 69
+
+
+class InternalError(TopicMillError, RuntimeError):
+    """A bug in topicmill; please report it."""
+
+    code = 70
+
+
+class StorageError(TopicMillError):
+    """Reading or writing failed: disk full, no permission."""
+
+    code = 74
+
+
+class TemporaryError(TopicMillError):
+    """A temporary failure, such as an output that another run holds; the same call may succeed later."""
+
+    code = 75
+
+
+class KilledError(TopicMillError):
+    """The program was killed, for example because memory ran out."""
+
+    code = 137
+
+
+class StoppedError(TopicMillError):
+    """The program was told to stop (SIGTERM, SIGINT)."""
+
+    code = 143
+
+
+_BY_CODE: dict[int, type[TopicMillError]] = {
+    kind.code: kind
+    for kind in (
+        UsageError,
+        DataError,
+        UnavailableError,
+        InternalError,
+        StorageError,
+        TemporaryError,
+        KilledError,
+        StoppedError,
+    )
+    if kind.code is not None
+}
+
+
+def from_exit(code: int, stderr: str) -> TopicMillError:
+    """Return the exception for an exit code and the text on standard error.
+
+    The program ends its errors with lines ``error: …``, ``cause: …`` and ``help: …``; anything
+    before them, such as warnings, is left out.
+    """
+    # A process that a signal ended has minus its number.
+    code = 128 - code if code < 0 else code
+    lines = stderr.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith("error: ")]
+    said = lines[starts[-1] :] if starts else lines[-5:]
+    remedies = [line.removeprefix("help: ") for line in said if line.startswith("help: ")]
+    message = "\n".join(line for line in said if not line.startswith("help: "))
+    # Settings are no flags here.
+    message = message.removeprefix("error: ").removeprefix("--set ")
+    kind = _BY_CODE.get(code, InternalError)
+    error = kind(message.strip() or f"topicmill exited with {code}", "\n".join(remedies) or None)
+    error.code = code
+    return error

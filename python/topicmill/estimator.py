@@ -1,0 +1,277 @@
+"""The transformer for scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+
+from ._evaluation import held_out_likelihood
+from ._job import Settings
+from .fitting import fit
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("topicmill.TopicMill needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# A term of a count matrix is the number of its column: every one is kept as it is.
+_COUNTS: Settings = {
+    "tokens.rule": "whitespace",
+    "tokens.min_length": 1,
+    "tokens.numbers": True,
+    "vocabulary.stop_words": "none",
+    "vocabulary.min_documents": 1,
+    "vocabulary.max_share": 1.0,
+    "vocabulary.max_terms": 1 << 24,
+}
+
+
+class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Latent Dirichlet allocation by topicmill, as a transformer.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        Number of topics.
+    random_state : int, RandomState instance or None, default 1
+        The seed. With an int, the same input gives the same arrays on any number of threads. None
+        takes another seed at each call of `fit`.
+    n_jobs : int, optional
+        Threads; None and -1 mean one for each core.
+    settings : dict, optional
+        Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The topics' term probabilities φ. Fitted on counts, a column of X that is zero throughout has
+        probability 0; the others sum to 1 in each row.
+    result_ : topicmill.Result
+        The result, with its tables.
+    n_features_in_ : int
+        Number of columns of X. Only if fitted on counts.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X. Only if fitted on a DataFrame whose columns have names.
+
+    Notes
+    -----
+    `X` is either an iterable of texts, or a matrix of counts, dense or sparse, of shape
+    (documents, terms), such as ``CountVectorizer`` makes. Counts are whole numbers: others are
+    rounded, with a warning.
+
+    Examples
+    --------
+    >>> from topicmill import TopicMill
+    >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+    >>> model = TopicMill(n_components=2).fit(texts)
+    >>> model.transform(["money in the bank", "a cat and a dog"]).round(1)
+    array([[0.1, 0.9],
+           [0.9, 0.1]], dtype=float32)
+
+    In a pipeline, on counts:
+
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> pipeline = make_pipeline(CountVectorizer(), TopicMill(n_components=2)).fit(texts)
+    >>> pipeline.get_feature_names_out()
+    array(['topicmill0', 'topicmill1'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        random_state: int | np.random.RandomState | None = 1,
+        n_jobs: int | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.settings = settings
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the topics.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        TopicMill
+            This object.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[np.float32]:
+        """Train the topics, and return the topic proportions of each document.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (documents, n_components)
+            The same as that of `transform`.
+        """
+        self._fit(X)
+        proportions: npt.NDArray[np.float32] = self.result_.theta.toarray()
+        return proportions
+
+    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+        """Return the topic proportions of each document.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (documents, n_components)
+            Rows sum to 1, but are zero for a document without a known term.
+        """
+        check_is_fitted(self)
+        texts = self._texts(X, reset=False)
+        return self.result_.transform(texts, threads=self._threads, settings=_WHOLE).toarray()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-likelihood per token by document completion.
+
+        The topics of each document are inferred from a random half of its tokens, and the other half
+        is scored (``topicmill evaluate``).
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Documents that the model was not fitted on.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            In nats per token that the model knows; higher is better.
+        """
+        check_is_fitted(self)
+        return held_out_likelihood(self.result_.path, self._texts(X, reset=False), self._threads)
+
+    def perplexity(self, X: Any) -> float:
+        """Return exp(-score): the perplexity by document completion.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Documents that the model was not fitted on.
+
+        Returns
+        -------
+        float
+            Lower is better.
+        """
+        return float(np.exp(-self.score(X)))
+
+    def _fit(self, X: Any) -> None:
+        texts = self._texts(X, reset=True)
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(1 << 31)
+        self.result_ = fit(
+            texts,
+            self.n_components,
+            seed=int(seed),
+            threads=self._threads,
+            settings={**(_COUNTS if self._is_of_counts else {}), **_WHOLE, **(self.settings or {})},
+        )
+        self.components_ = self._components()
+
+    def _components(self) -> npt.NDArray[np.float32]:
+        phi = self.result_.phi
+        if not self._is_of_counts:
+            return phi
+        components = np.zeros((len(phi), self.n_features_in_), dtype=np.float32)
+        components[:, self.result_.terms.astype(np.int64)] = phi
+        return components
+
+    def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
+        """Return X as texts. Counts become texts of column numbers, each as often as it is counted."""
+        is_of_counts = _is_matrix(X)
+        if reset:
+            self._is_of_counts = is_of_counts
+        elif self._is_of_counts != is_of_counts:
+            given, fitted = (("texts", "counts")[kind] for kind in (is_of_counts, self._is_of_counts))
+            raise ValueError(f"X has {given}, but {type(self).__name__} is fitted on {fitted}")
+        if not is_of_counts:
+            texts: Iterable[str | None] = X
+            return texts
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype="numeric", reset=reset, ensure_non_negative=True
+        )
+        return _counted(_whole(csr_array(X)))
+
+    @property
+    def _threads(self) -> int | None:
+        return None if self.n_jobs in (None, -1) else self.n_jobs
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+# Every topic of every document: rows that sum to 1.
+_WHOLE: Settings = {"project.threshold": 0.0}
+
+
+def _is_matrix(X: Any) -> bool:
+    """Whether X is a matrix, or anything that validation is to refuse, in place of texts."""
+    if issparse(X) or getattr(X, "ndim", 1) != 1 or len(getattr(X, "shape", (0,))) != 1:
+        return True
+    if isinstance(X, Iterator):
+        return False
+    first = next(iter(X), None) if hasattr(X, "__iter__") else X
+    return not (first is None or isinstance(first, str) or hasattr(first, "as_py"))
+
+
+def _whole(counts: csr_array[Any, tuple[int, int]]) -> csr_array[np.int64, tuple[int, int]]:
+    rounded = np.rint(counts.data)
+    if not np.array_equal(rounded, counts.data):
+        warnings.warn(
+            "X has counts that are not whole numbers; they are rounded. A topic model takes counts of "
+            "words: use CountVectorizer in place of TfidfVectorizer",
+            stacklevel=4,
+        )
+    entries = (rounded.astype(np.int64), counts.indices, counts.indptr)
+    return csr_array(entries, shape=counts.shape)
+
+
+def _counted(counts: csr_array[np.int64, tuple[int, int]]) -> Iterator[str]:
+    for start, end in zip(counts.indptr, counts.indptr[1:]):
+        row = slice(start, end)
+        yield " ".join(map(str, np.repeat(counts.indices[row], counts.data[row])))

@@ -1,0 +1,132 @@
+"""Training on texts in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _job, _program, _texts
+from ._job import Settings
+from ._tables import Backend
+from .result import Result
+
+# Below an output folder: the program overlooks names that begin with a dot.
+_INPUT = ".input"
+
+
+def fit(
+    texts: Iterable[str | None] | os.PathLike[str],
+    topics: int = 50,
+    *,
+    ids: Iterable[object] | None = None,
+    metadata: Mapping[str, Iterable[object]] | None = None,
+    seed: int = 1,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    verbose: bool = False,
+    backend: Backend | None = None,
+    settings: Settings | None = None,
+    **keywords: Any,
+) -> Result:
+    """Train topics on texts, and infer the topics of each.
+
+    Runs ``topicmill run``: the same texts, settings and seed give the same arrays, on any number of
+    threads and any machine.
+
+    Parameters
+    ----------
+    texts : iterable of str, or pathlib.Path
+        The texts: a list, an iterator, a column of pandas, polars or pyarrow. A missing text gets the
+        status ``empty``. A path names a file, a folder or a glob, in any format that a job reads.
+    topics : int, default 50
+        Number of topics.
+    ids : iterable, optional
+        The texts' ids; by default, their positions, from 0.
+    metadata : mapping of str to iterable, optional
+        Columns for the table ``documents``, such as ``{"year": years}``.
+    seed : int, default 1
+        The seed of every random choice.
+    output : path-like, optional
+        A folder to write the result to, with the texts in ``.input``. A call that was interrupted
+        resumes there; a call that was completed returns at once. By default, the result is in a
+        temporary folder that is removed with the returned object.
+    overwrite : bool, default False
+        Whether to replace another result in `output`.
+    threads : int, optional
+        Threads; by default, one for each core.
+    verbose : bool, default False
+        Whether to show progress on standard error.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The library that tables are returned with; by default, the first of them that is installed.
+    settings : dict, optional
+        Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+    **keywords
+        The same as ``train__passes=50``. A ``pathlib.Path`` as a value becomes absolute.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    TopicMillError
+        With the program's message and remedy: a `UsageError` for a wrong setting, a `DataError` for
+        texts that leave no vocabulary, ….
+
+    Examples
+    --------
+    >>> import topicmill
+    >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+    >>> result = topicmill.fit(texts, topics=2, vocabulary__min_documents=10)
+    >>> result.topics["topic"].to_list()
+    [0, 1]
+    >>> topicmill.fit(texts, topics=0)
+    Traceback (most recent call last):
+      ...
+    topicmill.errors.UsageError: model.topics=0: `model.topics` is 0, but must be a whole number from 1 to 65535
+    """
+    chosen = {"model.topics": topics, "model.seed": seed, **_job.merged(settings, keywords)}
+    flags = [*_job.threads(threads), *_job.flags(chosen)]
+    flags += ["--overwrite"] * overwrite + ["--quiet"] * (not verbose)
+    if output is not None:
+        folder = Path(output).absolute()
+        _run(texts, ids, metadata, folder / _INPUT, folder, flags, verbose)
+        return Result(output, backend=backend)
+    temporary = Path(tempfile.mkdtemp(prefix="topicmill-"))
+    try:
+        _run(texts, ids, metadata, temporary / "input", temporary / "output", flags, verbose)
+        shutil.rmtree(temporary / "input")
+        return Result._temporary(temporary, backend)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _run(
+    texts: Iterable[str | None] | os.PathLike[str],
+    ids: Iterable[object] | None,
+    metadata: Mapping[str, Iterable[object]] | None,
+    spool: Path,
+    output: Path,
+    flags: list[str],
+    verbose: bool,
+) -> None:
+    """Write texts and job to the folder `spool`, and run the job."""
+    corpus: dict[str, Any]
+    if isinstance(texts, os.PathLike):
+        if ids is not None or metadata is not None:
+            raise ValueError("ids and metadata of files are named by corpus__id and corpus__metadata")
+        corpus = {"base": Path.cwd(), "input": os.fspath(texts)}
+    else:
+        file = _texts.spool(_texts.lines(texts, ids, metadata), spool)
+        corpus = {"base": file.parent, "input": file.name, "metadata": [] if metadata is None else list(metadata)}
+    job = _job.write(spool, {"corpus": corpus, "output": {"path": output}})
+    _program.run("run", job, "--processes", "1", *flags, verbose=verbose)
+    for other in spool.glob(_texts.SPOOLED):
+        if other.name != corpus["input"]:
+            other.unlink()

@@ -1,0 +1,450 @@
+"""A finished result: its tables, its model as arrays, and inference with it."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.dataset
+from scipy.sparse import csr_array
+
+from . import _program, _projection, _pyldavis, _tables
+from ._job import Settings, merged
+from ._tables import Backend, Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# What a result in a temporary folder is copied without: its job's documents, and what only resuming needs.
+_LEFT_OUT = shutil.ignore_patterns("checkpoints", "logs", "shards", "_lock", "_temporary", ".*")
+
+Matrix = csr_array[np.float32, tuple[int, int]]
+Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
+
+
+class TermWeight(NamedTuple):
+    """A term of a topic.
+
+    Attributes
+    ----------
+    term : str
+    weight : float
+        Its probability in the topic.
+    """
+
+    term: str
+    weight: float
+
+
+class DocumentWeight(NamedTuple):
+    """A document of a topic.
+
+    Attributes
+    ----------
+    doc_id : int
+        The document's number, from 0, in the input's order.
+    source_id : str
+        Its id in the input.
+    weight : float
+        The topic's proportion in it.
+    """
+
+    doc_id: int
+    source_id: str
+    weight: float
+
+
+class Result:
+    """A finished result of topicmill.
+
+    Returned by :func:`topicmill.read` and :func:`topicmill.fit`. Tables and arrays are read when
+    they are first used. A result of `fit` without `output` is in a temporary folder, which is
+    removed with this object; pickling copies it.
+
+    Parameters
+    ----------
+    path : path-like
+        The output folder of a finished run.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The library that tables are returned with; by default, the first of them that is installed.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The output folder.
+
+    Examples
+    --------
+    >>> import topicmill
+    >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+    >>> result = topicmill.fit(texts, topics=2)
+    >>> result
+    <topicmill.Result: 2 topics, 10 terms, 100 documents>
+    >>> sorted(term for term, weight in result.top_terms(0, 5))
+    ['cat', 'dog', 'kitten', 'paw', 'puppy']
+    >>> result.theta.shape
+    (100, 2)
+    >>> result.transform(["The kitten has a paw."]).toarray().argmax()
+    np.int64(0)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, backend: Backend | None = None) -> None:
+        self.path = Path(path)
+        self._backend = _tables.choose(backend)
+        self._is_temporary = False
+        if not (self.path / "_SUCCESS").is_file():
+            # It fails, and says why and what to do.
+            _program.run("verify", self.path)
+
+    @classmethod
+    def _temporary(cls, folder: Path, backend: Backend | None) -> Self:
+        """Return the result in ``folder/output``; `folder` is removed with it."""
+        result = cls(folder / "output", backend=backend)
+        result._is_temporary = True
+        weakref.finalize(result, shutil.rmtree, folder, ignore_errors=True)
+        return result
+
+    def __repr__(self) -> str:
+        topics, terms = len(self.alpha), len(self.terms)
+        return f"<topicmill.Result: {topics:,} topics, {terms:,} terms, {self._document_count:,} documents>"
+
+    # Tables
+
+    def table(self, name: str) -> Table:
+        """Return a table of the result.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``"topics"``; `tables` lists them, docs/FORMATS.md their columns.
+
+        Returns
+        -------
+        DataFrame or pyarrow.Table
+            As `backend` has it.
+        """
+        return _tables.convert(self._arrow(name), self._backend)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The result's manifest: tables with rows and columns, statuses of documents, version."""
+        manifest: dict[str, Any] = json.loads((self.path / "manifest.json").read_text(encoding="utf-8"))
+        return manifest
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return list(self.manifest["tables"])
+
+    @cached_property
+    def topics(self) -> Table:
+        """The table ``topics``: one row per topic with its share, top terms and figures of quality."""
+        return self.table("topics")
+
+    @cached_property
+    def documents(self) -> Table:
+        """The table ``documents``: one row per document with its status, tokens and top topic."""
+        return self.table("documents")
+
+    def _arrow(
+        self,
+        name: str,
+        columns: list[str] | None = None,
+        where: pyarrow.dataset.Expression | None = None,
+    ) -> pyarrow.Table:
+        if name not in self.tables:
+            raise KeyError(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
+        return _tables.read(self.path / name, columns, where)
+
+    def _column(self, table: str, column: str) -> npt.NDArray[Any]:
+        values: npt.NDArray[Any] = self._arrow(table, [column]).column(column).to_numpy()
+        return values
+
+    @property
+    def _document_count(self) -> int:
+        rows: int = self.manifest["tables"].get("documents", {"rows": 0})["rows"]
+        return rows
+
+    # The model as arrays
+
+    @cached_property
+    def terms(self) -> npt.NDArray[np.object_]:
+        """The terms, shape (V,): column w of `phi` is term w."""
+        kept = pyarrow.dataset.field("term_id").is_valid()
+        terms: npt.NDArray[np.object_] = self._arrow("vocabulary", ["term"], kept).column("term").to_numpy()
+        return terms
+
+    @cached_property
+    def alpha(self) -> npt.NDArray[np.float64]:
+        """The parameters α of the documents' Dirichlet prior, shape (K,)."""
+        return self._column("topics", "alpha")
+
+    @cached_property
+    def phi(self) -> npt.NDArray[np.float32]:
+        """The topics' term probabilities φ, shape (K, V); each row sums to 1. Dense: 4 K V bytes."""
+        absent = self._column("topics", "absent_weight").astype(np.float32)
+        phi = np.repeat(absent[:, np.newaxis], len(self.terms), axis=1)
+        entries = self._arrow("topic_terms", ["topic", "term_id", "weight"])
+        phi[entries["topic"].to_numpy(), entries["term_id"].to_numpy()] = entries["weight"].to_numpy()
+        return phi
+
+    @cached_property
+    def theta(self) -> Matrix:
+        """The documents' topic proportions θ, sparse, shape (documents, K).
+
+        Holds the proportions of at least ``project.threshold`` (0.01 by default): what is missing
+        from a row's sum of 1 is ``dropped_mass`` in `documents`. A document without a term of the
+        vocabulary has an empty row.
+        """
+        entries = self._arrow("document_topics", ["doc_id", "topic", "weight"])
+        rows, columns = entries["doc_id"].to_numpy(), entries["topic"].to_numpy()
+        return _projection.csr(
+            entries["weight"].to_numpy(),
+            columns,
+            np.bincount(rows, minlength=self._document_count),
+            len(self.alpha),
+        )
+
+    def top_terms(self, topic: int, n: int = 10) -> list[TermWeight]:
+        """Return the most probable terms of a topic, most probable first.
+
+        Parameters
+        ----------
+        topic : int
+            The topic, from 0.
+        n : int, default 10
+            How many. Fewer are returned if fewer terms were ever assigned to the topic.
+
+        Returns
+        -------
+        list of TermWeight
+            Pairs of term and probability.
+        """
+        field = pyarrow.dataset.field
+        rows = self._of_topic("topic_terms", topic, ["term", "weight"], field("rank") <= n)
+        return [TermWeight(row["term"], row["weight"]) for row in rows]
+
+    def top_documents(self, topic: int, n: int = 10) -> list[DocumentWeight]:
+        """Return the documents with the largest proportions of a topic, largest first.
+
+        Parameters
+        ----------
+        topic : int
+            The topic, from 0.
+        n : int, default 10
+            How many. The run lists ``project.topic_documents`` (20 by default) documents per topic.
+
+        Returns
+        -------
+        list of DocumentWeight
+            Triples of document number, id and proportion.
+        """
+        columns = ["doc_id", "source_id", "weight"]
+        rows = self._of_topic("topic_documents", topic, columns, pyarrow.dataset.field("rank") <= n)
+        return [DocumentWeight(row["doc_id"], row["source_id"], row["weight"]) for row in rows]
+
+    def _of_topic(
+        self, table: str, topic: int, columns: list[str], where: pyarrow.dataset.Expression
+    ) -> list[dict[str, Any]]:
+        if not 0 <= topic < len(self.alpha):
+            raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
+        where = (pyarrow.dataset.field("topic") == topic) & where
+        rows: list[dict[str, Any]] = self._arrow(table, columns, where).to_pylist()
+        return rows
+
+    # Inference
+
+    @overload
+    def transform(
+        self,
+        texts: Iterable[str | None],
+        *,
+        statuses: Literal[False] = False,
+        threads: int | None = None,
+        settings: Settings | None = None,
+        **keywords: Any,
+    ) -> Matrix: ...
+
+    @overload
+    def transform(
+        self,
+        texts: Iterable[str | None],
+        *,
+        statuses: Literal[True],
+        threads: int | None = None,
+        settings: Settings | None = None,
+        **keywords: Any,
+    ) -> tuple[Matrix, list[str]]: ...
+
+    def transform(
+        self,
+        texts: Iterable[str | None],
+        *,
+        statuses: bool = False,
+        threads: int | None = None,
+        settings: Settings | None = None,
+        **keywords: Any,
+    ) -> Matrix | tuple[Matrix, list[str]]:
+        """Infer the topic proportions of new texts.
+
+        The texts are streamed through ``topicmill project --stdin``; an iterator may be of any length.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            The texts. The collection's own texts, in order, get the rows of `theta`.
+        statuses : bool, default False
+            Whether to return each text's status, too.
+        threads : int, optional
+            Threads; by default, one for each core. The result does not depend on it.
+        settings : dict, optional
+            Keys of the job's section ``project``, such as ``{"project.threshold": 0}``.
+        **keywords
+            The same as ``project__threshold=0``.
+
+        Returns
+        -------
+        theta : scipy.sparse.csr_array
+            Proportions, shape (texts, K). A text without a known term has an empty row.
+        statuses : list of str
+            ``ok``, ``empty``, ``no_vocabulary``, …; only if `statuses` is true.
+        """
+        theta, found = _projection.project(self.path, len(self.alpha), texts, threads, merged(settings, keywords))
+        return (theta, found) if statuses else theta
+
+    # Exports
+
+    def export(
+        self, format: Format, output: str | os.PathLike[str], *, overwrite: bool = False
+    ) -> Path:
+        """Write the result in another program's format: ``topicmill export``.
+
+        Parameters
+        ----------
+        format : str
+            ``"mallet-state"``, ``"mallet-diagnostics"``, ``"pyldavis"``, ``"gensim"``, ``"npy"`` or
+            ``"parquet"``; docs/FORMATS.md describes the files.
+        output : path-like
+            The file to write; for ``gensim``, ``npy`` and ``parquet``, the folder.
+        overwrite : bool, default False
+            Whether to replace what is there.
+
+        Returns
+        -------
+        pathlib.Path
+            The file or folder.
+        """
+        flags = ["--overwrite"] if overwrite else []
+        _program.run("export", self.path, "--format", format, "--output", output, *flags)
+        return Path(output)
+
+    def to_pyldavis(self) -> Any:
+        """Return the topics prepared for pyLDAvis.
+
+        Returns
+        -------
+        pyLDAvis.PreparedData
+            For ``pyLDAvis.display`` and ``pyLDAvis.save_html``. Topics have their own numbers, from 0.
+        """
+        with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
+            path = self.export("pyldavis", Path(folder, "pyldavis.json"))
+            return _pyldavis.read(path)
+
+    def show(self, topics: int = 30, terms: int = 10) -> None:
+        """Print the topics with their terms, largest first.
+
+        Parameters
+        ----------
+        topics : int, default 30
+            How many topics; 0 prints all.
+        terms : int, default 10
+            Terms per topic.
+        """
+        page = _program.run("inspect", self.path, "--topics", str(topics), "--terms", str(terms))
+        # The page begins with the tables and a blank line.
+        print(page.partition("\n\n")[2], end="")
+
+    def _repr_html_(self) -> str:
+        topics = self._arrow("topics", ["topic", "share", "coherence_npmi", "top_terms"]).to_pylist()
+        topics.sort(key=lambda row: (-row["share"], row["topic"]))
+        rows = "".join(
+            f"<tr><td>{row['topic']}</td><td>{row['share']:.1%}</td><td>{_figure(row['coherence_npmi'])}</td>"
+            f"<td style='text-align: left'>{html.escape(' '.join(row['top_terms'][:10]))}</td></tr>"
+            for row in topics[:30]
+        )
+        more = f"<p>… and {len(topics) - 30:,} more topics</p>" if len(topics) > 30 else ""
+        return (
+            f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr><th>topic</th><th>share</th>"
+            "<th>coherence</th><th style='text-align: left'>top terms</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>{more}"
+        )
+
+    # A temporary folder does not outlive its object: a copy takes the files along.
+
+    def __getstate__(self) -> dict[str, Any]:
+        files = None
+        if self._is_temporary:
+            with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
+                copy = shutil.copytree(self.path, Path(folder, "output"), ignore=_LEFT_OUT)
+                paths = sorted(path for path in copy.rglob("*") if path.is_file())
+                files = {path.relative_to(copy).as_posix(): path.read_bytes() for path in paths}
+        return {"path": self.path, "backend": self._backend, "files": files}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        path, files = state["path"], state["files"]
+        folder = None
+        if files is not None:
+            folder = Path(tempfile.mkdtemp(prefix="topicmill-"))
+            path = folder / "output"
+            for name, content in files.items():
+                file = path / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+        self.path, self._backend, self._is_temporary = path, state["backend"], folder is not None
+        if folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Result:
+    """Open the output folder of a finished run.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder that the job names as ``output.path``.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The library that tables are returned with; by default, the first of them that is installed.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    TopicMillError
+        If there is no finished result; the message says what to do.
+
+    Examples
+    --------
+    >>> import topicmill
+    >>> topicmill.read("nowhere")
+    Traceback (most recent call last):
+      ...
+    topicmill.errors.UsageError: nowhere: does not exist
+    pass the folder that the job names as `output.path`
+    """
+    return Result(path, backend=backend)
