@@ -1,5 +1,5 @@
-//! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them, and
-//! matching with known topics.
+//! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them,
+//! matching with known topics, and a map of how far they are from each other.
 //!
 //! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
 //! answer are judged by the same code. Held-out likelihood is `completion` and `left_to_right`, which
@@ -15,6 +15,7 @@ pub mod drift;
 pub mod duplicates;
 pub mod junk;
 pub mod left_to_right;
+pub mod map;
 pub mod matching;
 
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the

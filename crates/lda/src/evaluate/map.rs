@@ -1,0 +1,217 @@
+//! How far topics are from each other, the nearest topics of each, and a map of all of them in two
+//! dimensions (after LDAvis, Sievert & Shirley 2014).
+//!
+//! A topic counts here as its listed terms without the smoothing, scaled to sum 1: where its tokens
+//! lie. Smoothing is the same for all topics and would draw small ones together. The distance is the
+//! square root of the Jensen–Shannon divergence in bits: a metric from 0 to 1 (Endres & Schindelin
+//! 2003), and Euclidean in some space of many dimensions (Fuglede & Topsøe 2004), which classical
+//! scaling projects on two (`scaling`).
+
+mod scaling;
+
+use crate::evaluate::TermDistribution;
+use crate::math::special::ln;
+use scaling::scale;
+
+/// Topics whose distances to all others place the map's axes, at most: those with the most tokens.
+pub const MOST_LANDMARKS: usize = 256;
+
+/// Heaviest terms of a topic by which its nearest topics are looked up.
+const HEAD_TERMS: usize = 100;
+
+/// Topics that a topic is compared with in full, for each of its nearest that is asked for.
+const COMPARED_PER_NEAREST: usize = 4;
+
+/// Places of topics in two dimensions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopicMap {
+    /// For each topic its place; `None` for a topic without tokens. The centre of the landmarks is
+    /// the origin, and a unit is one of distance.
+    pub places: Vec<Option<[f64; 2]>>,
+    /// What share of the landmarks' squared distances from their centre the two axes show, 0 to 1.
+    pub shown: f64,
+    /// Topics that placed the axes.
+    pub landmarks: usize,
+}
+
+/// The square root of the Jensen–Shannon divergence in bits of two topics without their smoothing:
+/// from 0, the same topic, to 1, no term in common. `None` if one has no tokens.
+///
+/// ```
+/// use lda::evaluate::TermDistribution;
+/// use lda::evaluate::map::jensen_shannon;
+/// let topic = |entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size: 9 };
+/// let (p, q) = ([(0, 0.5), (1, 0.5)], [(2, 1.0)]);
+/// assert_eq!(jensen_shannon(&topic(&p), &topic(&p)), Some(0.0));
+/// assert_eq!(jensen_shannon(&topic(&p), &topic(&q)), Some(1.0));
+/// assert_eq!(jensen_shannon(&topic(&p), &topic(&[])), None);
+/// ```
+pub fn jensen_shannon(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> Option<f64> {
+    let (p, q) = (shares(p), shares(q));
+    let have_tokens = !p.is_empty() && !q.is_empty();
+    have_tokens.then(|| distance(common(&p, &q)))
+}
+
+/// For each topic the `count` nearest others and their distances, the nearest first; of equal
+/// distances the smaller topic first.
+///
+/// Not all pairs are compared: the candidates are the topics with which a topic has most in common
+/// among the 100 heaviest terms of both, four for each that is asked for. A topic that shares none of
+/// them with any other has no nearest.
+pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize, f64)>> {
+    let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
+    let heads: Vec<Vec<Share>> = all.iter().map(|shares| head(shares)).collect();
+    let terms = topics.iter().map(|t| t.vocabulary_size).max().unwrap_or(0);
+    let mut holders: Vec<Vec<(usize, Share)>> = vec![Vec::new(); terms];
+    for (topic, head) in heads.iter().enumerate() {
+        for share in head {
+            holders[share.term as usize].push((topic, *share));
+        }
+    }
+    let mut in_common = vec![0.0; topics.len()];
+    let nearest_of = |topic: usize| {
+        let mut found = Vec::new();
+        for share in &heads[topic] {
+            for (other, theirs) in &holders[share.term as usize] {
+                if in_common[*other] == 0.0 {
+                    found.push(*other);
+                }
+                in_common[*other] += overlap(share, theirs);
+            }
+        }
+        found.sort_unstable_by(|&a, &b| in_common[b].total_cmp(&in_common[a]).then(a.cmp(&b)));
+        found.iter().for_each(|&other| in_common[other] = 0.0);
+        found.retain(|&other| other != topic);
+        found.truncate(COMPARED_PER_NEAREST * count);
+        let compared = found.into_iter();
+        let mut compared: Vec<(usize, f64)> = compared
+            .map(|other| (other, distance(common(&all[topic], &all[other]))))
+            .collect();
+        compared.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        compared.truncate(count);
+        compared
+    };
+    (0..topics.len()).map(nearest_of).collect()
+}
+
+/// Places the topics so that their distances in two dimensions are as near as possible to their
+/// Jensen–Shannon distances: classical scaling of the [`MOST_LANDMARKS`] topics with the most
+/// `tokens` (of equal ones the smaller), by whose distances the others are placed (landmark
+/// scaling, de Silva & Tenenbaum 2004). Takes the time of `landmarks × topics` distances.
+///
+/// # Panics
+///
+/// If `topics` and `tokens` differ in length.
+pub fn topic_map(topics: &[TermDistribution<'_>], tokens: &[f64]) -> TopicMap {
+    assert_eq!(topics.len(), tokens.len(), "tokens of each topic");
+    let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();
+    let mut landmarks: Vec<usize> = (0..topics.len()).filter(|&k| !all[k].is_empty()).collect();
+    let placed = landmarks.clone();
+    landmarks.sort_by(|&a, &b| tokens[b].total_cmp(&tokens[a]).then(a.cmp(&b)));
+    landmarks.truncate(MOST_LANDMARKS);
+    let terms = topics.iter().map(|t| t.vocabulary_size).max().unwrap_or(0);
+    let mut spread = vec![NOTHING; terms];
+    let mut squared = Vec::with_capacity(landmarks.len() * placed.len());
+    for &landmark in &landmarks {
+        for share in &all[landmark] {
+            spread[share.term as usize] = *share;
+        }
+        squared.extend(placed.iter().map(|&topic| {
+            let shared = all[topic].iter().map(|share| {
+                let theirs = &spread[share.term as usize];
+                overlap(share, theirs)
+            });
+            distance(shared.sum()).powi(2)
+        }));
+        for share in &all[landmark] {
+            spread[share.term as usize] = NOTHING;
+        }
+    }
+    let is_at = |landmark| placed.binary_search(landmark).expect("it is one of them");
+    let columns: Vec<usize> = landmarks.iter().map(is_at).collect();
+    let scaled = scale(&squared, &columns, placed.len());
+    let mut places = vec![None; topics.len()];
+    for (&topic, place) in placed.iter().zip(scaled.places) {
+        places[topic] = Some(place);
+    }
+    TopicMap {
+        places,
+        shown: scaled.shown,
+        landmarks: landmarks.len(),
+    }
+}
+
+/// A term's share of a topic's tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Share {
+    term: u32,
+    share: f64,
+    /// share · ln share.
+    entropy: f64,
+}
+
+const NOTHING: Share = Share {
+    term: 0,
+    share: 0.0,
+    entropy: 0.0,
+};
+
+/// The shares of a topic's listed terms without smoothing, terms ascending; none without tokens.
+fn shares(topic: &TermDistribution<'_>) -> Vec<Share> {
+    let beyond = |weight: f32| f64::from(weight) - topic.absent_weight;
+    let listed = topic.entries.iter().filter(|e| beyond(e.1) > 0.0);
+    let sum: f64 = listed.clone().map(|e| beyond(e.1)).sum();
+    let share = |&(term, weight): &(u32, f32)| {
+        let share = beyond(weight) / sum;
+        Share {
+            term,
+            share,
+            entropy: share * ln(share),
+        }
+    };
+    listed.map(share).collect()
+}
+
+/// The heaviest shares, terms ascending.
+fn head(shares: &[Share]) -> Vec<Share> {
+    let mut head = shares.to_vec();
+    if head.len() > HEAD_TERMS {
+        let heavier = |a: &Share, b: &Share| b.share.total_cmp(&a.share).then(a.term.cmp(&b.term));
+        head.select_nth_unstable_by(HEAD_TERMS, heavier);
+        head.truncate(HEAD_TERMS);
+        head.sort_unstable_by_key(|share| share.term);
+    }
+    head
+}
+
+/// What a term takes from the divergence, 1 bit between topics that share no term:
+/// ½ [(p + q) log₂ (p + q) − p log₂ p − q log₂ q].
+fn overlap(p: &Share, q: &Share) -> f64 {
+    if p.share == 0.0 || q.share == 0.0 {
+        return 0.0;
+    }
+    let both = p.share + q.share;
+    0.5 * (both * ln(both) - p.entropy - q.entropy) / std::f64::consts::LN_2
+}
+
+/// The sum of [`overlap`]s of two topics, terms ascending in both.
+fn common(p: &[Share], q: &[Share]) -> f64 {
+    let (mut i, mut j, mut sum) = (0, 0, 0.0);
+    while i < p.len() && j < q.len() {
+        let (a, b) = (&p[i], &q[j]);
+        if a.term == b.term {
+            sum += overlap(a, b);
+        }
+        i += usize::from(a.term <= b.term);
+        j += usize::from(b.term <= a.term);
+    }
+    sum
+}
+
+/// From the sum of overlaps; rounding must not leave the range.
+fn distance(in_common: f64) -> f64 {
+    (1.0 - in_common).clamp(0.0, 1.0).sqrt()
+}
+
+#[cfg(test)]
+mod tests;
