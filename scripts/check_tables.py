@@ -317,6 +317,53 @@ def check_views(db):
     return f"{len(views)} views"
 
 
+def check_questions(db):
+    """The macros of views.sql answer as polars does."""
+    documents, weights, terms, topics = (
+        polars.scan_parquet(f"{name}/*.parquet").collect()
+        for name in ("documents", "document_topics", "topic_terms", "topics")
+    )
+    topic, document = weights.row(0, named=True)["topic"], weights.row(0, named=True)["doc_id"]
+
+    about = weights.filter(polars.col("topic") == topic).sort("weight", "doc_id", descending=[True, False])
+    found = db.execute(f"SELECT doc_id FROM documents_about({topic})").fetchall()
+    expect(found == about.select("doc_id").rows(), f"documents_about({topic}): not the documents with it")
+
+    theta = dict(weights.filter(polars.col("doc_id") == document).select("topic", "weight").iter_rows())
+    affinity = polars.col("weight").cast(polars.Float64).sqrt() * polars.col("topic").replace_strict(
+        {t: math.sqrt(w) for t, w in theta.items()}, default=0.0, return_dtype=polars.Float64)
+    others = weights.filter(polars.col("doc_id") != document).group_by("doc_id").agg(affinity.sum().alias("a"))
+    distances = {d: math.sqrt(max(0.0, 1 - a)) for d, a in others.filter(polars.col("a") > 0).iter_rows()}
+    found = dict(db.execute(f"SELECT doc_id, distance FROM similar_documents({document})").fetchall())
+    expect(found.keys() == distances.keys(), f"similar_documents({document}): {len(found)} of {len(distances)}")
+    wrong = next((d for d in found if not math.isclose(found[d], distances[d], abs_tol=1e-6)), None)
+    expect(wrong is None, f"similar_documents({document}): document {wrong} is not {found.get(wrong)} away")
+
+    tokens = polars.col("tokens_in_vocabulary")
+    with_topics = documents.filter(polars.col("top_topic").is_not_null())
+    sizes = dict(with_topics.group_by("split").agg(tokens.sum()).iter_rows())
+    joined = weights.join(with_topics, on="doc_id").group_by("split", "topic").agg(
+        (polars.col("weight").cast(polars.Float64) * tokens).sum().alias("tokens"))
+    trend = {(split, topic): tokens / sizes[split] for split, topic, tokens in joined.iter_rows()}
+    found = db.execute("SELECT value, topic, share FROM topic_trend('split')").fetchall()
+    expect({row[:2] for row in found} == trend.keys(), "topic_trend('split'): other topics")
+    wrong = next((row for row in found if not math.isclose(row[2], trend[row[:2]], rel_tol=1e-6)), None)
+    expect(wrong is None, f"topic_trend('split'): {wrong}")
+
+    if len(topics) < 2:
+        return "documents_about, similar_documents, topic_trend"
+    phi = [dict(terms.filter(polars.col("topic") == k).select("term", "weight").iter_rows()) for k in (0, 1)]
+    absent = topics["absent_weight"].to_list()
+    found = db.execute("SELECT term, difference FROM telling_words(0, 1)").fetchall()
+    expect({term for term, _ in found} == phi[0].keys() | phi[1].keys(), "telling_words(0, 1): other terms")
+    for term, difference in found:
+        a, b = (phi[k].get(term, absent[k]) for k in (0, 1))
+        near = math.isclose(difference, (a - b) * math.log(a / b), rel_tol=1e-6, abs_tol=1e-12)
+        expect(near, f"telling_words(0, 1): {term!r} makes a difference of {difference}")
+    expect(found == sorted(found, key=lambda row: (-row[1], row[0])), "telling_words(0, 1): not in order")
+    return "documents_about, similar_documents, topic_trend, telling_words"
+
+
 def ranks_are_sound(db, table, group):
     """Ranks of a group are 1, 2, 3, …, and weights fall."""
     none_of(db, f"{table}: {group} {{}}: rank {{}} of weight {{}} follows rank {{}} of {{}}", f"""
@@ -356,6 +403,7 @@ def main():
         "drift": lambda: check_drift(db),
         "vocabulary": lambda: check_vocabulary(db),
         "views": lambda: check_views(db),
+        "questions": lambda: check_questions(db),
     }
     for name, check in checks.items():
         print(f"{name}: {check()}", flush=True)

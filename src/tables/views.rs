@@ -1,9 +1,13 @@
-//! `views.sql`: a view per table for DuckDB, and a few joins that users often need.
+//! `views.sql`: a view per table for DuckDB, a few joins that users often need, and questions that
+//! take an argument, as table macros.
 
 use super::{TABLES, TableError, output::Output};
 
-/// The joined views, with the tables each of them needs.
-const JOINED: [(&str, &[&str], &str); 4] = [
+/// Views and macros: a comment, the tables that they need, and the statement.
+type Statement = (&'static str, &'static [&'static str], &'static str);
+
+/// The joined views.
+const JOINED: [Statement; 4] = [
     (
         "topic_words: one line per topic, largest first",
         &["topics"],
@@ -39,6 +43,55 @@ FROM documents GROUP BY ALL ORDER BY ALL;",
     ),
 ];
 
+/// The questions that take an argument.
+const QUESTIONS: [Statement; 4] = [
+    (
+        "documents_about(7): the documents with topic 7, largest proportion first",
+        &["documents", "document_topics"],
+        "CREATE OR REPLACE MACRO documents_about(subject) AS TABLE
+SELECT t.weight, d.* FROM document_topics t JOIN documents d USING (doc_id)
+WHERE t.topic = subject ORDER BY t.weight DESC, d.doc_id;",
+    ),
+    (
+        "topic_trend('year'): each topic's share of the tokens, by the values of a metadata column",
+        &["documents", "document_topics"],
+        "CREATE OR REPLACE MACRO topic_trend(name) AS TABLE
+SELECT v.value, t.topic, sum(t.weight * v.tokens) / any_value(v.all_tokens) AS share,
+       any_value(v.documents) AS documents
+FROM (SELECT *, sum(tokens) OVER same AS all_tokens, count(*) OVER same AS documents
+      FROM (SELECT doc_id, tokens_in_vocabulary AS tokens, COLUMNS(lambda c: c = name) AS value
+            FROM documents WHERE top_topic IS NOT NULL)
+      WINDOW same AS (PARTITION BY value)) v
+JOIN document_topics t USING (doc_id)
+GROUP BY v.value, t.topic ORDER BY t.topic, v.value;",
+    ),
+    (
+        "similar_documents(42): the documents that share a topic with document 42, nearest first\n\
+         -- (Hellinger distance of the listed proportions)",
+        &["documents", "document_topics"],
+        "CREATE OR REPLACE MACRO similar_documents(document) AS TABLE
+SELECT sqrt(greatest(0, 1 - s.affinity)) AS distance, d.*
+FROM (SELECT b.doc_id, sum(sqrt(a.weight::DOUBLE * b.weight)) AS affinity
+      FROM document_topics a JOIN document_topics b USING (topic)
+      WHERE a.doc_id = document AND b.doc_id <> document GROUP BY b.doc_id) s
+JOIN documents d USING (doc_id) ORDER BY distance, d.doc_id;",
+    ),
+    (
+        "telling_words(3, 7): the terms that tell topics 3 and 7 apart, by their part in the\n\
+         -- symmetric Kullback-Leibler divergence (nats)",
+        &["topics", "topic_terms"],
+        "CREATE OR REPLACE MACRO telling_words(one, other) AS TABLE
+SELECT term, in_one, in_other, (in_one - in_other) * ln(in_one / in_other) AS difference
+FROM (SELECT coalesce(a.term, b.term) AS term,
+             coalesce(a.weight, (SELECT absent_weight FROM topics WHERE topic = one)) AS in_one,
+             coalesce(b.weight, (SELECT absent_weight FROM topics WHERE topic = other)) AS in_other
+      FROM (SELECT term, weight::DOUBLE AS weight FROM topic_terms WHERE topic = one) a
+      FULL JOIN (SELECT term, weight::DOUBLE AS weight FROM topic_terms WHERE topic = other) b
+        ON a.term = b.term)
+ORDER BY difference DESC, term;",
+    ),
+];
+
 /// The text of `views.sql` for the tables of the output.
 ///
 /// Errors: the folder, or the store, cannot be asked.
@@ -63,7 +116,7 @@ fn views_of(stands: impl Fn(&str) -> bool) -> String {
             "CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{name}/*.parquet';\n"
         ));
     }
-    for (comment, needs, view) in JOINED {
+    for (comment, needs, view) in JOINED.iter().chain(&QUESTIONS) {
         if needs.iter().all(|table| stands(table)) {
             sql.push_str(&format!("\n-- {comment}\n{view}\n"));
         }
@@ -82,5 +135,7 @@ mod tests {
         let trained = views_of(|table| ["topics", "topic_terms"].contains(&table));
         assert_eq!(trained.matches("CREATE OR REPLACE VIEW").count(), 3);
         assert!(trained.contains("FROM 'topic_terms/*.parquet'"));
+        let macros = |sql: &str| sql.matches("CREATE OR REPLACE MACRO").count();
+        assert_eq!([macros(&all), macros(&trained)], [4, 1]);
     }
 }
