@@ -34,6 +34,8 @@ pub mod job;
 
 pub mod plan;
 
+pub mod export;
+
 pub mod cluster;
 
 pub mod dataflow;

@@ -1,6 +1,7 @@
 //! The flags as typed; `placement` and `job` check their meaning.
 
 mod evaluate;
+mod export;
 mod launch;
 mod project;
 mod watching;
@@ -17,6 +18,7 @@ use crate::job::keys;
 pub use watching::WatchingArgs;
 
 pub use evaluate::EvaluateArgs;
+pub use export::ExportArgs;
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
 
@@ -81,6 +83,9 @@ pub enum Command {
     /// Show a result's topics, a model, or a table's columns
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
+    /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
+    #[command(after_help = export::EXAMPLES)]
+    Export(ExportArgs),
     /// Check a result against its manifest
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

@@ -8,8 +8,10 @@ use crate::cluster::secret::SecretError;
 use crate::cluster::tls::TlsError;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::input::InputError;
+use crate::corpus::shard::ShardError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
+use crate::export::ExportError;
 use crate::job::state::StateError;
 use crate::plan::survey::SurveyError;
 use crate::tables::TableError;
@@ -89,6 +91,25 @@ impl From<SurveyError> for Failure {
             SurveyError::Input(error) => error.into(),
             SurveyError::Table(error) => error.into(),
         }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        let exit = match error {
+            ExportError::Table(error) => return error.into(),
+            ExportError::Checkpoint(error) => return error.into(),
+            ExportError::Collection(error) => return error.into(),
+            ExportError::Vocabulary(error) => return error.into(),
+            ExportError::Exists(_) | ExportError::InResult(_) => Exit::Usage,
+            ExportError::NoTable { .. } => Exit::Data,
+            ExportError::Shard(ShardError::Io { .. })
+            | ExportError::Store(_)
+            | ExportError::Write { .. } => Exit::Io,
+            ExportError::Shard(_) => Exit::Data,
+            ExportError::Draw { .. } => Exit::Internal,
+        };
+        Self::new(exit, error)
     }
 }
 

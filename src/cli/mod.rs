@@ -9,6 +9,7 @@ mod certificates;
 mod completions;
 mod evaluate;
 mod exits;
+mod export;
 mod failure;
 mod figures;
 mod forecast;
@@ -87,6 +88,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),

@@ -5,6 +5,7 @@
 //! them. `output` owns the output folder: temporary names, publishing, the lock; `manifest` lists
 //! the files. `verify` and `digest` read everything back; `read` shows a table to a person.
 
+pub mod columns;
 pub mod compare;
 pub mod digest;
 pub mod document_scores;
@@ -29,6 +30,7 @@ pub mod training_log;
 pub mod verify;
 pub mod views;
 pub mod vocabulary;
+pub mod wide;
 mod writer;
 
 use crate::hex::hex;

@@ -37,6 +37,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "tables",
             "job",
             "plan",
+            "export",
             "cluster",
             "dataflow",
             "stream",

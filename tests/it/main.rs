@@ -18,6 +18,7 @@ mod cluster;
 mod crash_points;
 mod drift;
 mod evaluate;
+mod export;
 mod faults;
 mod ingest;
 mod jobs;

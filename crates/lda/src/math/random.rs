@@ -40,6 +40,8 @@ pub enum Stage {
     Joint = 22,
     /// Which round of a pass such a document belongs to.
     JointRound = 23,
+    /// The topics of single tokens in an export.
+    Export = 24,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

@@ -1,0 +1,43 @@
+//! Flags of export.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use crate::export::Format;
+
+/// What `--help` ends with.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill export out/quickstart --format pyldavis
+  topicmill export out/quickstart --format mallet-state --output quickstart.state.gz
+  topicmill export out/quickstart --format npy --output arrays
+
+docs/FORMATS.md describes the files.";
+
+/// Flags of export.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The output folder of a finished run
+    #[arg(value_name = "OUT")]
+    pub result: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Format,
+    /// The file to write, or the folder for gensim and npy [default: OUT with a suffix]
+    #[arg(long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print only errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let value = |format: Format| PossibleValue::new(format.name()).help(format.describe());
+    PossibleValuesParser::new(Format::ALL.map(value))
+        .map(|name| Format::from_name(&name).expect("one of the names of Format::ALL"))
+}

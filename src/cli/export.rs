@@ -1,0 +1,22 @@
+//! `topicmill export OUT --format FORMAT`: a result for other programs.
+
+use super::Failure;
+use super::args::ExportArgs;
+use crate::export::{Sink, Source, export};
+
+/// Writes a finished result in another format, and prints where.
+///
+/// # Errors
+/// There is no finished result; what would be written exists; a file cannot be read or written;
+/// stdout cannot be written.
+pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
+    super::existing_output(&args.result)?;
+    let beside = || args.format.beside(&args.result);
+    let output = args.output.clone().unwrap_or_else(beside);
+    let sink = Sink::new(&output, args.overwrite)?;
+    export(&Source::open(&args.result)?, args.format, &sink)?;
+    match args.quiet {
+        true => Ok(()),
+        false => super::print(&format!("{}\n", output.display())),
+    }
+}

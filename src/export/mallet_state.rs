@@ -1,0 +1,125 @@
+//! MALLET's Gibbs state: α, β, and a line per token with its topic, as `mallet train-topics
+//! --output-state` writes it.
+//!
+//! ```text
+//! #doc source pos typeindex type topic
+//! #alpha : 0.1 0.2
+//! #beta : 0.01
+//! 0 a.txt 0 12 whale 1
+//! ```
+//!
+//! A finished result does not hold the topics of single tokens. They are drawn here, from the
+//! posterior of each document given the model: [`SWEEPS`] Gibbs sweeps with φ fixed, of which the
+//! last is written. The draws depend on the seed and the document's number alone. A bag of words has
+//! no positions: the tokens of a document are listed by term.
+
+use std::io::{BufWriter, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{ExportError, Sink, Source};
+use crate::corpus::ShardDocument;
+use crate::corpus::shard::Columns;
+use lda::infer::Bag;
+use lda::infer::sampler::Sampler;
+use lda::math::random::{Stage, Stream};
+use lda::model::factors::{FactorTable, Factors};
+use lda::train::publish::published;
+
+/// Sweeps over a document, the first of which is sequential.
+const SWEEPS: usize = 10;
+
+/// Writes the state.
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+    sink.check(&[])?;
+    let model = source.model()?;
+    let eta = model
+        .header
+        .published_eta
+        .unwrap_or(model.header.priors.eta);
+    let priors = published(&model.header.priors, eta);
+    let factors = Factors::prepare(&model.parameters(0, 1), &priors, |_| true, None);
+    drop(model);
+    let terms = source.terms()?;
+    let terms: Vec<String> = terms.iter().map(|term| word(term)).collect();
+    let parts = [&factors];
+    let mut drawing = Drawing {
+        table: FactorTable::new(&parts),
+        seed: source.manifest.seed,
+        sampler: Sampler::default(),
+        assigned: Vec::new(),
+    };
+    sink.file(|out| {
+        let mut out = BufWriter::new(GzEncoder::new(out, Compression::default()));
+        writeln!(out, "#doc source pos typeindex type topic")?;
+        write!(out, "#alpha :")?;
+        for alpha in &priors.alpha {
+            write!(out, " {alpha}")?;
+        }
+        writeln!(out, "\n#beta : {eta}")?;
+        source.for_each_document(Columns::All, |number, document| {
+            let assigned = drawing.assign(number, document)?;
+            let name = word(&document.source_id);
+            for (place, &(term, topic)) in assigned.iter().enumerate() {
+                let text = &terms[term as usize];
+                writeln!(out, "{number} {name} {place} {term} {text} {topic}")?;
+            }
+            Ok(())
+        })?;
+        let out = out.into_inner().map_err(|error| error.into_error())?;
+        out.finish()?;
+        Ok(())
+    })
+}
+
+/// Draws the topics of documents, one after the other, with the same buffers.
+struct Drawing<'a> {
+    table: FactorTable<'a>,
+    seed: u64,
+    sampler: Sampler,
+    assigned: Vec<(u32, u16)>,
+}
+
+impl Drawing<'_> {
+    /// Term and topic of each token of a document, terms ascending.
+    fn assign(
+        &mut self,
+        number: u64,
+        document: &ShardDocument,
+    ) -> Result<&[(u32, u16)], ExportError> {
+        let bag = Bag {
+            terms: &document.terms,
+            counts: &document.counts,
+        };
+        let mut stream = Stream::keyed(self.seed, Stage::Export, 0, number);
+        self.sampler.start(bag, self.table);
+        for _ in 0..SWEEPS {
+            let swept = self.sampler.sweep(self.table, &mut stream);
+            swept.map_err(|source| ExportError::Draw {
+                document: number,
+                source,
+            })?;
+        }
+        let assigned = &mut self.assigned;
+        assigned.clear();
+        self.sampler.for_each_run(|term, topics| {
+            assigned.extend(topics.iter().rev().map(|&topic| (term, topic)));
+        });
+        // The sampler has the rarest term first.
+        assigned.reverse();
+        Ok(assigned)
+    }
+}
+
+/// A text as one field of a line: readers split lines at blanks.
+fn word(text: &str) -> String {
+    let filled = |c: char| match c.is_whitespace() || c.is_control() {
+        true => '_',
+        false => c,
+    };
+    match text.is_empty() {
+        true => "NA".to_owned(),
+        false => text.chars().map(filled).collect(),
+    }
+}

@@ -1,0 +1,123 @@
+//! A finished result in the formats of other programs: what `topicmill export` writes.
+//!
+//! Each format is one file here: it reads the result through [`Source`], shard by shard or table by
+//! table, and writes through [`Sink`], which makes every file complete or absent. Nothing is computed
+//! but what the format asks for: the topics of single tokens (`mallet_state`) and the relevance of
+//! terms (`relevance`). The same result gives the same bytes.
+
+mod error;
+mod gensim;
+mod mallet_diagnostics;
+mod mallet_state;
+mod npy;
+mod phi;
+mod pyldavis;
+mod relevance;
+mod sink;
+mod source;
+
+use std::path::{Path, PathBuf};
+
+pub use error::ExportError;
+use phi::Phi;
+pub use sink::Sink;
+pub use source::Source;
+
+/// What a result can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// MALLET's Gibbs state, gzipped: a line per token with its topic.
+    MalletState,
+    /// MALLET's topic diagnostics, in XML.
+    MalletDiagnostics,
+    /// What pyLDAvis draws, in JSON.
+    PyLdavis,
+    /// The bags of words for gensim: a corpus in MatrixMarket, and its dictionary.
+    Gensim,
+    /// The model and the proportions as NumPy's arrays.
+    Npy,
+    /// φ as one Parquet file: a row per term, a column per topic.
+    Parquet,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 6] = [
+        Self::MalletState,
+        Self::MalletDiagnostics,
+        Self::PyLdavis,
+        Self::Gensim,
+        Self::Npy,
+        Self::Parquet,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MalletState => "mallet-state",
+            Self::MalletDiagnostics => "mallet-diagnostics",
+            Self::PyLdavis => "pyldavis",
+            Self::Gensim => "gensim",
+            Self::Npy => "npy",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// What is written, in a line.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::MalletState => "a topic for each token, as MALLET's --output-state",
+            Self::MalletDiagnostics => {
+                "figures of topics and words, as MALLET's --diagnostics-file"
+            }
+            Self::PyLdavis => "what pyLDAvis draws, as JSON",
+            Self::Gensim => "bags of words: corpus.mm, dictionary.txt, documents.txt",
+            Self::Npy => "φ, θ and α as NumPy's arrays, with the terms",
+            Self::Parquet => "φ as a table: a row per term, a column per topic",
+        }
+    }
+
+    /// The format of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Where a result is exported to if nothing is said: beside it.
+    ///
+    /// ```
+    /// use topicmill::export::Format;
+    /// let beside = Format::MalletState.beside("out/news/".as_ref());
+    /// assert_eq!(beside, std::path::Path::new("out/news.state.gz"));
+    /// ```
+    pub fn beside(self, result: &Path) -> PathBuf {
+        let suffix = match self {
+            Self::MalletState => ".state.gz",
+            Self::MalletDiagnostics => ".diagnostics.xml",
+            Self::PyLdavis => ".pyldavis.json",
+            Self::Gensim => "-gensim",
+            Self::Npy => "-npy",
+            Self::Parquet => ".phi.parquet",
+        };
+        let path = result.to_string_lossy();
+        PathBuf::from(format!("{}{suffix}", path.trim_end_matches('/')))
+    }
+}
+
+/// Writes the result as `format` to the file or folder that `sink` is for.
+///
+/// # Errors
+/// The result is not complete, lacks what the format needs, or cannot be read; a file is there
+/// already; a file cannot be written.
+pub fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), ExportError> {
+    match format {
+        Format::MalletState => mallet_state::write(source, sink),
+        Format::MalletDiagnostics => mallet_diagnostics::write(source, sink),
+        Format::PyLdavis => pyldavis::write(source, sink),
+        Format::Gensim => gensim::write(source, sink),
+        Format::Npy => npy::write(source, sink),
+        Format::Parquet => phi::write(source, sink),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The model as NumPy's arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt` and, of a result with
+//! a projection, θ as the three arrays of SciPy's `csr_array`, with the proportions of the table
+//! `document_topics`.
+//!
+//! ```text
+//! theta = csr_array((data, indices, indptr), shape=(documents, K))
+//! ```
+
+use std::io::{self, Write};
+
+use super::{ExportError, Sink, Source};
+use crate::tables::columns::for_each_row;
+
+const FILES: [&str; 6] = [
+    "alpha.npy",
+    "phi.npy",
+    "terms.txt",
+    "theta_data.npy",
+    "theta_indices.npy",
+    "theta_indptr.npy",
+];
+
+/// Writes the arrays.
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+    sink.check(&FILES)?;
+    let [alpha, phi, terms, data, indices, indptr] = FILES;
+    sink.named(terms, |out| {
+        let terms = source.terms()?;
+        terms
+            .iter()
+            .try_for_each(|term| Ok(writeln!(out, "{term}")?))
+    })?;
+    let model = source.phi()?;
+    sink.named(alpha, |out| {
+        header(out, "<f8", &[model.alpha.len() as u64])?;
+        let mut alphas = model.alpha.iter();
+        alphas.try_for_each(|alpha| Ok(out.write_all(&alpha.to_le_bytes())?))
+    })?;
+    sink.named(phi, |out| {
+        header(
+            out,
+            "<f4",
+            &[model.topics.len() as u64, model.vocabulary_size as u64],
+        )?;
+        let mut row = Vec::new();
+        for topic in &model.topics {
+            model.dense(topic, &mut row);
+            for weight in &row {
+                out.write_all(&weight.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    })?;
+    drop(model);
+    let Some(theta) = source.table("document_topics")? else {
+        return Ok(());
+    };
+    let entries = source.rows("document_topics");
+    sink.named(data, |out| {
+        header(out, "<f4", &[entries])?;
+        for_each_row(theta.path(), &["weight"], |row| {
+            let weight = row.number(0).unwrap_or_default() as f32;
+            Ok(out.write_all(&weight.to_le_bytes())?)
+        })
+    })?;
+    sink.named(indices, |out| {
+        header(out, "<i4", &[entries])?;
+        for_each_row(theta.path(), &["topic"], |row| {
+            let topic = row.number(0).unwrap_or_default() as i32;
+            Ok(out.write_all(&topic.to_le_bytes())?)
+        })
+    })?;
+    sink.named(indptr, |out| {
+        header(out, "<i8", &[source.documents() + 1])?;
+        let (mut next, mut before) = (0, 0_u64);
+        // Of each document the entries before it, and at the end all.
+        for_each_row(theta.path(), &["doc_id"], |row| {
+            let document = row.number(0).unwrap_or_default() as u64;
+            while next <= document {
+                out.write_all(&before.to_le_bytes())?;
+                next += 1;
+            }
+            before += 1;
+            Ok::<(), ExportError>(())
+        })?;
+        while next <= source.documents() {
+            out.write_all(&before.to_le_bytes())?;
+            next += 1;
+        }
+        Ok(())
+    })
+}
+
+/// The header of version 1.0, padded so that the values begin at a multiple of 64 bytes.
+fn header(out: &mut impl Write, kind: &str, shape: &[u64]) -> io::Result<()> {
+    let sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
+    let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    const BEFORE: usize = 10;
+    let length = (BEFORE + text.len() + 1).next_multiple_of(64) - BEFORE;
+    text.push_str(&" ".repeat(length - text.len() - 1));
+    out.write_all(b"\x93NUMPY\x01\x00")?;
+    out.write_all(&(length as u16).to_le_bytes())?;
+    writeln!(out, "{text}")
+}

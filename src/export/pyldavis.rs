@@ -1,0 +1,185 @@
+//! The JSON that pyLDAvis draws: `PreparedData.to_json` of pyLDAvis 3, without its page.
+//!
+//! Topics keep their order: the number on the page is ours plus 1, for LDAvis counts from 1. It
+//! sorts them by size otherwise. Coordinates are those of `lda::evaluate::map`.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::relevance::Relevance;
+use super::{ExportError, Sink, Source};
+use crate::tables::columns::for_each_row;
+use lda::evaluate::map::topic_map;
+
+/// Terms that a bar chart shows.
+const BARS: usize = 30;
+
+/// Writes the JSON.
+pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
+    sink.check(&[])?;
+    let (phi, terms) = (source.phi()?, source.terms()?);
+    let mut tokens = Vec::new();
+    for_each_row(source.require("topics")?.path(), &["tokens"], |row| {
+        tokens.push(row.number(0).unwrap_or_default());
+        Ok::<(), ExportError>(())
+    })?;
+    let places = topic_map(&phi.distributions(), &tokens).places;
+    let relevance = Relevance::new(&phi, &tokens);
+    let bars = BARS.min(terms.len());
+    let mut prepared = Prepared {
+        topics: circles(&places, &relevance),
+        tinfo: Bars::default(),
+        tokens: Tokens::default(),
+        bars,
+        lambda_step: 0.01,
+        options: Options {
+            xlab: "PC1",
+            ylab: "PC2",
+        },
+        order: (1..=tokens.len()).collect(),
+    };
+    let shown = prepared.tinfo.fill(&relevance, &terms, bars);
+    prepared.tokens.fill(&relevance, &terms, &shown);
+    sink.file(|out| Ok(serde_json::to_writer(out, &prepared).map_err(std::io::Error::from)?))
+}
+
+/// A circle per topic; those without tokens are at the origin.
+fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Topics {
+    let mut topics = Topics::default();
+    for (topic, place) in places.iter().enumerate() {
+        let [x, y] = place.unwrap_or_default();
+        topics.x.push(x);
+        topics.y.push(y);
+        topics.topics.push(topic + 1);
+        topics.cluster.push(1);
+        topics.share.push(100.0 * relevance.share(topic));
+    }
+    topics
+}
+
+/// What pyLDAvis calls `PreparedData`.
+#[derive(Debug, Serialize)]
+struct Prepared<'a> {
+    #[serde(rename = "mdsDat")]
+    topics: Topics,
+    tinfo: Bars<'a>,
+    #[serde(rename = "token.table")]
+    tokens: Tokens<'a>,
+    #[serde(rename = "R")]
+    bars: usize,
+    #[serde(rename = "lambda.step")]
+    lambda_step: f64,
+    #[serde(rename = "plot.opts")]
+    options: Options,
+    #[serde(rename = "topic.order")]
+    order: Vec<usize>,
+}
+
+/// Circles: a topic's place and its share in per cent.
+#[derive(Debug, Default, Serialize)]
+struct Topics {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    topics: Vec<usize>,
+    cluster: Vec<u8>,
+    #[serde(rename = "Freq")]
+    share: Vec<f64>,
+}
+
+/// Bars: the terms of each topic, and of `Default`, where no topic is selected.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Bars<'a> {
+    term: Vec<&'a str>,
+    freq: Vec<f64>,
+    total: Vec<f64>,
+    category: Vec<String>,
+    #[serde(rename = "logprob")]
+    log_probability: Vec<f64>,
+    #[serde(rename = "loglift")]
+    log_lift: Vec<f64>,
+}
+
+impl<'a> Bars<'a> {
+    /// Adds the most salient terms, then each topic's, `bars` for each λ; gives all of them, ascending.
+    fn fill(
+        &mut self,
+        relevance: &Relevance<'_>,
+        terms: &'a [String],
+        bars: usize,
+    ) -> BTreeSet<u32> {
+        let mut shown = BTreeSet::new();
+        for (place, term) in relevance.salient(bars).into_iter().enumerate() {
+            let total = relevance.total(term).floor();
+            // Ranks in place of figures put the terms in this order.
+            let rank = (bars - place) as f64;
+            self.push(
+                &terms[term as usize],
+                "Default".to_owned(),
+                [total, total, rank, rank],
+            );
+            shown.insert(term);
+        }
+        for topic in 0..relevance.topic_count() {
+            for term in relevance.terms(topic, bars) {
+                let figures = [
+                    term.tokens,
+                    relevance.total(term.term),
+                    rounded(term.log_probability),
+                    rounded(term.log_lift),
+                ];
+                let text = &terms[term.term as usize];
+                self.push(text, format!("Topic{}", topic + 1), figures);
+                shown.insert(term.term);
+            }
+        }
+        shown
+    }
+
+    fn push(&mut self, term: &'a str, category: String, figures: [f64; 4]) {
+        let [freq, total, log_probability, log_lift] = figures;
+        self.term.push(term);
+        self.freq.push(freq);
+        self.total.push(total);
+        self.category.push(category);
+        self.log_probability.push(log_probability);
+        self.log_lift.push(log_lift);
+    }
+}
+
+impl<'a> Tokens<'a> {
+    /// Adds `shown` terms by text, with the topics that have at least half a token of them.
+    fn fill(&mut self, relevance: &Relevance<'_>, terms: &'a [String], shown: &BTreeSet<u32>) {
+        let mut shown: Vec<u32> = shown.iter().copied().collect();
+        shown.sort_by_key(|&term| &terms[term as usize]);
+        let spread = relevance.spread(&shown);
+        for (&term, topics) in shown.iter().zip(spread) {
+            for (topic, tokens) in topics {
+                self.topic.push(topic + 1);
+                self.freq.push(tokens.round() / relevance.total(term));
+                self.term.push(&terms[term as usize]);
+            }
+        }
+    }
+}
+
+/// To four decimals, as in pyLDAvis.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+/// The areas of circles where a term is selected: the topics' shares of its tokens.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Tokens<'a> {
+    topic: Vec<usize>,
+    freq: Vec<f64>,
+    term: Vec<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Options {
+    xlab: &'static str,
+    ylab: &'static str,
+}

@@ -1,0 +1,178 @@
+//! The numbers behind LDAvis (Sievert & Shirley 2014): how many tokens of a term each topic has, the
+//! relevance of terms to topics, and the saliency of terms (Chuang et al. 2012).
+//!
+//! φ is sparse: a term that no token of a topic was assigned to counts there with the smoothing
+//! alone, and is not listed among the topic's terms.
+
+use super::Phi;
+use lda::math::special::ln;
+use lda::model::published::PublishedTopic;
+
+/// Steps of λ in the relevance λ ln φ_kw + (1 − λ) ln (φ_kw / p_w).
+const LAMBDA_STEPS: u32 = 100;
+
+/// Terms and topics, by tokens of the whole collection.
+pub(super) struct Relevance<'a> {
+    phi: &'a Phi,
+    /// N_k: tokens of each topic.
+    tokens: &'a [f64],
+    /// Σ_k φ_kw N_k for each term.
+    totals: Vec<f64>,
+    /// Σ_w of these.
+    all: f64,
+}
+
+/// A term of a topic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RelevantTerm {
+    /// The term.
+    pub(super) term: u32,
+    /// Its tokens in the topic, φ_kw N_k.
+    pub(super) tokens: f64,
+    /// ln φ_kw.
+    pub(super) log_probability: f64,
+    /// ln (φ_kw / p_w).
+    pub(super) log_lift: f64,
+}
+
+impl RelevantTerm {
+    fn relevance(&self, lambda: f64) -> f64 {
+        lambda * self.log_probability + (1.0 - lambda) * self.log_lift
+    }
+}
+
+impl<'a> Relevance<'a> {
+    /// Of topics with these tokens.
+    pub(super) fn new(phi: &'a Phi, tokens: &'a [f64]) -> Self {
+        let smoothing = phi.topics.iter().zip(tokens);
+        let everywhere: f64 = smoothing.map(|(topic, n)| topic.absent_weight * n).sum();
+        let mut totals = vec![everywhere; phi.vocabulary_size];
+        for (topic, n) in phi.topics.iter().zip(tokens) {
+            for &(term, weight) in &topic.weights {
+                totals[term as usize] += (f64::from(weight) - topic.absent_weight) * n;
+            }
+        }
+        let all = totals.iter().sum();
+        Self {
+            phi,
+            tokens,
+            totals,
+            all,
+        }
+    }
+
+    /// Tokens of a term in all topics.
+    pub(super) fn total(&self, term: u32) -> f64 {
+        self.totals[term as usize]
+    }
+
+    /// K.
+    pub(super) fn topic_count(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// A topic's share of all tokens.
+    pub(super) fn share(&self, topic: usize) -> f64 {
+        self.tokens[topic] / self.all
+    }
+
+    /// The terms among a topic's `count` most relevant ones for some λ, most probable first.
+    pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<RelevantTerm> {
+        let mut listed = self.listed(topic);
+        let mut is_chosen = vec![false; listed.len()];
+        let mut order: Vec<usize> = (0..listed.len()).collect();
+        for step in 0..=LAMBDA_STEPS {
+            let lambda = f64::from(step) / f64::from(LAMBDA_STEPS);
+            let by_relevance = |&a: &usize, &b: &usize| {
+                let [of_a, of_b] = [a, b].map(|place| listed[place].relevance(lambda));
+                of_b.total_cmp(&of_a).then(a.cmp(&b))
+            };
+            if count < order.len() {
+                order.select_nth_unstable_by(count, by_relevance);
+            }
+            order
+                .iter()
+                .take(count)
+                .for_each(|&place| is_chosen[place] = true);
+        }
+        let mut chosen = is_chosen.into_iter();
+        listed.retain(|_| chosen.next().unwrap_or_default());
+        listed.sort_by(|a, b| b.log_probability.total_cmp(&a.log_probability));
+        listed
+    }
+
+    fn listed(&self, topic: usize) -> Vec<RelevantTerm> {
+        let relevant = |&(term, weight): &(u32, f32)| {
+            let weight = f64::from(weight);
+            RelevantTerm {
+                term,
+                tokens: weight * self.tokens[topic],
+                log_probability: ln(weight),
+                log_lift: ln(weight * self.all / self.total(term)),
+            }
+        };
+        self.phi.topics[topic]
+            .weights
+            .iter()
+            .map(relevant)
+            .collect()
+    }
+
+    /// The `count` most salient terms, p_w Σ_k q_k ln (q_k / p_k) with q_k = φ_kw / Σ_j φ_jw, most
+    /// salient first. This is LDAvis's form, in which topics count alike in q.
+    pub(super) fn salient(&self, count: usize) -> Vec<u32> {
+        // Of Σ_k φ_kw ln (φ_kw / p_k), first as if no topic listed the term.
+        let part = |share: f64, weight: f64| weight * ln(weight / share);
+        let shares: Vec<f64> = (0..self.tokens.len()).map(|k| self.share(k)).collect();
+        // A topic without tokens has no share to compare with.
+        let topics = || {
+            self.phi
+                .topics
+                .iter()
+                .zip(&shares)
+                .filter(|(_, share)| **share > 0.0)
+        };
+        let unlisted = |(topic, share): (&PublishedTopic, &f64)| part(*share, topic.absent_weight);
+        let nowhere: f64 = topics().map(unlisted).sum();
+        let smoothing: f64 = topics().map(|(topic, _)| topic.absent_weight).sum();
+        let mut sums = vec![(smoothing, nowhere); self.totals.len()];
+        for (topic, &share) in topics() {
+            for &(term, weight) in &topic.weights {
+                let (weight, absent) = (f64::from(weight), topic.absent_weight);
+                let sum = &mut sums[term as usize];
+                sum.0 += weight - absent;
+                sum.1 += part(share, weight) - part(share, absent);
+            }
+        }
+        // Σ_k q_k ln (q_k / p_k) = Σ_k φ_kw ln (φ_kw / p_k) / S − ln S.
+        let saliency =
+            |(total, (sum, parts)): (&f64, &(f64, f64))| total * (parts / sum - ln(*sum));
+        let saliencies: Vec<f64> = self.totals.iter().zip(&sums).map(saliency).collect();
+        let mut terms: Vec<u32> = (0..self.totals.len() as u32).collect();
+        terms.sort_by(|&a, &b| {
+            let [of_a, of_b] = [a, b].map(|term| saliencies[term as usize]);
+            of_b.total_cmp(&of_a).then(a.cmp(&b))
+        });
+        terms.truncate(count);
+        terms
+    }
+
+    /// The topics with at least half a token of each of `terms`, ascending, and their tokens.
+    pub(super) fn spread(&self, terms: &[u32]) -> Vec<Vec<(usize, f64)>> {
+        let mut place = vec![usize::MAX; self.totals.len()];
+        for (index, &term) in terms.iter().enumerate() {
+            place[term as usize] = index;
+        }
+        let mut spread = vec![Vec::new(); terms.len()];
+        for (topic, published) in self.phi.topics.iter().enumerate() {
+            for &(term, weight) in &published.weights {
+                let tokens = f64::from(weight) * self.tokens[topic];
+                let index = place[term as usize];
+                if index != usize::MAX && tokens >= 0.5 {
+                    spread[index].push((topic, tokens));
+                }
+            }
+        }
+        spread
+    }
+}

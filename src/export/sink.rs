@@ -1,0 +1,119 @@
+//! Where an export goes: each file is written beside its final name, and then renamed.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::ExportError;
+use crate::storage::{self, Store, Writer, is_remote};
+use crate::tables::TableError;
+use crate::tables::output::{MANIFEST, exists};
+
+/// A file or folder to be written, on a disk or in an object store.
+#[derive(Debug)]
+pub struct Sink {
+    path: PathBuf,
+    overwrite: bool,
+    store: Arc<dyn Store>,
+}
+
+impl Sink {
+    /// To the file or folder `path`; `overwrite` says whether files there are replaced.
+    ///
+    /// # Errors
+    /// The address is wrong; `path` is in the output folder of a run.
+    pub fn new(path: &Path, overwrite: bool) -> Result<Self, ExportError> {
+        for folder in path.ancestors() {
+            if !folder.as_os_str().is_empty() && exists(&folder.join(MANIFEST))? {
+                return Err(ExportError::InResult(path.to_owned()));
+            }
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            overwrite,
+            store: storage::at(path)?,
+        })
+    }
+
+    /// Refuses what is there already, unless it may be replaced. `names` are the files of a folder;
+    /// none if the export is one file.
+    ///
+    /// # Errors
+    /// [`ExportError::Exists`]; the store does not answer.
+    pub(super) fn check(&self, names: &[&str]) -> Result<(), ExportError> {
+        let folder = names.iter().map(|name| self.path.join(name));
+        let file = names.is_empty().then(|| self.path.clone());
+        for path in folder.chain(file) {
+            if !self.overwrite && self.store.exists(&path)? {
+                return Err(ExportError::Exists(path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the export's only file.
+    pub(super) fn file(
+        &self,
+        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        self.put(&self.path, |path| buffered(path, write))
+    }
+
+    /// Writes one file of the export's folder.
+    pub(super) fn named(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        self.put(&self.path.join(name), |path| buffered(path, write))
+    }
+
+    /// Writes the export's only file by what opens it itself.
+    pub(super) fn table(
+        &self,
+        write: impl FnOnce(&Path) -> Result<(), TableError>,
+    ) -> Result<(), ExportError> {
+        self.put(&self.path, |path| Ok(write(path)?))
+    }
+
+    fn put(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&Path) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        let temporary = temporary(path);
+        let folder = temporary.parent().unwrap_or(Path::new(""));
+        let written = storage::create_folder(folder)
+            .map_err(ExportError::from)
+            .and_then(|()| write(&temporary))
+            .and_then(|()| Ok(self.store.commit(&temporary, path)?));
+        // Renamed on a disk; what is left of an upload, or of a failure, goes.
+        let removed = storage::remove_file(&temporary);
+        match written.and_then(|()| Ok(removed?)) {
+            Err(ExportError::Write { source, .. }) => Err(ExportError::Write {
+                path: path.to_owned(),
+                source,
+            }),
+            result => result,
+        }
+    }
+}
+
+fn buffered(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<Writer>) -> Result<(), ExportError>,
+) -> Result<(), ExportError> {
+    let mut out = BufWriter::with_capacity(1 << 18, Writer::create(path)?);
+    write(&mut out)?;
+    Ok(out.flush()?)
+}
+
+/// Where a file is written before it gets its name: beside it, or on the disk of this machine.
+fn temporary(path: &Path) -> PathBuf {
+    if is_remote(path) {
+        return storage::temporary("export");
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let process = std::process::id();
+    path.with_file_name(format!(".{name}.{process}.partial"))
+}

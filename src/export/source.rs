@@ -1,0 +1,120 @@
+//! The result that is exported: its model, vocabulary, bags of words and tables.
+
+use std::path::{Path, PathBuf};
+
+use super::{ExportError, Phi};
+use crate::checkpoint::{self, Saved};
+use crate::corpus::ShardDocument;
+use crate::corpus::collection::{COLLECTION_FILE, Collection};
+use crate::corpus::shard::{Columns, ShardReader};
+use crate::corpus::vocabulary::Vocabulary;
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::job::state::MODEL_FILE;
+use crate::storage;
+use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists};
+use crate::tables::{Manifest, TableError};
+
+/// A finished result. Its files are read when they are asked for; of a result in an object store,
+/// copies are read.
+#[derive(Debug)]
+pub struct Source {
+    root: PathBuf,
+    /// What its manifest says.
+    pub manifest: Manifest,
+}
+
+impl Source {
+    /// Opens the output folder, or the address, of a finished run.
+    ///
+    /// # Errors
+    /// The run has not ended; its manifest cannot be read.
+    pub fn open(root: &Path) -> Result<Self, ExportError> {
+        let root = root.to_owned();
+        if !exists(&root.join(SUCCESS))? {
+            return Err(TableError::Incomplete { root }.into());
+        }
+        let path = root.join(MANIFEST);
+        let manifest = Manifest::from_json(&small(&path)?, &path)?;
+        Ok(Self { root, manifest })
+    }
+
+    /// The trained model.
+    pub(super) fn model(&self) -> Result<Saved, ExportError> {
+        Ok(checkpoint::read(self.view(MODEL_FILE)?.path())?)
+    }
+
+    /// φ as the result publishes it.
+    pub(super) fn phi(&self) -> Result<Phi, ExportError> {
+        Ok(Phi::new(&self.model()?))
+    }
+
+    /// The vocabulary.
+    pub(super) fn vocabulary(&self) -> Result<Vocabulary, ExportError> {
+        Ok(vocabulary_file::read(self.view(VOCABULARY_FILE)?.path())?)
+    }
+
+    /// The kept terms, by term id.
+    pub(super) fn terms(&self) -> Result<Vec<String>, ExportError> {
+        let vocabulary = self.vocabulary()?;
+        let kept = vocabulary.kept_terms().iter();
+        Ok(kept.map(|term| term.term.clone()).collect())
+    }
+
+    /// The folder of a table, if the result has it.
+    pub(super) fn table(&self, name: &str) -> Result<Option<View>, ExportError> {
+        match self.manifest.tables.contains_key(name) {
+            true => self.view(name).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The folder of a table that the format needs.
+    pub(super) fn require(&self, name: &str) -> Result<View, ExportError> {
+        let missing = || ExportError::NoTable {
+            root: self.root.clone(),
+            table: name.to_owned(),
+        };
+        self.table(name)?.ok_or_else(missing)
+    }
+
+    /// Rows of a table; 0 if the result does not have it.
+    pub(super) fn rows(&self, name: &str) -> u64 {
+        self.manifest.tables.get(name).map_or(0, |table| table.rows)
+    }
+
+    /// Documents of the collection.
+    pub(super) fn documents(&self) -> u64 {
+        self.manifest.documents_by_status.values().sum()
+    }
+
+    /// Hands over each document of the collection with its number, in the input's order; one shard
+    /// is open at a time.
+    pub(super) fn for_each_document(
+        &self,
+        columns: Columns,
+        mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        let path = self.root.join(COLLECTION_FILE);
+        let collection = Collection::from_json(&small(&path)?, &path)?;
+        let (mut number, mut document) = (0, ShardDocument::default());
+        for shard in 0..collection.shards.len() {
+            let file = self.view(&Collection::shard_name(shard))?;
+            let mut reader = ShardReader::open(file.path(), columns)?;
+            while reader.read_into(&mut document)? {
+                visit(number, &document)?;
+                number += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self, relative: &str) -> Result<View, ExportError> {
+        Ok(View::open(&self.root.join(relative), Wanted::All)?)
+    }
+}
+
+/// The text of a small file; empty if there is none.
+fn small(path: &Path) -> Result<String, ExportError> {
+    let bytes = storage::at(path)?.read(path)?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

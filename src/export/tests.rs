@@ -1,0 +1,165 @@
+//! The numbers behind LDAvis against their definitions on dense matrices; files that are complete or
+//! absent.
+
+use std::fs;
+use std::io::Write;
+
+use super::relevance::{RelevantTerm, Relevance};
+use super::{ExportError, Format, Phi, Sink};
+use lda::model::published::PublishedTopic;
+
+const TERMS: usize = 40;
+
+/// Three topics of sparse terms, and one without tokens.
+fn phi() -> (Phi, Vec<f64>) {
+    let topics = (0..4_usize).map(|k| {
+        let is_listed = |w: &usize| k < 3 && (w * 7 + k * 3) % 5 < 2;
+        let weights: Vec<(u32, f32)> = (0..TERMS)
+            .filter(is_listed)
+            .map(|w| (w as u32, (1 + (w * (k + 3)) % 11) as f32 / 120.0))
+            .collect();
+        let listed: f64 = weights.iter().map(|&(_, weight)| f64::from(weight)).sum();
+        PublishedTopic {
+            absent_weight: (1.0 - listed) / (TERMS - weights.len()) as f64,
+            weights,
+            ..PublishedTopic::default()
+        }
+    });
+    let phi = Phi {
+        topics: topics.collect(),
+        vocabulary_size: TERMS,
+        alpha: vec![0.1; 4],
+        model_hash: String::new(),
+    };
+    (phi, vec![500.0, 20.0, 3000.0, 0.0])
+}
+
+fn dense(phi: &Phi) -> Vec<Vec<f64>> {
+    let mut row = Vec::new();
+    let of = |topic| {
+        phi.dense(topic, &mut row);
+        row.iter().map(|&weight| f64::from(weight)).collect()
+    };
+    phi.topics.iter().map(of).collect()
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * (1.0 + b.abs())
+}
+
+#[test]
+fn relevant_terms_are_those_of_the_definition() {
+    let (phi, tokens) = phi();
+    let relevance = Relevance::new(&phi, &tokens);
+    let dense = dense(&phi);
+    let total = |w: usize| dense.iter().zip(&tokens).map(|(row, n)| row[w] * n).sum::<f64>();
+    let all: f64 = (0..TERMS).map(total).sum();
+    for w in 0..TERMS {
+        assert!(near(relevance.total(w as u32), total(w)));
+    }
+    for k in 0..3 {
+        let measured = |&(term, _): &(u32, f32)| {
+            let w = term as usize;
+            let weight = dense[k][w];
+            RelevantTerm {
+                term,
+                tokens: weight * tokens[k],
+                log_probability: weight.ln(),
+                log_lift: (weight / (total(w) / all)).ln(),
+            }
+        };
+        let listed: Vec<RelevantTerm> = phi.topics[k].weights.iter().map(measured).collect();
+        let mut expected = Vec::new();
+        for step in 0..=100 {
+            let lambda = f64::from(step) / 100.0;
+            let of = |t: &RelevantTerm| lambda * t.log_probability + (1.0 - lambda) * t.log_lift;
+            let mut best = listed.clone();
+            best.sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.term.cmp(&b.term)));
+            expected.extend(best[..5].iter().map(|t| t.term));
+        }
+        expected.sort_unstable();
+        expected.dedup();
+        let found = relevance.terms(k, 5);
+        let mut terms: Vec<u32> = found.iter().map(|t| t.term).collect();
+        assert!(found.is_sorted_by(|a, b| a.log_probability >= b.log_probability));
+        terms.sort_unstable();
+        assert_eq!(terms, expected);
+        for term in &found {
+            let is_it = |t: &&RelevantTerm| t.term == term.term;
+            let expected = listed.iter().find(is_it).unwrap();
+            assert!(near(term.tokens, expected.tokens));
+            assert!(near(term.log_lift, expected.log_lift));
+        }
+    }
+    assert!(relevance.terms(3, 5).is_empty());
+    assert!(near(relevance.share(2), 3000.0 / 3520.0));
+}
+
+#[test]
+fn salient_terms_are_those_of_the_definition() {
+    let (phi, tokens) = phi();
+    let relevance = Relevance::new(&phi, &tokens);
+    let dense = dense(&phi);
+    let saliency = |w: usize| {
+        let sum: f64 = (0..3).map(|k| dense[k][w]).sum();
+        let part = |k: usize| {
+            let q = dense[k][w] / sum;
+            q * (q / relevance.share(k)).ln()
+        };
+        relevance.total(w as u32) * (0..3).map(part).sum::<f64>()
+    };
+    let mut expected: Vec<u32> = (0..TERMS as u32).collect();
+    expected.sort_by(|&a, &b| saliency(b as usize).total_cmp(&saliency(a as usize)));
+    assert_eq!(relevance.salient(12), expected[..12]);
+}
+
+#[test]
+fn the_spread_of_a_term_is_over_topics_with_half_a_token() {
+    let (phi, tokens) = phi();
+    let spread = Relevance::new(&phi, &tokens).spread(&[39, 0]);
+    let expected = |w: usize| -> Vec<(usize, f64)> {
+        let listed = |k: &usize| phi.topics[*k].weights.iter().any(|&(term, _)| term == w as u32);
+        let tokens = |k: usize| (k, dense(&phi)[k][w] * tokens[k]);
+        let topics = (0..4).filter(listed).map(tokens);
+        topics.filter(|&(_, tokens)| tokens >= 0.5).collect()
+    };
+    assert_eq!(spread, [expected(39), expected(0)]);
+    assert!(!spread[1].is_empty());
+}
+
+#[test]
+fn a_file_is_complete_or_absent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/x.json");
+    let names = || -> Vec<_> {
+        let entries = fs::read_dir(folder.path().join("new")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let put = |overwrite, text: &str| {
+        let sink = Sink::new(&path, overwrite).unwrap();
+        sink.check(&[]).and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
+    };
+    let fails = Sink::new(&path, false).unwrap().file(|out| {
+        write!(out, "a part")?;
+        Err(std::io::Error::other("the disk is gone").into())
+    });
+    let said = fails.unwrap_err().to_string();
+    assert_eq!(said, format!("{}: the disk is gone", path.display()));
+    assert!(names().is_empty());
+    put(false, "one").unwrap();
+    let refused = put(false, "two").unwrap_err();
+    assert!(matches!(&refused, ExportError::Exists(found) if *found == path));
+    assert!(refused.to_string().ends_with("replace it with --overwrite"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+    put(true, "three").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+    assert_eq!(names(), ["x.json"]);
+}
+
+#[test]
+fn formats_have_names_of_their_own() {
+    for format in Format::ALL {
+        assert_eq!(Format::from_name(format.name()), Some(format));
+    }
+    assert_eq!(Format::from_name("csv"), None);
+}

@@ -1,0 +1,77 @@
+//! Some columns of a table, row by row, whatever their types: all numbers as f64.
+
+use std::path::Path;
+
+use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
+
+use super::TableError;
+use super::parts::{Batches, part_files};
+
+/// A row of the columns asked for.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [Values],
+    row: usize,
+}
+
+enum Values {
+    Numbers(Float64Array),
+    Texts(StringArray),
+}
+
+impl Row<'_> {
+    /// The number in a column; `None` for null, and for a column of texts.
+    pub fn number(&self, column: usize) -> Option<f64> {
+        match &self.columns[column] {
+            Values::Numbers(numbers) => numbers.is_valid(self.row).then(|| numbers.value(self.row)),
+            Values::Texts(_) => None,
+        }
+    }
+
+    /// The text in a column; empty for null, and for a column of numbers.
+    pub fn text(&self, column: usize) -> &str {
+        match &self.columns[column] {
+            Values::Texts(texts) if texts.is_valid(self.row) => texts.value(self.row),
+            _ => "",
+        }
+    }
+}
+
+/// Hands over the rows of the columns `names` of a table's folder, in order.
+///
+/// # Errors
+/// A part cannot be read or lacks a column; those of `each`.
+pub fn for_each_row<E: From<TableError>>(
+    folder: &Path,
+    names: &'static [&'static str],
+    mut each: impl FnMut(Row<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut batches = Batches::new(part_files(folder)?, Some(names));
+    while let Some(batch) = batches.next()? {
+        let columns = names
+            .iter()
+            .map(|name| values(batches.path(), &batch, name))
+            .collect::<Result<Vec<_>, _>>()?;
+        for row in 0..batch.num_rows() {
+            let columns = &columns;
+            each(Row { columns, row })?;
+        }
+    }
+    Ok(())
+}
+
+fn values(path: &Path, batch: &RecordBatch, name: &str) -> Result<Values, TableError> {
+    let refuse = |what: &str| TableError::format(path, format!("column {name} {what}"));
+    let array = batch.column_by_name(name);
+    let array = array.ok_or_else(|| refuse("is missing"))?;
+    if let Some(texts) = array.as_any().downcast_ref::<StringArray>() {
+        return Ok(Values::Texts(texts.clone()));
+    }
+    let numbers = cast(array, &DataType::Float64).ok();
+    let numbers = numbers.and_then(|array| array.as_any().downcast_ref::<Float64Array>().cloned());
+    numbers
+        .map(Values::Numbers)
+        .ok_or_else(|| refuse("is neither of numbers nor of texts"))
+}

@@ -1,0 +1,293 @@
+//! `topicmill export`: every format of a finished result, read back by another reader than its writer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use topicmill::corpus::ShardDocument;
+use topicmill::corpus::shard::{Columns, ShardReader};
+use topicmill::evaluate::foreign::{self, ForeignModel};
+use topicmill::export::Format;
+use topicmill::tables::{columns, matrix};
+
+use crate::workdir::{Workdir, said};
+
+const TOPICS: usize = 3;
+
+/// A result with a document of each kind, and ids and terms that formats have to escape.
+static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
+    let place = Workdir::new();
+    let themes = [
+        "sea ship whale harbour wave sail",
+        "court law judge appeal jury <plea>",
+        "r&d lab atom cell gene probe",
+    ];
+    let document = |d: usize| {
+        let words: Vec<&str> = themes[d % 3].split(' ').collect();
+        let text = (0..20).map(|i| words[(d * 5 + i * i) % 6]).collect::<Vec<_>>().join(" ");
+        let text = if d % 50 == 8 { String::new() } else { text };
+        serde_json::json!({ "id": format!("a file {d}\n"), "text": text, "year": 1990 + d % 3 })
+    };
+    let lines = (0..150).map(|d| document(d).to_string() + "\n");
+    place.write("texts.jsonl", lines.collect::<String>());
+    let job = "[corpus]\ninput = \"texts.jsonl\"\nblock_mib = 0.005\n[tokens]\nrule = \"whitespace\"\n\
+               [vocabulary]\nstop_words = \"none\"\nmin_documents = 2\nmax_share = 1.0\n\
+               [model]\ntopics = 3\n[train]\npasses = 20\n[output]\npath = \"out\"\n";
+    place.write("job.toml", job);
+    place.succeed("run job.toml -q -w 2");
+    place
+});
+
+/// Exports the result as `format` to a file or folder of this name.
+fn exported(format: Format, name: &str) -> PathBuf {
+    let path = RESULT.path(name);
+    RESULT.succeed(&["export", "out", "--format", format.name(), "--output", name]);
+    path
+}
+
+/// φ as the tables say it: topic by topic, by term.
+fn phi_of(model: &ForeignModel) -> Vec<BTreeMap<String, f64>> {
+    let mut phi = vec![BTreeMap::new(); TOPICS];
+    for (term, row) in model.terms.iter().zip(&model.rows) {
+        for (topic, smoothing) in model.smoothing.iter().enumerate() {
+            let own = row.iter().find(|entry| usize::from(entry.0) == topic);
+            let weight = own.map_or(0.0, |entry| f64::from(entry.1)) + smoothing;
+            phi[topic].insert(term.clone(), weight);
+        }
+    }
+    phi
+}
+
+fn tables() -> ForeignModel {
+    matrix::read(&RESULT.path("out"), None).unwrap()
+}
+
+fn assert_near(found: &ForeignModel, slack: f64) {
+    let (found, expected) = (phi_of(found), phi_of(&tables()));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found.len(), expected.len());
+        for (term, weight) in expected {
+            assert!((found[term] - weight).abs() <= slack, "{term}: {} {weight}", found[term]);
+        }
+    }
+}
+
+/// The bags of words of the collection.
+fn documents() -> Vec<ShardDocument> {
+    let mut documents = Vec::new();
+    let shards = RESULT.path("out/corpus/shards");
+    let mut paths: Vec<_> = fs::read_dir(shards).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() > 1, "several shards");
+    for path in paths {
+        let mut reader = ShardReader::open(&path, Columns::All).unwrap();
+        let mut document = ShardDocument::default();
+        while reader.read_into(&mut document).unwrap() {
+            documents.push(document.clone());
+        }
+    }
+    documents
+}
+
+fn unzipped(path: &Path) -> String {
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_state_has_every_token_and_the_models_topics() {
+    let path = exported(Format::MalletState, "a.state.gz");
+    let text = unzipped(&path);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("#doc source pos typeindex type topic"));
+    let alpha = lines.next().unwrap().strip_prefix("#alpha : ").unwrap();
+    assert_eq!(alpha.split(' ').count(), TOPICS);
+    let beta: f64 = lines.next().unwrap().strip_prefix("#beta : ").unwrap().parse().unwrap();
+    assert!(beta > 0.0);
+    let mut bags: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); 150];
+    let mut places = vec![0; 150];
+    for line in lines {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [number, source, place, term, _, topic] = fields[..] else {
+            panic!("{line}");
+        };
+        let number: usize = number.parse().unwrap();
+        assert_eq!(source, format!("a_file_{number}_"));
+        assert_eq!(place, places[number].to_string(), "{line}");
+        places[number] += 1;
+        assert!(topic.parse::<usize>().unwrap() < TOPICS);
+        *bags[number].entry(term.parse().unwrap()).or_default() += 1;
+    }
+    for (document, bag) in documents().iter().zip(&bags) {
+        let counts = document.terms.iter().copied().zip(document.counts.iter().copied());
+        assert_eq!(*bag, counts.collect());
+    }
+    let state = foreign::read(&path, None).unwrap();
+    assert_near(&state, 0.02);
+    assert_eq!(state.alpha, tables().alpha);
+    let again = exported(Format::MalletState, "again.state.gz");
+    assert_eq!(fs::read(path).unwrap(), fs::read(again).unwrap());
+}
+
+#[test]
+fn arrays_and_the_wide_table_are_the_models_phi() {
+    let folder = exported(Format::Npy, "arrays");
+    let terms = folder.join("terms.txt");
+    assert_near(&foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(), 1e-6);
+    let table = exported(Format::Parquet, "phi.parquet");
+    assert_near(&matrix::read(&table, None).unwrap(), 1e-6);
+
+    let [data, indices, starts] = ["data", "indices", "indptr"]
+        .map(|name| fs::read(folder.join(format!("theta_{name}.npy"))).unwrap());
+    let values = |bytes: &[u8], size: usize| -> Vec<Vec<u8>> {
+        bytes[128..].chunks(size).map(<[u8]>::to_vec).collect()
+    };
+    let number = |bytes: &Vec<u8>| i64::from_le_bytes(bytes[..].try_into().unwrap()) as usize;
+    let starts: Vec<usize> = values(&starts, 8).iter().map(number).collect();
+    let (data, indices) = (values(&data, 4), values(&indices, 4));
+    assert_eq!(starts.len(), 151);
+    assert_eq!((starts[0], starts[150]), (0, data.len()));
+    // Document 8 has no terms.
+    assert_eq!(starts[8], starts[9]);
+    let mut row = 0;
+    let topics = RESULT.path("out/document_topics");
+    columns::for_each_row(&topics, &["doc_id", "topic", "weight"], |entry| {
+        let [document, topic, weight] = [0, 1, 2].map(|column| entry.number(column).unwrap());
+        let document = document as usize;
+        assert!(starts[document] <= row && row < starts[document + 1]);
+        assert_eq!(indices[row], (topic as i32).to_le_bytes());
+        assert_eq!(data[row], (weight as f32).to_le_bytes());
+        row += 1;
+        Ok::<(), topicmill::tables::TableError>(())
+    })
+    .unwrap();
+    assert_eq!(row, data.len());
+}
+
+#[test]
+fn gensims_files_are_the_bags_of_words() {
+    let folder = exported(Format::Gensim, "bags");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let (corpus, dictionary) = (read("corpus.mm"), read("dictionary.txt"));
+    let mut lines = corpus.lines();
+    assert_eq!(lines.next(), Some("%%MatrixMarket matrix coordinate real general"));
+    let header = lines.next().unwrap().to_owned();
+    let mut expected = Vec::new();
+    for (document, number) in documents().iter().zip(1..) {
+        for (term, count) in document.terms.iter().zip(&document.counts) {
+            expected.push(format!("{number} {} {count}", term + 1));
+        }
+    }
+    assert_eq!(header, format!("150 18 {}", expected.len()));
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    let mut terms = dictionary.lines();
+    assert_eq!(terms.next(), Some("150"));
+    for (id, line) in terms.enumerate() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let holds = |d: &&ShardDocument| d.terms.contains(&(id as u32));
+        let documents = documents().iter().filter(holds).count();
+        assert_eq!([fields[0], fields[2]], [id.to_string(), documents.to_string()]);
+    }
+    assert_eq!(read("documents.txt").lines().nth(149), Some("a file 149 "));
+}
+
+#[test]
+fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
+    let xml = fs::read_to_string(exported(Format::MalletDiagnostics, "d.xml")).unwrap();
+    let lines: Vec<&str> = xml.lines().collect();
+    assert_eq!(lines[..2], ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]);
+    assert_eq!(lines.last(), Some(&"</model>"));
+    let topics: Vec<&&str> = lines.iter().filter(|l| l.starts_with("<topic ")).collect();
+    assert_eq!(topics.len(), TOPICS);
+    let names = |line: &str| -> Vec<String> {
+        let attributes = line[..line.find('>').unwrap()].split(' ').skip(1);
+        attributes.map(|a| a.split('=').next().unwrap().to_owned()).collect()
+    };
+    let of_topic = "id tokens document_entropy word-length coherence uniform_dist corpus_dist \
+                    eff_num_words token-doc-diff rank_1_docs allocation_ratio allocation_count exclusivity";
+    assert_eq!(names(topics[0]).join(" "), of_topic);
+    let word = lines.iter().find(|l| l.starts_with("<word rank='1' ")).unwrap();
+    let of_word = "rank count prob cumulative docs word-length coherence uniform_dist corpus_dist \
+                   token-doc-diff exclusivity";
+    assert_eq!(names(word).join(" "), of_word);
+    assert!(xml.contains(">&lt;plea&gt;</word>") && xml.contains(">r&amp;d</word>"));
+    let mut tokens = Vec::new();
+    columns::for_each_row(&RESULT.path("out/topics"), &["tokens", "exclusivity"], |row| {
+        let [tokens_of, exclusivity] = [0, 1].map(|column| row.number(column).unwrap());
+        tokens.push(format!("tokens='{tokens_of:.4}' "));
+        tokens.push(format!(" exclusivity='{exclusivity:.4}'>"));
+        Ok::<(), topicmill::tables::TableError>(())
+    })
+    .unwrap();
+    for (place, figure) in tokens.iter().enumerate() {
+        assert!(topics[place / 2].contains(figure), "{figure} in {}", topics[place / 2]);
+    }
+}
+
+#[test]
+fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
+    let json = fs::read_to_string(exported(Format::PyLdavis, "p.json")).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let numbers = |value: &Value| -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    assert_eq!(numbers(&json["mdsDat"]["topics"]), [1.0, 2.0, 3.0]);
+    let shares: f64 = numbers(&json["mdsDat"]["Freq"]).iter().sum();
+    assert!((shares - 100.0).abs() < 1e-6);
+    assert_eq!(json["R"], 18);
+    let bars = json["tinfo"]["Category"].as_array().unwrap();
+    for category in ["Default", "Topic1", "Topic2", "Topic3"] {
+        assert!(bars.iter().any(|bar| bar == category), "{category}");
+    }
+    // The topics of a term have all its tokens among them, but for what rounding takes.
+    let mut spread: BTreeMap<&str, f64> = BTreeMap::new();
+    let terms = json["token.table"]["Term"].as_array().unwrap();
+    for (term, share) in terms.iter().zip(numbers(&json["token.table"]["Freq"])) {
+        *spread.entry(term.as_str().unwrap()).or_default() += share;
+    }
+    assert_eq!(spread.len(), 18);
+    assert!(spread.values().all(|sum| (sum - 1.0).abs() < 0.02), "{spread:?}");
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_with_a_remedy() {
+    RESULT.write("taken.json", "mine");
+    let export = "export out --format pyldavis --output";
+    let cases = [
+        (format!("{export} taken.json"), 64, "taken.json exists; name another --output"),
+        (format!("{export} out/p.json"), 64, "is in a result of topicmill; name an --output"),
+        ("export nowhere --format npy".to_owned(), 64, "pass the folder that the job names"),
+        ("export . --format npy".to_owned(), 65, "is not complete: it has no _SUCCESS"),
+        ("export out --format csv".to_owned(), 64, "possible values: mallet-state"),
+    ];
+    for (arguments, code, words) in cases {
+        let output = RESULT.output(&arguments);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
+        assert!(text.contains(words), "{arguments}: {text}");
+    }
+    assert_eq!(fs::read_to_string(RESULT.path("taken.json")).unwrap(), "mine");
+    RESULT.succeed(&format!("{export} taken.json --overwrite"));
+    assert!(fs::read_to_string(RESULT.path("taken.json")).unwrap().starts_with('{'));
+    let report = topicmill::tables::verify(&RESULT.path("out")).unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
+}
+
+#[test]
+fn a_result_that_projects_nothing_has_a_model_to_export() {
+    let place = Workdir::new();
+    fs::copy(RESULT.path("texts.jsonl"), place.path("texts.jsonl")).unwrap();
+    fs::copy(RESULT.path("job.toml"), place.path("job.toml")).unwrap();
+    place.succeed("run job.toml -q --set project.method=none");
+    for format in Format::ALL {
+        let path = place.succeed(&["export", "out", "--format", format.name()]);
+        assert_eq!(Path::new(path.trim()), format.beside("out".as_ref()));
+    }
+    assert!(place.path("out-npy/phi.npy").exists());
+    assert!(!place.path("out-npy/theta_data.npy").exists());
+}
