@@ -24,6 +24,7 @@ FEW = {"train.passes": 5}
 
 @parametrize_with_checks([TopicMill(settings=FEW)])
 @pytest.mark.filterwarnings("ignore:X has counts that are not whole")
+@pytest.mark.filterwarnings("ignore:.* topics, but only")
 @pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API|.*Can't check dok sparse:")
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -115,6 +115,8 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"settings": {"train.passes": "x"}}, UsageError, "must be a whole number from 1"),
         ({"passes": 5}, TypeError, "unknown argument 'passes'.*as in train__passes=50"),
         ({"texts": "one text"}, TypeError, "texts is a single string: pass a list"),
+        ({"texts": pandas.DataFrame({"text": ["a"]})}, TypeError, "texts is a DataFrame: pass one of its columns"),
+        ({"texts": {"a": "b"}}, TypeError, "texts is a dict: pass one of its columns"),
         ({"texts": ["a", b"b"]}, TypeError, "text 1 is bytes, not str"),
         ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
@@ -125,6 +127,11 @@ def test_what_is_wrong_is_said_with_a_remedy(texts, no_leftovers, monkeypatch, a
     monkeypatch.chdir(no_leftovers)
     with pytest.raises(kind, match=f"(?s){message}"):
         topicmill.fit(**{"texts": texts, "topics": TOPICS, **arguments})
+
+
+def test_more_topics_than_terms_are_warned_of(texts):
+    with pytest.warns(UserWarning, match="60 topics, but only 50 terms were kept: train fewer topics"):
+        topicmill.fit(texts, 60, settings=PASSES)
 
 
 def test_an_error_of_the_texts_themselves_is_raised(no_leftovers):

@@ -28,6 +28,8 @@ def lines(
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError("texts is a single string: pass a list of texts, or a pathlib.Path of files to read")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+        raise TypeError(f"texts is a {type(texts).__name__}: pass one of its columns")
     columns: dict[str, Iterator[object]] = {}
     if ids is not None:
         columns["id"] = iter(ids)

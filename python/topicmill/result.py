@@ -35,7 +35,7 @@ Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "np
 class TermWeight(NamedTuple):
     """A term of a topic.
 
-    Attributes
+    Parameters
     ----------
     term : str
     weight : float
@@ -49,7 +49,7 @@ class TermWeight(NamedTuple):
 class DocumentWeight(NamedTuple):
     """A document of a topic.
 
-    Attributes
+    Parameters
     ----------
     doc_id : int
         The document's number, from 0, in the input's order.
@@ -354,7 +354,7 @@ class Result:
         Returns
         -------
         pyLDAvis.PreparedData
-            For ``pyLDAvis.display`` and ``pyLDAvis.save_html``. Topics have their own numbers, from 0.
+            For ``pyLDAvis.display`` and ``pyLDAvis.save_html``. LDAvis counts from 1: its topic 8 is topic 7.
         """
         with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
             path = self.export("pyldavis", Path(folder, "pyldavis.json"))
@@ -432,6 +432,7 @@ def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Res
     Returns
     -------
     Result
+        Its tables and arrays are read when they are first used.
 
     Raises
     ------

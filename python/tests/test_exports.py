@@ -1,0 +1,146 @@
+"""Exports, opened by the programs that they are for."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+import numpy as np
+import pandas
+import pyLDAvis
+import pytest
+import scipy.io
+from conftest import TOPICS
+from gensim.corpora import Dictionary, MmCorpus
+from scipy.sparse import csr_array
+
+import topicmill
+from topicmill.errors import UsageError
+
+STATE_LINE = re.compile(r"(\d+) (\S+) (\d+) (\d+) (\S+) (\d+)\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("exports")
+
+
+@pytest.fixture(scope="module")
+def bags(texts):
+    return [Counter(text.split()) for text in texts]
+
+
+def test_mallets_state(result, folder, bags):
+    """A strict reading: exactly six fields, positions without gaps, one number per type."""
+    path = result.export("mallet-state", folder / "a.state.gz")
+    tokens = np.zeros((TOPICS, len(result.terms)))
+    found = [Counter() for _ in bags]
+    with gzip.open(path, "rt", encoding="utf-8") as state:
+        assert next(state) == "#doc source pos typeindex type topic\n"
+        alpha = next(state).split(" ")
+        assert alpha[:2] == ["#alpha", ":"]
+        np.testing.assert_array_equal(np.array(alpha[2:], dtype=float), result.alpha)
+        beta = float(next(state).removeprefix("#beta : "))
+        for line in state:
+            document, source, place, term, text, topic = STATE_LINE.fullmatch(line).groups()
+            assert (source, text) == (document, result.terms[int(term)])
+            assert int(place) == found[int(document)].total()
+            found[int(document)][text] += 1
+            tokens[int(topic), int(term)] += 1
+    assert found == bags
+    # As MALLET smooths its counts; here all documents have theirs, not the training sample alone.
+    phi = (tokens + beta) / (tokens + beta).sum(axis=1, keepdims=True)
+    assert np.abs(phi - result.phi).max() < 0.02
+
+
+def test_mallets_diagnostics(result, folder):
+    path = result.export("mallet-diagnostics", folder / "diagnostics.xml")
+    model = ElementTree.parse(path).getroot()
+    assert [topic.tag for topic in model] == ["topic"] * TOPICS
+    for number, topic in enumerate(model):
+        row = result.topics.iloc[number]
+        assert topic.get("id") == str(number)
+        assert float(topic.get("tokens")) == row["tokens"]
+        assert float(topic.get("eff_num_words")) == pytest.approx(row["effective_terms"], abs=1e-4)
+        words = [(word.text, float(word.get("prob"))) for word in topic]
+        expected = result.top_terms(number, n=len(words))
+        assert [text for text, _ in words] == [term for term, _ in expected]
+        assert [weight for _, weight in words] == pytest.approx([w for _, w in expected], abs=1e-5)
+        assert [int(word.get("rank")) for word in topic] == list(range(1, len(words) + 1))
+        assert all(int(word.get("docs")) > 0 for word in list(topic)[:5])
+
+
+def test_gensim_reads_the_bags(result, folder, bags):
+    path = result.export("gensim", folder / "gensim")
+    corpus = MmCorpus(str(path / "corpus.mm"))
+    dictionary = Dictionary.load_from_text(str(path / "dictionary.txt"))
+    read = [Counter({dictionary[term]: int(count) for term, count in document}) for document in corpus]
+    assert read == bags
+    assert (corpus.num_docs, corpus.num_terms, dictionary.num_docs) == (400, 50, 400)
+    assert dictionary.dfs == Counter(dictionary.token2id[term] for bag in bags for term in bag)
+    assert scipy.io.mmread(path / "corpus.mm").sum() == sum(bag.total() for bag in bags)
+    assert (path / "documents.txt").read_text().split() == list(result.documents["source_id"])
+
+
+def test_numpy_reads_the_arrays(result, folder):
+    path = result.export("npy", folder / "npy")
+    arrays = {file.stem: np.load(file) for file in path.glob("*.npy")}
+    np.testing.assert_array_equal(arrays["phi"], result.phi)
+    np.testing.assert_array_equal(arrays["alpha"], result.alpha)
+    theta = csr_array(
+        (arrays["theta_data"], arrays["theta_indices"], arrays["theta_indptr"]),
+        shape=result.theta.shape,
+    )
+    assert (theta != result.theta).nnz == 0
+    assert (path / "terms.txt").read_text(encoding="utf-8").split("\n")[:-1] == list(result.terms)
+
+
+def test_pandas_reads_the_wide_table(result, folder):
+    path = result.export("parquet", folder / "phi.parquet")
+    table = pandas.read_parquet(path).set_index("term")
+    assert list(table.columns) == [f"topic_{topic}" for topic in range(TOPICS)]
+    np.testing.assert_array_equal(table.to_numpy().T, result.phi)
+    assert list(table.index) == list(result.terms)
+
+
+def test_pyldavis_draws_what_it_would_prepare(texts, bags):
+    result = topicmill.fit(texts, TOPICS, project__threshold=0, train__passes=30)
+    ours = result.to_pyldavis()
+    theirs = pyLDAvis.prepare(
+        result.phi / result.phi.sum(axis=1, keepdims=True),
+        result.theta.toarray(),
+        [bag.total() for bag in bags],
+        list(result.terms),
+        [sum(bag[term] for bag in bags) for term in result.terms],
+        sort_topics=False,
+        n_jobs=1,
+    )
+    page = pyLDAvis.prepared_data_to_html(ours)
+    assert '"token.table"' in page and "kitten" in page
+
+    columns = ["logprob", "loglift", "Freq", "Total"]
+    bars = [data.topic_info.set_index(["Category", "Term"])[columns] for data in (ours, theirs)]
+    common = bars[0].index.intersection(bars[1].index)
+    assert len(common) > 0.9 * len(bars[0])
+    topics = common[common.get_level_values(0) != "Default"]
+    np.testing.assert_allclose(bars[0].loc[topics], bars[1].loc[topics], rtol=0.01, atol=0.05)
+    assert set(ours.topic_info["Category"]) == set(theirs.topic_info["Category"])
+
+    assert list(ours.topic_coordinates["topics"]) == [1, 2, 3, 4, 5]
+    np.testing.assert_allclose(ours.topic_coordinates["Freq"], theirs.topic_coordinates["Freq"], rtol=1e-3)
+    tokens = [data.token_table.set_index(["Term", "Topic"])["Freq"] for data in (ours, theirs)]
+    common = tokens[0].index.intersection(tokens[1].index)
+    assert len(common) > 0.9 * len(tokens[0])
+    np.testing.assert_allclose(tokens[0][common], tokens[1][common], atol=0.02)
+
+
+def test_an_export_replaces_nothing_unless_asked(result, folder):
+    path = folder / "twice.json"
+    assert result.export("pyldavis", path) == path
+    with pytest.raises(UsageError, match="twice.json exists; name another --output"):
+        result.export("pyldavis", path)
+    before = path.read_bytes()
+    result.export("pyldavis", path, overwrite=True)
+    assert path.read_bytes() == before
