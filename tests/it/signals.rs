@@ -108,7 +108,11 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
     let out = folder.join("left");
     let corpus = out.join("corpus/collection.json");
     let mut left = Vec::new();
-    for pause in [40, 300, 150, 500, 220] {
+    // On a slow machine some pauses end before training has begun: more of them follow.
+    for pause in [40, 300, 150, 500, 220].into_iter().cycle().take(20) {
+        if left.len() == 3 {
+            break;
+        }
         let mut child = start(folder, "left", placement);
         wait_for(&mut child, || corpus.exists());
         sleep(Duration::from_millis(pause));
