@@ -4,6 +4,7 @@ mod evaluate;
 mod export;
 mod launch;
 mod project;
+mod starter;
 mod watching;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ pub use evaluate::EvaluateArgs;
 pub use export::ExportArgs;
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
+pub use starter::{NewArgs, StarterArgs, TopicsArgs};
 
 /// The version, and the build that all processes of a run must be of.
 const VERSION: &str = concat!(
@@ -57,6 +59,12 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Find the topics of files, folders or standard input, without a job file
+    #[command(after_help = starter::TOPICS_EXAMPLES)]
+    Topics(TopicsArgs),
+    /// Write a commented job file for an input
+    #[command(after_help = starter::NEW_EXAMPLES)]
+    New(NewArgs),
     /// Run a job: ingest, train, project, write the tables
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),

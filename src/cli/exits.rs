@@ -76,7 +76,10 @@ impl From<InputError> for Failure {
             InputError::Unreadable { .. } => Exit::Io,
             _ => Exit::Data,
         };
-        let is_absent = matches!(error, InputError::NoMatch { .. } | InputError::NoFiles);
+        let is_absent = matches!(
+            error,
+            InputError::NoMatch { .. } | InputError::EmptyFolder { .. } | InputError::NoFiles
+        );
         let failure = Self::new(exit, error);
         match is_absent {
             true => failure.help("jobs/planted.toml needs no input: it makes its own corpus"),

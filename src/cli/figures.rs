@@ -15,14 +15,20 @@ pub(super) fn grouped(number: u64) -> String {
     out
 }
 
-/// A rate: grouped from 100 on, one decimal below, "0" for none.
+/// An estimate, to three significant digits: 1234567 → "1,230,000".
+pub(super) fn about(number: u64) -> String {
+    let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(2));
+    grouped((number + unit / 2) / unit * unit)
+}
+
+/// A rate: three significant digits from 100 on, one decimal below, "0" for none.
 pub(super) fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second <= 0.0 {
         "0".to_owned()
     } else if per_second < 100.0 {
         format!("{per_second:.1}")
     } else {
-        grouped(per_second.round() as u64)
+        about(per_second.round() as u64)
     }
 }
 
@@ -72,6 +78,11 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
+        assert_eq!(
+            [7, 999, 1_234_567, 99_950].map(about),
+            ["7", "999", "1,230,000", "100,000"]
+        );
+        assert_eq!(about(0), "0");
         assert_eq!(rate(0.0), "0");
         assert_eq!(rate(f64::NAN), "0");
         assert_eq!(rate(3.25), "3.2");

@@ -17,6 +17,7 @@ mod forward;
 mod inspect;
 mod launch;
 mod machine;
+mod new;
 mod pace;
 mod peers;
 mod placement;
@@ -25,9 +26,11 @@ mod progress;
 mod project_stream;
 mod run;
 mod screen;
+mod starter;
 mod status;
 mod summary;
 mod synth;
+mod topics;
 mod verify;
 mod watch;
 mod watching;
@@ -79,6 +82,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
 /// The error, with its exit code and, often, a remedy.
 pub fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
+        Command::Topics(args) => topics::run(&args),
+        Command::New(args) => new::run(&args),
         Command::Run(args) => run::run(&args, Stages::All),
         Command::Ingest(args) => run::run(&args, Stages::Ingest),
         Command::Train(args) => run::run(&args, Stages::Train),

@@ -33,7 +33,20 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
         rows.push(("stages", stages.to_string()));
         super::print(&plan::rows(&rows))?;
     }
-    match &placement {
+    start(job, args, stages, &placement)
+}
+
+/// Runs stages of a job that is read and shown already.
+///
+/// # Errors
+/// Any error that ends the run.
+pub(super) fn start(
+    job: Job,
+    args: &RunArgs,
+    stages: Stages,
+    placement: &Placement,
+) -> Result<(), Failure> {
+    match placement {
         Placement::Threads(threads) => {
             let alone = cluster::Placement::single(*threads);
             run_here(job, stages, args, alone, String::new())

@@ -53,7 +53,14 @@ impl Compression {
 
     /// Opens the file and reads what it holds, decompressed as it goes.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
-        let file = Source::open(path)?;
+        self.decode(Source::open(path)?)
+    }
+
+    /// What a stream holds, decompressed as it goes.
+    pub(crate) fn decode(
+        self,
+        file: impl Read + Send + 'static,
+    ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Plain => Box::new(file),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(

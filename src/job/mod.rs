@@ -2,7 +2,7 @@
 //!
 //! `keys` has a row for every key; `source` keeps what was written, with its position; `resolve`
 //! checks it and fills in defaults; `fill` turns the values into settings; `resolved` writes a job
-//! out again and identifies its stages by hashes. [`Stages`], [`ProgressSnapshot`] and [`Summary`]
+//! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`], [`ProgressSnapshot`] and [`Summary`]
 //! describe the stages to run, their progress, and the outcome. docs/JOB.md describes every key for
 //! users.
 
@@ -20,6 +20,7 @@ mod source;
 mod stages;
 pub mod state;
 mod summary;
+mod template;
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,7 @@ pub use summary::{
     DriftSummary, Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,
     TrainSummary,
 };
+pub use template::Template;
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,8 +180,13 @@ impl Job {
         if is_overridden("project.budget") || is_overridden("project.method") {
             source.forget(&implied);
         }
+        Self::of(&source, path)
+    }
+
+    /// Checks what was written of a job at `path`.
+    fn of(source: &Source, path: &Path) -> Result<Self, JobError> {
         let folder = absolute(path.parent().unwrap_or(Path::new("")));
-        let values = resolve(&source, path, &folder)?;
+        let values = resolve(source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
             corpus: values.corpus(),
@@ -200,7 +207,7 @@ impl Job {
             // A folder's name may be no text.
             job.corpus.base = folder;
         }
-        job.files = job.named_files(&source)?;
+        job.files = job.named_files(source)?;
         Ok(job)
     }
 

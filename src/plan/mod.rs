@@ -1,5 +1,8 @@
 //! What a job will take, told before it runs: the size of its input ([`survey`]), and the memory,
-//! rounds and disk that follow from it ([`estimate`]). Nothing that runs depends on these.
+//! rounds and disk that follow from it ([`estimate`]); and what a first job for an input would be,
+//! from its first records ([`preview`]). Nothing that runs depends on these.
 
 pub mod estimate;
+mod look;
+pub mod preview;
 pub mod survey;

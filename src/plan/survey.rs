@@ -4,8 +4,8 @@
 //! the number) and estimated from the first MiB of a few files elsewhere.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
+use super::look::{LOOK_BYTES, content_of, first_bytes, looks_at, records_of};
 use crate::corpus::block::{self, Estimate};
 use crate::corpus::input::{self, Input, InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, Format};
@@ -13,10 +13,6 @@ use crate::job::SynthStage;
 use crate::tables::output::{View, Wanted};
 use crate::tables::{TableError, read::table_schema};
 
-/// Bytes of content that are looked at in a file.
-const LOOK_BYTES: u64 = 1 << 20;
-/// Files of a format that are looked at, evenly spread over the input.
-const LOOK_FILES: usize = 8;
 /// Bytes of text to a token, the space after it included: those of English prose, and fewer than
 /// those of most texts with markup, so that tokens are rather over- than underestimated.
 const BYTES_PER_TOKEN: u64 = 6;
@@ -72,18 +68,25 @@ pub enum SurveyError {
 /// # Errors
 /// There is no input, or a file of it cannot be read.
 pub fn survey(settings: &CorpusSettings) -> Result<Survey, SurveyError> {
-    let input = input::discover(settings)?;
+    survey_of(&input::discover(settings)?, settings)
+}
+
+/// The same of an input that was found.
+///
+/// # Errors
+/// A file of it cannot be read.
+pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Survey, SurveyError> {
     let Estimate {
-        content_bytes,
         block_bytes,
-        blocks,
-    } = block::estimate(&input, settings);
+        blocks: expected_blocks,
+        content_bytes: expected_bytes,
+    } = block::estimate(input, settings);
     let mut survey = Survey {
         kinds: BTreeMap::new(),
         files: input.files.len() as u64,
         bytes: input.total_bytes,
-        content_bytes,
-        blocks,
+        content_bytes: 0,
+        blocks: 0,
         block_bytes,
         documents: 0,
         documents_exact: true,
@@ -95,9 +98,11 @@ pub fn survey(settings: &CorpusSettings) -> Result<Survey, SurveyError> {
         kind.bytes += file.bytes;
     }
     for format in FORMATS {
-        let files: Vec<&InputFile> = of_format(&input, format.0).collect();
+        let files: Vec<&InputFile> = of_format(input, format.0).collect();
         survey.count(format.0, &files)?;
     }
+    let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
+    survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
     Ok(survey)
 }
 
@@ -127,7 +132,7 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
 }
 
 /// Every format with the word for it.
-const FORMATS: [(Format, &str); 6] = [
+pub(super) const FORMATS: [(Format, &str); 6] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Csv, "csv"),
@@ -142,14 +147,16 @@ fn name_of(file: &InputFile) -> String {
     format!("{}, {compression}", format.map_or("", |(_, word)| word))
 }
 
-fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {
+pub(super) fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &InputFile> {
     input.files.iter().filter(move |file| file.format == format)
 }
 
 impl Survey {
     /// Adds the documents and tokens of all files of one format.
     fn count(&mut self, format: Format, files: &[&InputFile]) -> Result<(), SurveyError> {
-        let content: u64 = files.iter().map(|file| file.expected_bytes()).sum();
+        let looks = looks_at(files)?;
+        let content = content_of(files, &looks);
+        self.content_bytes += content;
         match format {
             Format::Text => self.documents += files.len() as u64,
             Format::Parquet => {
@@ -168,7 +175,7 @@ impl Survey {
                 return Ok(());
             }
             Format::JsonLines | Format::Csv | Format::Tsv => {
-                self.documents += records_of(files, content)?;
+                self.documents += records_of(&looks, content);
                 self.documents_exact &= files.is_empty();
             }
         }
@@ -177,90 +184,13 @@ impl Survey {
     }
 }
 
-/// Records of files of lines, about: those in the first MiB of some, scaled to the rest.
-fn records_of(files: &[&InputFile], content: u64) -> Result<u64, InputError> {
-    let step = files.len().div_ceil(LOOK_FILES).max(1);
-    let (mut records, mut bytes, mut unseen) = (0u64, 0u64, content);
-    let mut seen_whole = 0u64;
-    for file in files.iter().step_by(step) {
-        let look = look_at(file)?;
-        records += look.records;
-        bytes += look.bytes;
-        if look.is_whole {
-            seen_whole += look.records;
-            unseen = unseen.saturating_sub(file.expected_bytes());
-        }
-    }
-    let scaled = u128::from(records) * u128::from(unseen) / u128::from(bytes.max(1));
-    Ok(seen_whole + scaled as u64)
-}
-
-/// Complete records at a file's start.
-#[derive(Debug, PartialEq, Eq)]
-struct Look {
-    records: u64,
-    /// Their bytes.
-    bytes: u64,
-    /// Whether that is all the file holds.
-    is_whole: bool,
-}
-
-/// Reads a file's first MiB; a stream that breaks is taken to end there.
-fn look_at(file: &InputFile) -> Result<Look, InputError> {
-    let content = first_bytes(file)?;
-    let is_whole = (content.len() as u64) < LOOK_BYTES;
-    let is_quoted = matches!(file.format, Format::Csv);
-    let header = u64::from(file.format != Format::JsonLines);
-    Ok(count_records(&content, is_quoted, is_whole, header))
-}
-
-fn count_records(content: &[u8], is_quoted: bool, is_whole: bool, header: u64) -> Look {
-    let (mut records, mut end, mut begin) = (0u64, 0, 0);
-    let mut within_quotes = false;
-    for (place, &byte) in content.iter().enumerate() {
-        match byte {
-            b'"' if is_quoted => within_quotes = !within_quotes,
-            b'\n' if !within_quotes => {
-                let is_blank = content[begin..place].trim_ascii().is_empty();
-                records += u64::from(!is_blank);
-                begin = place + 1;
-                end = begin;
-            }
-            _ => {}
-        }
-    }
-    // The last record needs no line break; one that is longer than what was looked at counts too.
-    let is_open = !content[end..].trim_ascii().is_empty();
-    if is_open && (is_whole || records == 0) {
-        records += 1;
-        end = content.len();
-    }
-    Look {
-        records: records.saturating_sub(header),
-        bytes: end as u64,
-        is_whole,
-    }
-}
-
 /// Documents and entries that a bag of words declares; none if it declares nothing.
 fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
-    let content = first_bytes(file)?;
+    let content = first_bytes(file, LOOK_BYTES)?;
     let text = String::from_utf8_lossy(&content[..content.len().min(256)]);
     let mut lines = text.lines().map(|line| line.trim().parse().unwrap_or(0));
     let documents = lines.next().unwrap_or(0);
     Ok((documents, lines.nth(1).unwrap_or(0)))
-}
-
-fn first_bytes(file: &InputFile) -> Result<Vec<u8>, InputError> {
-    let stream = file.compression.open(&file.path);
-    let stream = stream.map_err(|source| InputError::Unreadable {
-        path: file.path.clone(),
-        source,
-    })?;
-    let mut content = Vec::new();
-    // What came before a break is kept in `content`; ingest will tell of the break itself.
-    let _ = stream.take(LOOK_BYTES).read_to_end(&mut content);
-    Ok(content)
 }
 
 #[cfg(test)]
@@ -270,7 +200,7 @@ mod tests {
     use super::*;
     use crate::job::Job;
 
-    fn surveyed(files: &[(&str, &str)]) -> Survey {
+    fn surveyed<T: AsRef<[u8]>>(files: &[(&str, T)]) -> Survey {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in files {
             std::fs::write(folder.path().join(name), content).unwrap();
@@ -314,16 +244,17 @@ mod tests {
     }
 
     #[test]
-    fn a_record_beyond_the_look_counts_once() {
-        let look = count_records(b"xxxxxxxx", false, false, 0);
-        let expected = Look {
-            records: 1,
-            bytes: 8,
-            is_whole: false,
-        };
-        assert_eq!(look, expected);
-        let cut = count_records(b"ab\ncd\nef", false, false, 0);
-        assert_eq!((cut.records, cut.bytes), (2, 6));
+    fn compressed_files_are_as_dense_as_their_starts() {
+        let line = |i: u64| format!("{{\"id\": {i}, \"text\": \"{:x}\"}}\n", i * i * 48_271);
+        let lines: String = (0..500_000).map(line).collect();
+        let compressed = zstd::encode_all(lines.as_bytes(), 1).unwrap();
+        let survey = surveyed(&[("a.jsonl.zst", &compressed)]);
+        let is_near = |found: u64, real: u64| found.abs_diff(real) < real / 10;
+        assert!(
+            is_near(survey.content_bytes, lines.len() as u64),
+            "{survey:?}"
+        );
+        assert!(is_near(survey.documents, 500_000), "{survey:?}");
     }
 
     #[test]

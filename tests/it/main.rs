@@ -36,5 +36,6 @@ mod resume;
 mod signals;
 mod stores;
 mod stream;
+mod topics;
 mod training;
 mod workdir;

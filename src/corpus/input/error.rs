@@ -36,6 +36,14 @@ pub enum InputError {
         /// The pattern after expansion, from the base folder.
         path: PathBuf,
     },
+    /// A folder of `corpus.input` has no file in it.
+    #[error(
+        "corpus.input: the folder contains no file: {} (hidden files are skipped); put files there, or name another", .path.display()
+    )]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Everything that matched is excluded, hidden, or a vocabulary.
     #[error(
         "corpus.input: no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders are skipped)"

@@ -92,6 +92,9 @@ pub(super) fn find(base: &Path, pattern: &str, expanded: &str) -> Result<Vec<Pat
             }
         }
     };
+    if files.is_empty() && whole.is_dir() {
+        return Err(InputError::EmptyFolder { path: whole });
+    }
     if files.is_empty() {
         return Err(InputError::NoMatch {
             pattern: pattern.to_owned(),

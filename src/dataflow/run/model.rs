@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         }
         let shared = &self.shared.sample;
         let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
-        check_sample(&sample, collection)?;
+        check_sample(&sample, collection, self.process.job.model.topics)?;
         self.train_on(worker, collection, (sample, schedule), summary)
     }
 
@@ -218,7 +218,14 @@ impl<'a> Run<'a> {
     }
 }
 
-fn check_sample(sample: &Sample, collection: &Collection) -> Result<(), RunError> {
+fn check_sample(sample: &Sample, collection: &Collection, topics: usize) -> Result<(), RunError> {
+    if topics as u64 > collection.terms_kept {
+        return Err(RunError::Data(format!(
+            "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
+             more terms (vocabulary.min_documents, max_share, max_terms)",
+            collection.terms_kept
+        )));
+    }
     if sample.training_documents > 0 {
         return Ok(());
     }

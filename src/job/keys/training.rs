@@ -15,7 +15,7 @@ pub(super) const SAMPLE: Section = rows! {
 
     /// Train on this share of the documents that have terms.
     fraction: Real(SHARE), Absent;
-    /// Train on this many of them, or on all if there are fewer.
+    /// Train on this many of the documents that have terms, or on all if there are fewer.
     // Smaller collections are trained on whole; of larger ones this many documents of a hundred distinct terms take
     // 160 MB.
     documents: Whole(1, COUNT), Default(200000);

@@ -1,0 +1,100 @@
+//! The flags of topics and new.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, value_parser};
+
+use crate::corpus::stop_words::languages;
+
+pub(super) const TOPICS_EXAMPLES: &str = "\
+Examples:
+  topicmill topics texts/                                        every file is a document
+  topicmill topics articles.csv --text body --id doi --topics 100
+  topicmill topics 'logs/**/*.jsonl.zst' --output out/logs --language de
+  zcat articles.jsonl.gz | topicmill topics - --stop-words en --stop-words ./our-words.txt
+
+Detects formats, columns and language from the first records, and says what it took. The job that
+was run is written beside the output, OUTPUT.toml: edit it, and `topicmill run OUTPUT.toml`.
+
+On standard input: JSON Lines, CSV or TSV with a header, Parquet, or a document on each line.";
+
+pub(super) const NEW_EXAMPLES: &str = "\
+Examples:
+  topicmill new texts/
+  topicmill new articles.csv --output articles.toml --topics 100
+
+Writes what `topicmill topics` would run, and runs nothing.";
+
+/// Flags that describe a new job.
+#[derive(Clone, Debug, Args)]
+pub struct StarterArgs {
+    /// Folders, files and globs; `-` is standard input
+    #[arg(value_name = "INPUT", required = true)]
+    pub input: Vec<String>,
+    /// Number of topics [default: 50; below 500 documents, one for 10 documents, but 5 at least]
+    #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
+    pub topics: Option<u32>,
+    /// Column or key with the text; may be repeated, texts are joined [default: detected]
+    #[arg(long, value_name = "COLUMN")]
+    pub text: Vec<String>,
+    /// Column or key with the document's id [default: detected]
+    #[arg(long, value_name = "COLUMN")]
+    pub id: Option<String>,
+    /// Language of the texts, by ISO 639-1 code: chooses stop words and tokens [default: detected]
+    #[arg(long, value_name = "CODE", hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(languages()))]
+    pub language: Option<String>,
+    /// Words never kept, instead of the language's: a language, a file, or `none`; may be repeated
+    #[arg(long, value_name = "LIST")]
+    pub stop_words: Vec<String>,
+    /// The seed of every random choice
+    #[arg(long, value_name = "N", value_parser = value_parser!(i64).range(0..))]
+    pub seed: Option<i64>,
+    /// Set any other key of the job, as in `--set train.passes=5`; may be repeated
+    #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Flags of topics.
+#[derive(Clone, Debug, Args)]
+pub struct TopicsArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub starter: StarterArgs,
+    /// The folder of the result; the job is written beside it, as FOLDER.toml
+    #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
+    pub output: PathBuf,
+    /// Threads [default: the machine's cores]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Replace a job and a result of another configuration, instead of refusing to touch them
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print only errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// Print one JSON object per line on stdout: progress, then the summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of new.
+#[derive(Clone, Debug, Args)]
+pub struct NewArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub starter: StarterArgs,
+    /// The job file to write; its result goes to a folder of this name without `.toml`
+    #[arg(short, long, value_name = "FILE", default_value = "topics-out.toml")]
+    pub output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    pub overwrite: bool,
+}

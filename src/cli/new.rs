@@ -1,0 +1,27 @@
+//! `topicmill new INPUT…`: a commented job file for an input.
+
+use super::args::NewArgs;
+use super::starter::Starter;
+use super::{Exit, Failure, plan};
+
+/// Writes a job for the input.
+///
+/// # Errors
+/// The flags are wrong; the input cannot be read or modelled; the file exists or cannot be written.
+pub(super) fn run(args: &NewArgs) -> Result<(), Failure> {
+    let path = &args.output;
+    let output = path.with_extension("");
+    if output == *path {
+        let message = format!("--output {}: a job file ends with .toml", path.display());
+        return Err(Failure::message(Exit::Usage, message)
+            .help(format!("--output {}.toml", path.display())));
+    }
+    let starter = Starter::new(&args.starter, path, &output, args.overwrite)?;
+    starter.write(args.overwrite)?;
+    super::say(&plan::rows(&starter.rows));
+    let path = path.display();
+    super::say(&format!(
+        "\nNext:\n  topicmill plan {path}    what it would do\n  topicmill run {path}     the topics"
+    ));
+    Ok(())
+}

@@ -1,0 +1,382 @@
+//! A job from flags and a look at its input: what `topicmill topics` runs and `topicmill new`
+//! writes.
+
+mod standard_input;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::args::StarterArgs;
+use super::{Exit, Failure, figures};
+use crate::job::{Job, Template};
+use crate::plan::preview::{Preview, PreviewError, preview};
+use crate::storage::{Disk, Store, create_folder, is_remote, temporary, write};
+
+/// `model.topics` of a large collection.
+const TOPICS: u64 = 50;
+/// Documents to a topic in a small one.
+const DOCUMENTS_PER_TOPIC: u64 = 10;
+/// Topics of a small one, at least.
+const LEAST_TOPICS: u64 = 5;
+/// Languages that are written without spaces between words, of which the tokenizer makes single
+/// characters.
+const UNSPACED: [&str; 4] = ["ja", "ko", "th", "zh"];
+/// Keys that a first job has with their defaults, because they are often changed.
+const OFTEN_CHANGED: [&str; 7] = [
+    "tokens.rule",
+    "tokens.min_length",
+    "vocabulary.max_share",
+    "sample.documents",
+    "model.seed",
+    "project.threshold",
+    "project.topic_documents",
+];
+
+/// A job that is not written yet.
+pub(super) struct Starter {
+    /// Where it is to be written.
+    pub(super) path: PathBuf,
+    /// The job.
+    pub(super) job: Job,
+    /// Its text.
+    text: String,
+    /// What was taken for what, for a person.
+    pub(super) rows: Vec<(&'static str, String)>,
+}
+
+impl Starter {
+    /// The job for these flags that is to be written at `path`, its result going to `output`.
+    /// Standard input is stored beside it first.
+    ///
+    /// # Errors
+    /// A flag is wrong; the input cannot be read or modelled.
+    pub(super) fn new(
+        args: &StarterArgs,
+        path: &Path,
+        output: &Path,
+        overwrite: bool,
+    ) -> Result<Self, Failure> {
+        let mut template = asked(args, path, output, overwrite)?;
+        let asked = template.job(path)?;
+        let preview = preview(&asked.corpus).map_err(refused)?;
+        if preview.survey.documents < 2 {
+            return Err(too_few(&preview, &args.input));
+        }
+        let mut rows = describe(&preview, args);
+        rows.extend(columns(&mut template, &preview, &asked)?);
+        let text = template.has("corpus.text").then(|| template.job(path));
+        let text = text
+            .transpose()?
+            .map_or_else(Vec::new, |job| job.corpus.text);
+        rows.extend(language(&mut template, &preview, args, &text)?);
+        let topics = sizes(&mut template, &preview, args)?;
+        rows.push(("topics", figures::grouped(topics)));
+        args.set
+            .iter()
+            .try_for_each(|text| template.set_text(text))?;
+        rows.push(("job", path.display().to_string()));
+        heading(&preview, path)
+            .into_iter()
+            .for_each(|line| template.say(line));
+        Ok(Self {
+            path: path.to_owned(),
+            job: template.job(path)?,
+            text: template.to_toml(),
+            rows,
+        })
+    }
+
+    /// Writes the job file, unless it is there already.
+    ///
+    /// # Errors
+    /// A file with another text is there, and not to be replaced; it cannot be written.
+    pub(super) fn write(&self, overwrite: bool) -> Result<(), Failure> {
+        let path = &self.path;
+        match fs::read(path) {
+            Ok(text) if text == self.text.as_bytes() => return Ok(()),
+            Ok(_) if !overwrite => {
+                let message = format!("{}: exists, and is another job", path.display());
+                return Err(Failure::message(Exit::Usage, message).help(format!(
+                    "run that one: topicmill run {}; or choose another --output, or replace it: \
+                     --overwrite",
+                    path.display()
+                )));
+            }
+            _ => {}
+        }
+        let unwritable = |error: std::io::Error| {
+            Failure::new(Exit::Io, error).context(format!("{}: cannot be written", path.display()))
+        };
+        let file = beside(path);
+        create_folder(path.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
+        write(&file, self.text.as_bytes()).map_err(unwritable)?;
+        Disk.commit(&file, path)
+            .map_err(|error| unwritable(error.into()))
+    }
+}
+
+/// An unfinished file in the folder of `path`.
+fn beside(path: &Path) -> PathBuf {
+    let name = temporary("new");
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}"))
+}
+
+/// What the flags say.
+fn asked(
+    args: &StarterArgs,
+    path: &Path,
+    output: &Path,
+    overwrite: bool,
+) -> Result<Template, Failure> {
+    let mut template = Template::default();
+    let mut input = args.input.clone();
+    if let Some(stdin) = input.iter_mut().find(|input| *input == "-") {
+        *stdin = standard_input::store(path, overwrite)?;
+    }
+    template.set("corpus.input", input)?;
+    let is_elsewhere = path.parent().is_some_and(|folder| folder != Path::new(""));
+    let here = std::env::current_dir().unwrap_or_default();
+    if is_elsewhere {
+        template.set("corpus.base", here.to_string_lossy().into_owned())?;
+    }
+    if !args.text.is_empty() {
+        template.set("corpus.text", args.text.clone())?;
+    }
+    if let Some(id) = &args.id {
+        template.set("corpus.id", id.clone())?;
+    }
+    let from_here = |list: &String| match is_elsewhere && list.contains(['/', '.']) {
+        true => here.join(list).to_string_lossy().into_owned(),
+        false => list.clone(),
+    };
+    if !args.stop_words.is_empty() {
+        let lists: Vec<String> = args.stop_words.iter().map(from_here).collect();
+        template.set("vocabulary.stop_words", lists)?;
+    }
+    template.set("model.topics", i64::from(args.topics.unwrap_or(1)))?;
+    template.set("output.path", output.to_string_lossy().into_owned())?;
+    OFTEN_CHANGED
+        .iter()
+        .for_each(|key| template.set_default(key));
+    if let Some(seed) = args.seed {
+        template.set("model.seed", seed)?;
+    }
+    args.set
+        .iter()
+        .try_for_each(|text| template.set_text(text))?;
+    Ok(template)
+}
+
+/// The input, its format and its size; what is left out.
+fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)> {
+    let survey = &preview.survey;
+    let about = if survey.documents_exact { "" } else { "about " };
+    let kinds: Vec<&str> = survey.kinds.keys().map(String::as_str).collect();
+    let mut rows = vec![
+        ("input", args.input.join(", ")),
+        (
+            "format",
+            format!(
+                "{}: {}, {}; {about}{} documents, about {} tokens",
+                kinds.join("; "),
+                files(survey.files),
+                figures::bytes(survey.bytes),
+                figures::about(survey.documents),
+                figures::about(survey.tokens),
+            ),
+        ),
+    ];
+    let binary = preview.binary.iter();
+    let left_out: Vec<String> = binary
+        .map(|(glob, files)| format!("{files} {glob}"))
+        .collect();
+    if !left_out.is_empty() {
+        rows.push((
+            "left out",
+            format!("{}, which are not text", left_out.join(", ")),
+        ));
+    }
+    rows
+}
+
+/// "1 file", "1,234 files".
+fn files(count: u64) -> String {
+    let files = if count == 1 { "file" } else { "files" };
+    format!("{} {files}", figures::grouped(count))
+}
+
+/// Sets the columns; without records, a document is a file.
+fn columns(
+    template: &mut Template,
+    preview: &Preview,
+    asked: &Job,
+) -> Result<Vec<(&'static str, String)>, Failure> {
+    if !preview.binary.is_empty() {
+        let globs: Vec<String> = preview.binary.keys().cloned().collect();
+        let excluded = [asked.corpus.exclude.clone(), globs].concat();
+        template.set("corpus.exclude", excluded)?;
+    }
+    let chosen = template
+        .has("corpus.text")
+        .then(|| asked.corpus.text.clone());
+    let text = preview
+        .text_columns(&chosen.unwrap_or_default())
+        .map_err(refused)?;
+    if text.is_empty() {
+        return Ok(vec![("id", "the file's name".to_owned())]);
+    }
+    let words = |name: &String| {
+        let words = preview
+            .column(name)
+            .map_or(0.0, |column| column.mean_words());
+        format!("`{name}`, {} words on average", figures::rate(words))
+    };
+    let id = match template.has("corpus.id") {
+        true => {
+            preview.require(&asked.corpus.id).map_err(refused)?;
+            Some(&asked.corpus.id)
+        }
+        false => preview.id.as_ref(),
+    };
+    let mut rows = vec![
+        (
+            "id",
+            id.map_or_else(|| "file and position".to_owned(), |id| format!("`{id}`")),
+        ),
+        (
+            "text",
+            text.iter().map(words).collect::<Vec<_>>().join("; "),
+        ),
+    ];
+    let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
+    let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
+    if !metadata.is_empty() && !template.has("corpus.metadata") {
+        rows.push(("metadata", metadata.join(", ")));
+        template.set("corpus.metadata", metadata)?;
+    }
+    if let Some(id) = id {
+        template.set("corpus.id", id.clone())?;
+    }
+    template.set("corpus.text", text)?;
+    let names: Vec<&str> = preview
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    template.remark(
+        "corpus.text",
+        format!("The columns are {}.", names.join(", ")),
+    );
+    Ok(rows)
+}
+
+/// Sets stop words and tokens of the language.
+fn language(
+    template: &mut Template,
+    preview: &Preview,
+    args: &StarterArgs,
+    text: &[String],
+) -> Result<Option<(&'static str, String)>, Failure> {
+    if preview.formats[..] == ["uci"] {
+        // Its terms were chosen by whoever counted them.
+        if !template.has("vocabulary.stop_words") {
+            template.set("vocabulary.stop_words", "none")?;
+        }
+        return Ok(None);
+    }
+    let (code, how) = match &args.language {
+        Some(code) => (Some(code.as_str()), "as asked for"),
+        None => (preview.language(text), "by its stop words"),
+    };
+    let is_unspaced = code.is_some_and(|code| UNSPACED.contains(&code));
+    if is_unspaced {
+        template.set("tokens.min_length", 1)?;
+    }
+    if !template.has("vocabulary.stop_words") {
+        template.set("vocabulary.stop_words", code.unwrap_or("none"))?;
+    }
+    let row = match code {
+        None => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
+        Some(code) if is_unspaced => format!(
+            "{code}, {how}; tokens are single characters: for better topics, put spaces between words"
+        ),
+        Some(code) => format!("{code}, {how}"),
+    };
+    Ok(Some(("language", row)))
+}
+
+/// Sets the number of topics and the least documents of a term, by the number of documents.
+fn sizes(template: &mut Template, preview: &Preview, args: &StarterArgs) -> Result<u64, Failure> {
+    let documents = preview.survey.documents;
+    let usual = (documents / DOCUMENTS_PER_TOPIC).clamp(LEAST_TOPICS, TOPICS);
+    let topics = args.topics.map_or(usual, u64::from);
+    template.set("model.topics", topics as i64)?;
+    template.remark("model.topics", "More topics are narrower.");
+    // A fifth of a per cent of the documents, up to the key's default.
+    let least = (documents / 200).clamp(2, 5);
+    template.set("vocabulary.min_documents", least as i64)?;
+    Ok(topics)
+}
+
+/// What the job file begins with.
+fn heading(preview: &Preview, path: &Path) -> [String; 4] {
+    let survey = &preview.survey;
+    let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);
+    let path = path.display();
+    [
+        format!(
+            "{} ({}) with about {documents} documents and {tokens} tokens.",
+            files(survey.files),
+            preview.formats.join(", "),
+        ),
+        format!("Show what this job would do: topicmill plan {path}"),
+        format!("Run it: topicmill run {path}"),
+        format!(
+            "Keys that are not here have their defaults: docs/JOB.md lists them, and \
+             `topicmill plan {path} --resolved` prints them."
+        ),
+    ]
+}
+
+/// Topics come from what documents have in common.
+fn too_few(preview: &Preview, input: &[String]) -> Failure {
+    let count = match preview.survey.documents {
+        0 => "no document",
+        _ => "only one document",
+    };
+    let message = format!("{}: {count}; topics need many", input.join(", "));
+    let failure = Failure::message(Exit::Data, message);
+    match preview.formats[..] == ["text"] {
+        true => failure.help(format!(
+            "if each line is a document, pass the file on standard input: topicmill topics - < {}",
+            input.join(" ")
+        )),
+        false => failure.help("pass more files, or a folder of them"),
+    }
+}
+
+/// Where the job for a result is written: beside the folder, or here for an object store.
+pub(super) fn job_file(output: &Path) -> PathBuf {
+    let mut name = output
+        .file_name()
+        .unwrap_or("topics-out".as_ref())
+        .to_owned();
+    name.push(".toml");
+    match is_remote(output) {
+        true => PathBuf::from(name),
+        false => output.with_file_name(name),
+    }
+}
+
+fn refused(error: PreviewError) -> Failure {
+    let help = error.help();
+    let failure = match error {
+        PreviewError::Survey(error) => Failure {
+            help: None,
+            ..error.into()
+        },
+        error => Failure::new(Exit::Data, error),
+    };
+    Failure { help, ..failure }
+}

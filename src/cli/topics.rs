@@ -1,0 +1,53 @@
+//! `topicmill topics INPUT…`: a result without a job file, and the job file for the next one.
+
+use super::args::{PlacementArgs, RunArgs, TopicsArgs};
+use super::placement::Placement;
+use super::starter::{Starter, job_file};
+use super::{Exit, Failure, plan, run};
+use crate::job::state::{OutputState, output_state};
+use crate::job::{Job, Stages};
+
+/// Writes a job for the input, and runs it.
+///
+/// # Errors
+/// The flags are wrong; the input cannot be read or modelled; the output belongs to another job;
+/// any error that ends a run.
+pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
+    let path = job_file(&args.output);
+    let starter = Starter::new(&args.starter, &path, &args.output, args.overwrite)?;
+    if !args.overwrite {
+        refuse_other_job(&starter.job)?;
+    }
+    starter.write(args.overwrite)?;
+    if !args.quiet {
+        super::say(&plan::rows(&starter.rows));
+    }
+    let run = RunArgs {
+        job: path,
+        set: Vec::new(),
+        budget: None,
+        overwrite: args.overwrite,
+        quiet: args.quiet,
+        json: args.json,
+        placement: PlacementArgs {
+            threads: args.threads,
+            ..PlacementArgs::default()
+        },
+        given: Vec::new(),
+        peers: Default::default(),
+        watching: Default::default(),
+    };
+    let placement = Placement::check(&run.placement)?;
+    run::start(starter.job, &run, Stages::All, &placement)
+}
+
+/// Refuses an output of another job before anything is written.
+fn refuse_other_job(job: &Job) -> Result<(), Failure> {
+    let OutputState::OtherJob { differs } = output_state(job)? else {
+        return Ok(());
+    };
+    let output = job.output.path.display();
+    let message = format!("{output}: holds the result of another job, whose {differs} differs");
+    Err(Failure::message(Exit::Usage, message)
+        .help("choose another --output, or replace it: --overwrite"))
+}

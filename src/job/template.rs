@@ -1,0 +1,214 @@
+//! A job as a person starts one: a few keys, each below its meaning, in the order of `keys`.
+//!
+//! What a template sets is checked as a job file is, and names the flag that set it. The text of
+//! a template is a job file that means the same job.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Value;
+
+use super::keys::{self, Key, SECTIONS};
+use super::source::Source;
+use super::{Job, JobError};
+
+/// Width of a comment.
+const WIDTH: usize = 100;
+/// Items of a list on one line; a longer list has a line for each.
+const ITEMS_ON_A_LINE: usize = 3;
+
+/// A job to be written.
+#[derive(Clone, Debug, Default)]
+pub struct Template {
+    heading: Vec<String>,
+    source: Source,
+    remarks: BTreeMap<&'static str, String>,
+}
+
+impl Template {
+    /// Adds a paragraph to the comment that the text begins with.
+    pub fn say(&mut self, paragraph: impl Into<String>) {
+        self.heading.push(paragraph.into());
+    }
+
+    /// Sets the key at `path`, "section.key".
+    ///
+    /// # Errors
+    /// There is no such key.
+    pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), JobError> {
+        let (section, key) = path.split_once('.').unwrap_or((path, ""));
+        self.source.set_flag(section, key, value.into())
+    }
+
+    /// Sets the key at `path` to its default, so that the text has it.
+    pub fn set_default(&mut self, path: &str) {
+        if let Some(value) = keys::key(path).and_then(Key::default_value) {
+            // A key that was found is known.
+            let _ = self.set(path, value);
+        }
+    }
+
+    /// Sets a key as the flag `--set` does: `section.key=value`.
+    ///
+    /// # Errors
+    /// Another form; an unknown section or key.
+    pub fn set_text(&mut self, text: &str) -> Result<(), JobError> {
+        self.source.set(text)
+    }
+
+    /// Whether a key is set.
+    pub fn has(&self, path: &str) -> bool {
+        self.source.get(path).is_some()
+    }
+
+    /// Adds a sentence to the comment above a key.
+    pub fn remark(&mut self, path: &str, sentence: impl Into<String>) {
+        if let Some(key) = keys::key(path) {
+            self.remarks.insert(key.path, sentence.into());
+        }
+    }
+
+    /// The job at `path`, whose folder its own paths start from.
+    ///
+    /// # Errors
+    /// Those of [`Job::parse`].
+    pub fn job(&self, path: &Path) -> Result<Job, JobError> {
+        Job::of(&self.source, path)
+    }
+
+    /// The text of the job file.
+    pub fn to_toml(&self) -> String {
+        let mut text: String = self.heading.iter().map(|line| comment(line)).collect();
+        for section in SECTIONS {
+            let keys: String = section
+                .keys
+                .iter()
+                .filter_map(|key| self.line(key))
+                .collect();
+            if !keys.is_empty() {
+                text.push_str(&format!("\n[{}]\n{keys}", section.name));
+            }
+        }
+        text
+    }
+
+    /// A key with the comment above it, if it is set.
+    fn line(&self, key: &Key) -> Option<String> {
+        let entry = self.source.get(key.path)?;
+        let remark = self.remarks.get(key.path);
+        let remark = remark.map_or_else(String::new, |remark| format!(" {remark}"));
+        let meaning = without_links(first_sentence(key.meaning));
+        let meaning = comment(&format!("{meaning}{remark}"));
+        Some(format!(
+            "{meaning}{} = {}\n",
+            key.name(),
+            written(&entry.value)
+        ))
+    }
+}
+
+/// A value as TOML.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.len() > ITEMS_ON_A_LINE => {
+            let items: String = items.iter().map(|item| format!("    {item},\n")).collect();
+            format!("[\n{items}]")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// Up to the first full stop that ends a sentence.
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+/// The text without links in parentheses, which lead nowhere from a job file.
+fn without_links(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(" ([") else {
+        return text.to_owned();
+    };
+    let after = rest.split_once("))").map_or("", |(_, after)| after);
+    format!("{before}{}", without_links(after))
+}
+
+/// The text as lines of a comment.
+fn comment(text: &str) -> String {
+    let mut lines = vec!["#".to_owned()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("it begins with one");
+        match line.chars().count() + 1 + word.chars().count() > WIDTH {
+            true => lines.push(format!("# {word}")),
+            false => line.extend([" ", word]),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn template() -> Template {
+        let mut template = Template::default();
+        template.say("Topics of texts: 12 files.");
+        template
+            .set("corpus.input", vec!["texts".to_owned()])
+            .unwrap();
+        template.set("model.topics", 7).unwrap();
+        template.set("output.path", "out").unwrap();
+        template.set_default("vocabulary.max_share");
+        template.set_text("vocabulary.stop_words=de").unwrap();
+        template
+    }
+
+    #[test]
+    fn the_text_means_the_same_job() {
+        let path = Path::new("jobs/first.toml");
+        let job = template().job(path).unwrap();
+        assert_eq!(Job::parse(&template().to_toml(), path, &[]).unwrap(), job);
+        assert_eq!((job.model.topics, job.vocabulary.max_share), (7, 0.5));
+    }
+
+    #[test]
+    fn each_key_stands_below_its_meaning() {
+        let mut template = template();
+        template.remark("model.topics", "More topics are narrower.");
+        let text = template.to_toml();
+        let expected = "# Topics of texts: 12 files.\n\n[corpus]\n# Files, folders (recursively) and \
+                        globs (`*`, `**`, `?`, `[a-z]`).\ninput = [\"texts\"]\n";
+        assert!(text.starts_with(expected), "{text}");
+        let expected = "[model]\n# Number of topics. More topics are narrower.\ntopics = 7\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_flag() {
+        let mut template = template();
+        template.set("vocabulary.stop_words", "xx").unwrap();
+        let error = template
+            .job(Path::new("first.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("--stop-words \"xx\": "), "{error}");
+        let error = template.set_text("model.topix=3").unwrap_err();
+        assert_eq!(error.help().as_deref(), Some("did you mean `topics`?"));
+    }
+
+    #[test]
+    fn links_are_left_out() {
+        assert_eq!(without_links("A folder ([here](X.md#y))."), "A folder.");
+        assert_eq!(without_links("A folder (or not)."), "A folder (or not).");
+    }
+
+    #[test]
+    fn long_lists_have_a_line_for_each_item() {
+        let list = Value::from(vec!["a", "b", "c", "d"]);
+        assert_eq!(
+            written(&list),
+            "[\n    \"a\",\n    \"b\",\n    \"c\",\n    \"d\",\n]"
+        );
+    }
+}

@@ -1,0 +1,158 @@
+//! The starts of files, from which the rest is estimated: how dense compression is, and how many
+//! bytes a record has.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::corpus::compression::Compression;
+use crate::corpus::input::{InputError, InputFile};
+use crate::corpus::settings::Format;
+use crate::storage::Source;
+
+/// Bytes of content that are looked at in a file, or more where there are few files.
+pub(super) const LOOK_BYTES: u64 = 1 << 20;
+/// Files of a format that are looked at, evenly spread over the input.
+pub(super) const LOOK_FILES: usize = 8;
+
+/// The start of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Complete records.
+    records: u64,
+    /// Their bytes, and those before them.
+    bytes: u64,
+    /// Bytes of content that were seen.
+    seen: u64,
+    /// Bytes on disk that hold them.
+    on_disk: u64,
+    is_compressed: bool,
+}
+
+impl Look {
+    fn at(file: &InputFile, limit: u64) -> Result<Self, InputError> {
+        let (content, on_disk) = start_of(file, limit)?;
+        let is_whole = (content.len() as u64) < limit;
+        let is_quoted = matches!(file.format, Format::Csv);
+        let header = u64::from(file.format != Format::JsonLines);
+        let (records, bytes) = count_records(&content, is_quoted, is_whole, header);
+        Ok(Self {
+            records,
+            bytes,
+            seen: content.len() as u64,
+            on_disk,
+            is_compressed: file.compression != Compression::Plain,
+        })
+    }
+}
+
+/// Looks at the starts of some of the files, evenly spread: the fewer there are, the longer at each.
+pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
+    let step = files.len().div_ceil(LOOK_FILES).max(1);
+    let count = files.len().div_ceil(step).max(1) as u64;
+    let limit = LOOK_BYTES * LOOK_FILES as u64 / count;
+    // Parquet and plain texts tell all by their sizes.
+    let is_told = |file: &InputFile| match file.format {
+        Format::Parquet | Format::Uci => true,
+        Format::Text => file.compression == Compression::Plain,
+        Format::JsonLines | Format::Csv | Format::Tsv => false,
+    };
+    let files = files.iter().step_by(step).filter(|file| !is_told(file));
+    files.map(|file| Look::at(file, limit)).collect()
+}
+
+/// Bytes of content of all files of a format: compressed files are as dense as those looked at.
+pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
+    let compressed = looks.iter().filter(|look| look.is_compressed);
+    let [seen, on_disk] = compressed.fold([0, 0], |[seen, on_disk], look| {
+        [seen + look.seen, on_disk + look.on_disk]
+    });
+    let content = |file: &&InputFile| match file.compression {
+        Compression::Gzip | Compression::Zstd if on_disk > 0 => {
+            (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
+        }
+        _ => file.expected_bytes(),
+    };
+    files.iter().map(content).sum()
+}
+
+/// Records in so many bytes of content, about: those that were seen, scaled.
+pub(super) fn records_of(looks: &[Look], content: u64) -> u64 {
+    let records: u64 = looks.iter().map(|look| look.records).sum();
+    let bytes: u64 = looks.iter().map(|look| look.bytes).sum();
+    (u128::from(records) * u128::from(content) / u128::from(bytes.max(1))) as u64
+}
+
+/// Complete records at a file's start, and their bytes.
+fn count_records(content: &[u8], is_quoted: bool, is_whole: bool, header: u64) -> (u64, u64) {
+    let (mut records, mut end, mut begin) = (0u64, 0, 0);
+    let mut within_quotes = false;
+    for (place, &byte) in content.iter().enumerate() {
+        match byte {
+            b'"' if is_quoted => within_quotes = !within_quotes,
+            b'\n' if !within_quotes => {
+                let is_blank = content[begin..place].trim_ascii().is_empty();
+                records += u64::from(!is_blank);
+                begin = place + 1;
+                end = begin;
+            }
+            _ => {}
+        }
+    }
+    // The last record needs no line break; one that is longer than what was looked at counts too.
+    let is_open = !content[end..].trim_ascii().is_empty();
+    if is_open && (is_whole || records == 0) {
+        records += 1;
+        end = content.len();
+    }
+    (records.saturating_sub(header), end as u64)
+}
+
+/// The start of a file's content.
+pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
+    start_of(file, limit).map(|(content, _)| content)
+}
+
+/// The start of a file's content, and the bytes on disk that were read for it; a stream that breaks
+/// is taken to end there.
+fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> {
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = |source| Counted {
+        source,
+        read: Arc::clone(&read),
+    };
+    let stream =
+        Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
+    let mut stream = stream
+        .map_err(InputError::unreadable(&file.path))?
+        .take(limit);
+    let mut content = Vec::new();
+    // What came before a break is kept in `content`; ingest reports the break itself.
+    let _ = stream.read_to_end(&mut content);
+    Ok((content, read.load(Ordering::Relaxed)))
+}
+
+/// A source whose bytes are counted.
+struct Counted {
+    source: Source,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.source.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_beyond_the_look_counts_once() {
+        assert_eq!(count_records(b"xxxxxxxx", false, false, 0), (1, 8));
+        assert_eq!(count_records(b"ab\ncd\nef", false, false, 0), (2, 6));
+    }
+}

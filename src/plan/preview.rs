@@ -1,0 +1,200 @@
+//! What the first records of an input tell: its columns, which of them are id, text and metadata,
+//! the language, and the files that are no text.
+//!
+//! Reads the first records of a few files of each format, and the start of one file for each
+//! ending of text files. What follows is a proposal for a new job; nothing that runs depends on it.
+
+mod column;
+mod error;
+mod language;
+mod records;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::look::{LOOK_FILES, first_bytes};
+use super::survey::{FORMATS, Survey, SurveyError, of_format, survey_of};
+use crate::corpus::input::{self, Input, InputError, InputFile};
+use crate::corpus::settings::{CorpusSettings, Format};
+pub use column::{Column, is_text_name};
+use column::{id_of, metadata_of, text_of};
+pub use error::PreviewError;
+use records::Records;
+
+/// Bytes of a text file that are looked at.
+const TEXT_BYTES: u64 = 8 << 10;
+
+/// What an input looks like.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Its size.
+    pub survey: Survey,
+    /// The formats there are, as `corpus.format` names them.
+    pub formats: Vec<&'static str>,
+    /// The columns of its records, in their order; none if every file is a document.
+    pub columns: Vec<Column>,
+    /// The column with the text; `None` if no column looks like it.
+    pub text: Option<String>,
+    /// The column with an id that differs from record to record.
+    pub id: Option<String>,
+    /// Short columns whose values repeat, such as years and labels.
+    pub metadata: Vec<String>,
+    /// Files that are no text, by a glob that excludes them: how many there are.
+    pub binary: BTreeMap<String, u64>,
+    /// The first texts and records.
+    records: Records,
+    /// A file of records, for errors.
+    example: Option<InputFile>,
+}
+
+/// Looks at the input of a job. Files that are not text are left out, unless none is left.
+///
+/// # Errors
+/// There is no input, or it cannot be read; it is not text; its records are not what its format
+/// says.
+pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
+    let mut input = input::discover(settings)?;
+    let binary = leave_out_binary(&mut input)?;
+    let survey = survey_of(&input, settings)?;
+    let mut records = Records::default();
+    let mut formats = Vec::new();
+    let mut example = None;
+    for (format, word) in FORMATS {
+        let files: Vec<&InputFile> = of_format(&input, format).collect();
+        let step = files.len().div_ceil(LOOK_FILES).max(1);
+        for file in files.iter().step_by(step) {
+            records.read(file)?;
+        }
+        if !files.is_empty() {
+            formats.push(word);
+        }
+        if !matches!(format, Format::Text | Format::Uci) {
+            example = example.or(files.first().map(|file| (*file).clone()));
+        }
+    }
+    let columns = records.columns();
+    let text = text_of(&columns);
+    let id = id_of(&columns);
+    let metadata = metadata_of(&columns, &[&id, &text]);
+    Ok(Preview {
+        survey,
+        formats,
+        text,
+        id,
+        metadata,
+        columns,
+        binary,
+        records,
+        example,
+    })
+}
+
+impl Preview {
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The columns to read text from: those `asked` for, else the one that looks like it; none if
+    /// every file is a document.
+    ///
+    /// # Errors
+    /// The records have no column that is asked for, or none with text.
+    pub fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, PreviewError> {
+        let Some(file) = &self.example else {
+            return Ok(Vec::new());
+        };
+        asked.iter().try_for_each(|name| self.require(name))?;
+        match (&self.text, asked) {
+            (Some(text), []) => Ok(vec![text.clone()]),
+            (None, []) => Err(PreviewError::NoText {
+                path: PathBuf::from(&file.name),
+                columns: self.names(),
+            }),
+            _ => Ok(asked.to_vec()),
+        }
+    }
+
+    /// Refuses a column that the records do not have.
+    ///
+    /// # Errors
+    /// There are records, and none of them has it.
+    pub fn require(&self, name: &str) -> Result<(), PreviewError> {
+        match &self.example {
+            Some(file) if self.column(name).is_none() => {
+                Err(InputError::missing_column(Path::new(&file.name), name, &self.names()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
+    }
+
+    /// The language of these columns, and of the texts without columns, as an ISO 639-1 code: the
+    /// one whose stop words are most frequent; `None` if no list has a tenth of the words.
+    pub fn language(&self, text: &[String]) -> Option<&'static str> {
+        language::of(&self.records.texts(text))
+    }
+}
+
+/// Takes the files out of the input that are not text, by their ending: those of an ending are
+/// like the first of them. Returns how many, by a glob that excludes them.
+fn leave_out_binary(input: &mut Input) -> Result<BTreeMap<String, u64>, PreviewError> {
+    let mut is_binary: BTreeMap<String, bool> = BTreeMap::new();
+    let mut left_out = BTreeMap::new();
+    let mut first = None;
+    for file in input
+        .files
+        .iter()
+        .filter(|file| file.format == Format::Text)
+    {
+        let glob = glob_of(file);
+        let binary = match is_binary.get(&glob) {
+            Some(binary) => *binary,
+            None => looks_binary(&first_bytes(file, TEXT_BYTES)?),
+        };
+        is_binary.insert(glob.clone(), binary);
+        if binary {
+            *left_out.entry(glob).or_insert(0) += 1;
+            first.get_or_insert_with(|| PathBuf::from(&file.name));
+        }
+    }
+    let stays = |file: &InputFile| {
+        file.format != Format::Text || !is_binary.get(&glob_of(file)).copied().unwrap_or(false)
+    };
+    input.files.retain(stays);
+    input.total_bytes = input.files.iter().map(|file| file.bytes).sum();
+    match first.filter(|_| input.files.is_empty()) {
+        Some(path) => Err(PreviewError::Binary { path }),
+        None => Ok(left_out),
+    }
+}
+
+/// The glob for the files with this file's ending, or of its name.
+fn glob_of(file: &InputFile) -> String {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let escaped = |text: &str| glob::Pattern::escape(text);
+    match name.rsplit_once('.') {
+        Some((start, ending)) if !start.is_empty() => format!("*.{}", escaped(ending)),
+        _ => escaped(&name),
+    }
+}
+
+/// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.
+pub fn looks_binary(start: &[u8]) -> bool {
+    start.contains(&0) || start.starts_with(b"%PDF-") || start.starts_with(b"{\\rtf")
+}
+
+impl From<InputError> for PreviewError {
+    fn from(error: InputError) -> Self {
+        Self::Survey(SurveyError::Input(error))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! A column of the first records, and what it probably holds.
+
+use std::collections::BTreeSet;
+
+/// Names of a text, the likeliest first.
+const TEXTS: [&str; 16] = [
+    "text",
+    "body",
+    "content",
+    "contents",
+    "fulltext",
+    "full_text",
+    "abstract",
+    "article",
+    "document",
+    "description",
+    "message",
+    "review",
+    "comment",
+    "summary",
+    "tweet",
+    "title",
+];
+/// Names of an id, the likeliest first.
+const IDS: [&str; 12] = [
+    "id",
+    "_id",
+    "doc_id",
+    "docid",
+    "document_id",
+    "uid",
+    "uuid",
+    "key",
+    "identifier",
+    "doi",
+    "url",
+    "name",
+];
+/// Mean characters of a value that can be carried along.
+const SHORT: f64 = 40.0;
+/// Columns that are carried along, at most.
+const MOST_METADATA: usize = 8;
+
+/// Whether a column of this name usually holds text.
+pub fn is_text_name(name: &str) -> bool {
+    TEXTS.iter().any(|text| text.eq_ignore_ascii_case(name))
+}
+
+/// A column or key, over the records that were looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Records that were looked at.
+    pub records: usize,
+    /// Those of them with a value.
+    pub values: usize,
+    /// Different values.
+    pub distinct: usize,
+    /// Characters of all values.
+    pub characters: usize,
+    /// Words of all values, separated by white space.
+    pub words: usize,
+    /// Values that are numbers.
+    pub numbers: usize,
+}
+
+impl Column {
+    /// Of these values, one for each record that has one.
+    pub(super) fn of(name: String, records: usize, values: &[&str]) -> Self {
+        let distinct: BTreeSet<&&str> = values.iter().collect();
+        let is_number = |value: &&&str| value.trim().parse::<f64>().is_ok();
+        Self {
+            name,
+            records,
+            values: values.len(),
+            distinct: distinct.len(),
+            characters: values.iter().map(|value| value.chars().count()).sum(),
+            words: values
+                .iter()
+                .map(|value| value.split_whitespace().count())
+                .sum(),
+            numbers: values.iter().filter(is_number).count(),
+        }
+    }
+
+    /// Words of a value, on average.
+    pub fn mean_words(&self) -> f64 {
+        self.words as f64 / self.values.max(1) as f64
+    }
+
+    fn mean_characters(&self) -> f64 {
+        self.characters as f64 / self.values.max(1) as f64
+    }
+
+    /// Whether it has values, most of which are not numbers.
+    fn is_text(&self) -> bool {
+        self.values > 0 && 2 * self.numbers < self.values
+    }
+}
+
+/// The column with the text: one of a usual name with more than a word in a value, else the
+/// longest, of equally long ones the first.
+pub(super) fn text_of(columns: &[Column]) -> Option<String> {
+    let texts = || columns.iter().filter(|column| column.is_text());
+    let is_named = |column: &&Column, name: &str| column.name.eq_ignore_ascii_case(name);
+    let usual = TEXTS.iter().find_map(|name| {
+        texts().find(|column| is_named(column, name) && column.mean_words() > 1.5)
+    });
+    let longest = || {
+        texts().reduce(
+            |best, column| match column.mean_characters() > best.mean_characters() {
+                true => column,
+                false => best,
+            },
+        )
+    };
+    usual.or_else(longest).map(|column| column.name.clone())
+}
+
+/// The column with the id: one of a usual name, if no two records have the same.
+pub(super) fn id_of(columns: &[Column]) -> Option<String> {
+    let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
+    let named = |name: &&str| {
+        let mut keys = columns.iter().filter(is_key);
+        keys.find(|column| column.name.eq_ignore_ascii_case(name))
+    };
+    IDS.iter()
+        .find_map(named)
+        .map(|column| column.name.clone())
+}
+
+/// Short columns that most records have and in which values repeat, without those in `taken`. The
+/// first records may all have the same value.
+pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<String> {
+    let is_taken = |name: &String| taken.iter().any(|taken| taken.as_ref() == Some(name));
+    let is_short = |column: &&Column| {
+        let repeats = column.values > 1 && 5 * column.distinct <= 4 * column.values;
+        repeats && 2 * column.values > column.records && column.mean_characters() <= SHORT
+    };
+    let short = columns
+        .iter()
+        .filter(|column| !is_taken(&column.name))
+        .filter(is_short);
+    short
+        .take(MOST_METADATA)
+        .map(|column| column.name.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(values: &[(&str, &[&str])]) -> Vec<Column> {
+        let of = |(name, values): &(&str, &[&str])| Column::of((*name).to_owned(), 4, values);
+        values.iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_usual_name_goes_before_a_longer_column() {
+        let long = "one two three four five six";
+        let columns = columns(&[
+            ("notes", &[long; 4]),
+            ("Body", &["a b c"; 4]),
+            ("text", &["x"; 4]),
+        ]);
+        assert_eq!(text_of(&columns).as_deref(), Some("Body"));
+        assert_eq!(text_of(&columns[..1]).as_deref(), Some("notes"));
+        assert_eq!(text_of(&columns[2..]).as_deref(), Some("text"));
+    }
+
+    #[test]
+    fn numbers_are_no_text() {
+        let columns = columns(&[("year", &["1999", "2000", "2001", "2002"]), ("empty", &[])]);
+        assert_eq!(text_of(&columns), None);
+    }
+
+    #[test]
+    fn an_id_differs_from_record_to_record() {
+        let columns = columns(&[
+            ("id", &["1", "1", "2", "3"]),
+            ("URL", &["a", "b", "c", "d"]),
+        ]);
+        assert_eq!(id_of(&columns).as_deref(), Some("URL"));
+        assert_eq!(id_of(&columns[..1]), None);
+    }
+
+    #[test]
+    fn short_values_that_repeat_are_carried_along() {
+        let columns = columns(&[
+            ("year", &["1999", "1999", "2000", "2000"]),
+            ("serial", &["1", "2", "3", "4"]),
+            ("split", &["train"; 4]),
+            ("rare", &["x", "x"]),
+        ]);
+        assert_eq!(metadata_of(&columns, &[]), ["year", "split"]);
+        assert_eq!(
+            metadata_of(&columns, &[&Some("year".to_owned())]),
+            ["split"]
+        );
+    }
+}

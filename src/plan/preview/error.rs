@@ -1,0 +1,64 @@
+//! Why no job can be proposed for an input.
+
+use std::path::PathBuf;
+
+use crate::plan::survey::SurveyError;
+
+/// An input that no job can be proposed for.
+#[derive(Debug, thiserror::Error)]
+pub enum PreviewError {
+    /// It cannot be found or read.
+    #[error(transparent)]
+    Survey(#[from] SurveyError),
+    /// It is not text.
+    #[error("{}: not a text file", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+    },
+    /// None of a file's first lines is a JSON object.
+    #[error("{}: not JSON Lines: no line is a JSON object ({reason})", path.display())]
+    NotJsonLines {
+        /// The file.
+        path: PathBuf,
+        /// Why the first line is none.
+        reason: String,
+        /// Whether the file is a JSON array.
+        is_array: bool,
+    },
+    /// No column holds text.
+    #[error("{}: no column contains text; the columns are: {}", path.display(), columns.join(", "))]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// The columns that exist.
+        columns: Vec<String>,
+    },
+}
+
+impl PreviewError {
+    /// What to do about it, where that is not already said.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Survey(_) => None,
+            Self::Binary { path } => Some(format!(
+                "convert it to text first: `pdftotext` for PDF, `pandoc -t plain` for documents, \
+                 `iconv -f UTF-16 -t UTF-8` for UTF-16; columns of numbers and text can be read from \
+                 .csv, .tsv, .jsonl and .parquet, by the name ({} has none of these)",
+                path.display()
+            )),
+            Self::NotJsonLines {
+                path,
+                is_array: true,
+                ..
+            } => Some(format!(
+                "write each element of the array on a line: jq -c '.[]' {} > documents.jsonl",
+                path.display()
+            )),
+            Self::NotJsonLines { .. } => Some(
+                "each line must be one object, such as {\"id\": 1, \"text\": \"…\"}".to_owned(),
+            ),
+            Self::NoText { .. } => Some("name the column to use: --text COLUMN".to_owned()),
+        }
+    }
+}

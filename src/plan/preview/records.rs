@@ -1,0 +1,207 @@
+//! The first records of files, as names and texts.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{Column, PreviewError};
+use crate::corpus::input::InputFile;
+use crate::corpus::settings::Format;
+use crate::plan::look::{LOOK_BYTES, first_bytes};
+use crate::plan::survey::SurveyError;
+use crate::tables::output::{View, Wanted};
+use crate::tables::read::{head, table_schema};
+
+/// Records of a file that are looked at.
+const MOST_RECORDS: usize = 1_000;
+
+/// A record: the names and texts of its values. What is neither text, number, truth value nor a
+/// list of texts is left out.
+type Record = Vec<(String, String)>;
+
+/// The first records and texts of some files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    /// Names in the order in which they came.
+    names: Vec<String>,
+    /// Names that a table lacks, which has a fixed set of them.
+    absent: BTreeSet<String>,
+    records: Vec<Record>,
+    /// Starts of files that are documents.
+    texts: Vec<String>,
+}
+
+impl Records {
+    /// Adds a file's first records, or its start if it is a document.
+    pub(super) fn read(&mut self, file: &InputFile) -> Result<(), PreviewError> {
+        let records = match file.format {
+            Format::Uci => return Ok(()),
+            Format::Text => {
+                let start = first_bytes(file, super::TEXT_BYTES)?;
+                self.texts
+                    .push(String::from_utf8_lossy(&start).into_owned());
+                return Ok(());
+            }
+            Format::JsonLines => {
+                let objects = objects(file)?;
+                for name in objects.iter().flatten().map(|(name, _)| name) {
+                    self.name(name);
+                }
+                objects
+            }
+            Format::Csv => self.table(csv_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Tsv => self.table(tsv_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Parquet => self.table(parquet_rows(file)?),
+        };
+        self.records.extend(records);
+        Ok(())
+    }
+
+    /// The columns, but for those that only some of the tables have.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let names = self
+            .names
+            .iter()
+            .filter(|name| !self.absent.contains(*name));
+        let column = |name: &String| {
+            let values: Vec<&str> = self.values(name).collect();
+            Column::of(name.clone(), self.records.len(), &values)
+        };
+        names.map(column).collect()
+    }
+
+    /// The texts of these columns, and those without columns.
+    pub(super) fn texts<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
+        let values = columns.iter().flat_map(|name| self.values(name));
+        self.texts
+            .iter()
+            .map(String::as_str)
+            .chain(values)
+            .collect()
+    }
+
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let value = move |record: &'a Record| {
+            let named = record.iter().find(|(key, _)| key == name);
+            named
+                .map(|(_, value)| value.as_str())
+                .filter(|value| !value.trim().is_empty())
+        };
+        self.records.iter().filter_map(value)
+    }
+
+    /// Takes the rows of a table below its header.
+    fn table(&mut self, (header, rows): (Vec<String>, Vec<Vec<String>>)) -> Vec<Record> {
+        let is_first = self.records.is_empty();
+        let known: BTreeSet<String> = self.names.iter().cloned().collect();
+        let found: BTreeSet<String> = header.iter().cloned().collect();
+        self.absent.extend(known.difference(&found).cloned());
+        if !is_first {
+            self.absent.extend(found.difference(&known).cloned());
+        }
+        header.iter().for_each(|name| self.name(name));
+        let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
+        rows.into_iter().map(record).collect()
+    }
+
+    fn name(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+}
+
+/// The first objects of a file of JSON Lines.
+fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
+    let start = first_bytes(file, LOOK_BYTES)?;
+    let start = String::from_utf8_lossy(start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start));
+    let lines = || {
+        start
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .take(MOST_RECORDS)
+    };
+    let parsed = lines().map(serde_json::from_str::<Map<String, Value>>);
+    let objects: Vec<Record> = parsed.flatten().map(record).collect();
+    let reason = lines()
+        .next()
+        .and_then(|line| serde_json::from_str::<Map<String, Value>>(line).err());
+    match reason.filter(|_| objects.is_empty()) {
+        None => Ok(objects),
+        Some(reason) => Err(PreviewError::NotJsonLines {
+            path: PathBuf::from(&file.name),
+            reason: reason.to_string(),
+            is_array: start.trim_start().starts_with('['),
+        }),
+    }
+}
+
+fn record(object: Map<String, Value>) -> Record {
+    let text = |value: Value| match value {
+        Value::String(text) => Some(text),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            Some(items.join("\n"))
+        }
+        _ => None,
+    };
+    let values = object.into_iter();
+    values
+        .filter_map(|(name, value)| Some((name, text(value)?)))
+        .collect()
+}
+
+/// The header and the first rows.
+type Table = (Vec<String>, Vec<Vec<String>>);
+
+fn csv_rows(start: &[u8]) -> Table {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(start);
+    let fields = |record: &csv::ByteRecord| -> Vec<String> { record.iter().map(field).collect() };
+    let header = reader.byte_headers().map(fields).unwrap_or_default();
+    let rows = reader.byte_records().flatten().take(MOST_RECORDS);
+    (header, rows.map(|row| fields(&row)).collect())
+}
+
+fn tsv_rows(start: &[u8]) -> Table {
+    let lines = start
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let mut rows = lines.map(|line| line.split(|&byte| byte == b'\t').map(field).collect());
+    let header = rows.next().unwrap_or_default();
+    (header, rows.take(MOST_RECORDS).collect())
+}
+
+fn field(bytes: &[u8]) -> String {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    String::from_utf8_lossy(text).trim().to_owned()
+}
+
+/// Of a Parquet file: the columns that can be read as text.
+fn parquet_rows(file: &InputFile) -> Result<Table, PreviewError> {
+    let unreadable = |error| PreviewError::Survey(SurveyError::Table(error));
+    let view = View::open(&file.path, Wanted::All).map_err(unreadable)?;
+    let schema = table_schema(view.path()).map_err(unreadable)?;
+    let rows = head(view.path(), MOST_RECORDS).map_err(unreadable)?;
+    let is_nested = |kind: &str| {
+        ["Struct", "Map", "Union"]
+            .iter()
+            .any(|nested| kind.contains(nested))
+    };
+    let kept: Vec<bool> = schema
+        .columns
+        .iter()
+        .map(|column| !is_nested(&column.kind))
+        .collect();
+    let keep = |cells: Vec<String>| -> Vec<String> {
+        let cells = cells.into_iter().zip(&kept);
+        cells
+            .filter_map(|(cell, kept)| kept.then_some(cell))
+            .collect()
+    };
+    Ok((
+        keep(rows.columns),
+        rows.rows.into_iter().map(keep).collect(),
+    ))
+}

@@ -1,0 +1,126 @@
+use std::path::Path;
+
+use super::*;
+use crate::job::Job;
+
+const ENGLISH: &str = "the ship that was in the harbour and the whales of the sea";
+
+/// A look at a folder of these files.
+fn previewed(files: &[(&str, &[u8])]) -> Result<Preview, PreviewError> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    preview(&settings(folder.path()))
+}
+
+fn settings(folder: &Path) -> CorpusSettings {
+    let text = "[corpus]\ninput = \".\"\n[model]\ntopics = 2\n[output]\npath = \"o\"\n";
+    Job::parse(text, &folder.join("job"), &[]).unwrap().corpus
+}
+
+fn names(preview: &Preview) -> Vec<&str> {
+    preview
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect()
+}
+
+#[test]
+fn columns_of_json_lines_are_told_apart() {
+    let line = |i: usize| {
+        format!(
+            "{{\"key\": {i}, \"body\": \"{ENGLISH}\", \"year\": {}, \"tags\": [\"a\", \"b\"], \"x\": {{}}}}\n",
+            i % 3
+        )
+    };
+    let lines: String = (0..50).map(line).collect();
+    let preview = previewed(&[("a.jsonl", lines.as_bytes())]).unwrap();
+    assert_eq!(names(&preview), ["body", "key", "tags", "year"]);
+    let (id, text) = (preview.id.as_deref(), preview.text.as_deref());
+    assert_eq!((id, text), (Some("key"), Some("body")));
+    assert_eq!(
+        (&preview.metadata[..], &preview.formats[..]),
+        (&["tags".to_owned(), "year".to_owned()][..], &["jsonl"][..])
+    );
+    assert_eq!(preview.language(&["body".to_owned()]), Some("en"));
+    assert_eq!(preview.column("body").unwrap().mean_words(), 13.0);
+    assert_eq!(preview.text_columns(&[]).unwrap(), ["body"]);
+    let error = preview
+        .text_columns(&["yeer".to_owned()])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("no column `yeer`; did you mean `year`?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_column_must_be_in_every_table() {
+    let preview = previewed(&[
+        (
+            "a.csv",
+            b"id,text,year\n1,\"one, two\",1999\n2,three four,1999\n",
+        ),
+        ("b.csv", b"text,id\nfive six,3\n"),
+        ("c.tsv", b"id\ttext\tmore\n4\tseven eight\tx\n"),
+    ])
+    .unwrap();
+    assert_eq!(names(&preview), ["id", "text"]);
+    assert_eq!(preview.column("text").unwrap().words, 8);
+    assert_eq!(preview.formats, ["csv", "tsv"]);
+}
+
+#[test]
+fn texts_have_no_columns_and_other_files_are_left_out() {
+    let preview = previewed(&[
+        ("a.txt", ENGLISH.as_bytes()),
+        ("b.pdf", b"%PDF-1.7 ..."),
+        ("c.pdf", b"%PDF-1.7 ..."),
+        ("d.md", ENGLISH.as_bytes()),
+    ])
+    .unwrap();
+    assert_eq!((preview.columns.len(), preview.survey.documents), (0, 2));
+    assert_eq!(preview.binary, [("*.pdf".to_owned(), 2)].into());
+    assert_eq!(
+        (preview.language(&[]), preview.text.clone()),
+        (Some("en"), None)
+    );
+    assert!(
+        preview
+            .text_columns(&["anything".to_owned()])
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_with_a_remedy() {
+    let refused = |name: &str, content: &[u8]| {
+        let preview = previewed(&[(name, content)]);
+        let error = preview
+            .and_then(|preview| preview.text_columns(&[]))
+            .unwrap_err();
+        format!("{error}\n{}", error.help().unwrap_or_default())
+    };
+    let binary = refused("a.dat", b"\x7fELF\0\0");
+    assert!(
+        binary.contains("not a text file\n") && binary.contains("pdftotext"),
+        "{binary}"
+    );
+    let array = refused("a.json", b"[\n{\"text\": \"x\"}]\n");
+    assert!(
+        array.contains("no line is a JSON object") && array.contains("jq -c '.[]'"),
+        "{array}"
+    );
+    let lines = refused("a.jsonl", b"nonsense\n");
+    assert!(lines.contains("each line must be one object"), "{lines}");
+    let numbers = refused("a.csv", b"id,year\n1,1999\n2,2000\n");
+    assert!(
+        numbers.contains("no column contains text; the columns are: id, year"),
+        "{numbers}"
+    );
+    assert!(numbers.ends_with("--text COLUMN"), "{numbers}");
+}

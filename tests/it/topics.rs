@@ -1,0 +1,244 @@
+//! `topicmill topics` and `topicmill new`: a first result without a job file.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use crate::workdir::{Workdir, said};
+
+const SEA: &str = "the whale and the ship in the harbour with the sailors of the ocean storm";
+const SKY: &str = "the planet and the comet in the orbit of the telescope with the galaxy star";
+
+/// Documents about the sea and the sky, as lines of JSON.
+fn lines(count: usize) -> String {
+    let line = |i: usize| {
+        let (text, year) = ([SEA, SKY][i % 2], 1990 + i % 3);
+        format!("{{\"key\": \"d{i}\", \"body\": \"{text}\", \"year\": {year}}}\n")
+    };
+    (0..count).map(line).collect()
+}
+
+impl Workdir {
+    /// Runs the program with something on standard input.
+    fn fed(&self, line: &str, input: &[u8]) -> Output {
+        let mut command = self.command(line);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        // A program that refuses its input closes it.
+        let _ = child.stdin.take().expect("piped").write_all(input);
+        child.wait_with_output().expect("it ends")
+    }
+
+    /// What a command says that must fail with this code.
+    fn denied(&self, code: i32, line: &str) -> String {
+        let output = self.output(line);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{line}: {}",
+            said(&output)
+        );
+        said(&output)
+    }
+}
+
+#[test]
+fn topics_says_what_it_took_and_leaves_the_job() {
+    let place = Workdir::new();
+    place.write("news.jsonl", lines(60));
+    let line = "topics news.jsonl --topics 2 --set vocabulary.max_share=0.6 -w 1 --output out/news";
+    let output = place.output(line);
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    for row in [
+        "format      jsonl, plain: 1 file, ",
+        "id          `key`\n",
+        "text        `body`, 15.0 words on average\n",
+        "metadata    year\n",
+        "language    en, by its stop words\n",
+        "job         out/news.toml\n",
+    ] {
+        assert!(said.contains(row), "{row}: {said}");
+    }
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains("whale") && page.contains("comet"), "{page}");
+
+    let job = fs::read_to_string(place.path("out/news.toml")).expect("written");
+    assert!(
+        job.contains("# Number of topics. More topics are narrower.\ntopics = 2\n"),
+        "{job}"
+    );
+    assert!(
+        job.contains("max_share = 0.6\n") && job.contains("metadata = [\"year\"]"),
+        "{job}"
+    );
+    place.succeed("run out/news.toml --set output.path=again -w 2");
+    assert_eq!(
+        place.digest("out/news"),
+        place.digest("again"),
+        "the job it stands for"
+    );
+    assert_eq!(said_of(&place, line), 0, "nothing is left to do");
+
+    let other = place.denied(64, "topics news.jsonl --topics 3 --output out/news");
+    assert!(
+        other.contains("holds the result of another job, whose model differs"),
+        "{other}"
+    );
+    assert_eq!(
+        fs::read_to_string(place.path("out/news.toml")).expect("there"),
+        job
+    );
+    place.write("out/news.toml", job.replace("seed = 1", "seed = 2"));
+    let edited = place.denied(64, line);
+    assert!(edited.contains("topicmill run out/news.toml"), "{edited}");
+    place.succeed(&format!("{line} --overwrite"));
+    assert_eq!(place.digest("out/news"), place.digest("again"));
+}
+
+fn said_of(place: &Workdir, line: &str) -> i32 {
+    place.output(line).status.code().expect("an exit")
+}
+
+#[test]
+fn standard_input_is_stored_beside_the_job() {
+    let place = Workdir::new();
+    let text: String = (0..60)
+        .map(|i| format!("{}\n", [SEA, SKY][i % 2]))
+        .collect();
+    let line = "topics - --topics 2 --set vocabulary.max_share=0.6 -w 1 --quiet";
+    for _ in 0..2 {
+        let output = place.fed(line, text.as_bytes());
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let stored = fs::read_to_string(place.path("topics-out.input.jsonl")).expect("stored");
+    assert!(
+        stored.starts_with("{\"id\":\"1\",\"text\":\"the whale"),
+        "{stored}"
+    );
+    assert_eq!(stored.lines().count(), 60);
+    place.succeed("run topics-out.toml --set output.path=again -w 1");
+    assert_eq!(place.digest("topics-out"), place.digest("again"));
+
+    let other = place.fed(line, lines(60).as_bytes());
+    assert_eq!(other.status.code(), Some(64), "{}", said(&other));
+    let mut names: Vec<_> = fs::read_dir(place.root())
+        .expect("readable")
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "again",
+            "topics-out",
+            "topics-out.input.jsonl",
+            "topics-out.toml"
+        ]
+    );
+    let empty = place.fed("topics - -o e", b"\n");
+    assert_eq!(empty.status.code(), Some(65));
+    assert!(
+        said(&empty).contains("error: standard input is empty\nhelp: "),
+        "{}",
+        said(&empty)
+    );
+}
+
+#[test]
+fn new_writes_a_job_that_plans_and_replaces_none() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("texts")).expect("made");
+    for i in 0..12 {
+        place.write(&format!("texts/{i}.txt"), [SEA, SKY][i % 2]);
+    }
+    place.write("texts/scan.pdf", "%PDF-1.7 and more");
+    let output = place.output("new texts --output jobs/first.toml --stop-words ./words.txt");
+    assert_eq!(output.status.code(), Some(64), "{}", said(&output));
+    place.write("words.txt", "whale\n");
+    let output = place.output("new texts --output jobs/first.toml --stop-words ./words.txt");
+    assert!(output.status.success(), "{}", said(&output));
+    let text = said(&output);
+    assert!(
+        text.contains("text, plain: 12 files, ") && text.contains("topics      5\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("left out    1 *.pdf, which are not text\n"),
+        "{text}"
+    );
+    let job = fs::read_to_string(place.path("jobs/first.toml")).expect("written");
+    assert!(
+        job.contains("exclude = [\"*.pdf\"]") && job.contains("path = \"jobs/first\""),
+        "{job}"
+    );
+    let plan = place.succeed("plan jobs/first.toml -w 1");
+    assert!(plan.contains("12 text, plain"), "{plan}");
+    place.succeed("new texts --output jobs/first.toml --stop-words ./words.txt");
+    let other = place.denied(64, "new texts --output jobs/first.toml --topics 7");
+    assert!(
+        other.contains("jobs/first.toml: exists, and is another job"),
+        "{other}"
+    );
+    place.succeed("new texts --output jobs/first.toml --topics 7 --overwrite");
+    assert!(
+        place
+            .denied(64, "new texts --output first")
+            .contains("first.toml")
+    );
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_at_the_door() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("empty")).expect("made");
+    place.write("one.txt", SEA);
+    place.write("binary.dat", b"\x7fELF\0\0\0");
+    place.write("array.json", "[{\"text\": \"x\"}]");
+    place.write("news.jsonl", lines(60));
+    for (code, line, message) in [
+        (65, "topics empty", "the folder contains no file"),
+        (
+            65,
+            "topics one.txt",
+            "if each line is a document, pass the file on standard input",
+        ),
+        (65, "topics binary.dat", "not a text file"),
+        (65, "topics array.json", "jq -c '.[]' array.json"),
+        (
+            65,
+            "topics news.jsonl --text bodi",
+            "no column `bodi`; did you mean `body`?",
+        ),
+        (
+            65,
+            "topics news.jsonl --id yeer",
+            "no column `yeer`; did you mean `year`?",
+        ),
+        (65, "topics no/*.txt", "no file matches `no/*.txt`"),
+        (64, "topics news.jsonl --language english", "--language"),
+        (64, "topics news.jsonl --stop-words english", "--stop-words"),
+        (
+            64,
+            "topics news.jsonl --set model.topix=5",
+            "did you mean `topics`?",
+        ),
+        (64, "topics news.jsonl --topics 0", "--topics"),
+        (64, "topics", "INPUT"),
+    ] {
+        let said = place.denied(code, line);
+        assert!(said.contains(message), "{line}: {said}");
+    }
+    let names = fs::read_dir(place.root()).expect("readable").count();
+    assert_eq!(names, 5, "nothing is written");
+    let many = "topics news.jsonl --topics 500 --set vocabulary.max_share=0.6";
+    let said = place.denied(65, many);
+    assert!(
+        said.contains("500 topics are more than the ") && said.contains("lower model.topics"),
+        "{said}"
+    );
+}
