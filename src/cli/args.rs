@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod export;
+mod inspect;
 mod launch;
 mod project;
 mod starter;
@@ -20,6 +21,7 @@ pub use watching::WatchingArgs;
 
 pub use evaluate::EvaluateArgs;
 pub use export::ExportArgs;
+pub use inspect::{CompareArgs, InspectArgs};
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
 pub use starter::{NewArgs, StarterArgs, TopicsArgs};
@@ -89,11 +91,14 @@ pub enum Command {
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
     /// Show a result's topics, a model, or a table's columns
-    #[command(after_help = INSPECT_EXAMPLES)]
+    #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
     /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),
+    /// Compare two results: which topics are the same, and how alike the documents are
+    #[command(after_help = inspect::COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Check a result against its manifest
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
@@ -137,12 +142,6 @@ const PLAN_EXAMPLES: &str = "\
 Examples:
   topicmill plan jobs/library.toml --processes 4 -w 8
   topicmill plan jobs/newsgroups.toml --resolved > complete.toml";
-
-const INSPECT_EXAMPLES: &str = "\
-Examples:
-  topicmill inspect out/quickstart                            the tables and the topics
-  topicmill inspect out/quickstart/model                      the model's settings and size
-  topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -275,26 +274,6 @@ pub struct PlanArgs {
     )]
     #[command(flatten)]
     pub placement: PlacementArgs,
-}
-
-/// Flags of inspect.
-#[derive(Clone, Debug, Args)]
-pub struct InspectArgs {
-    /// An output folder, its `model` folder, one of its table folders, or a Parquet file
-    #[arg(value_name = "OUT|MODEL|TABLE")]
-    pub path: PathBuf,
-    /// Topics to show, largest first; 0 shows all
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub topics: usize,
-    /// Terms to show per topic
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub terms: usize,
-    /// Rows to show of a table
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub rows: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Flags of verify.

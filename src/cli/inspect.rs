@@ -3,6 +3,7 @@
 mod model;
 mod root;
 mod table;
+mod topic;
 
 use std::fs;
 use std::io::Read;
@@ -38,7 +39,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     };
     let mut view = View::open(&args.path, Wanted::Outline)?;
     let mut thing = recognise(view.path())?;
-    if matches!(thing, Some(Thing::Table)) {
+    if matches!(thing, Some(Thing::Table)) || args.topic.is_some() {
         // Rows are wanted, not only what the files say of them.
         view = View::open(&args.path, Wanted::All)?;
         thing = recognise(view.path())?;
@@ -47,11 +48,17 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         path: view.path().to_owned(),
         ..args.clone()
     };
-    match thing {
-        Some(Thing::Root) => root::show(args),
-        Some(Thing::Model(path)) => model::show(args, &path),
-        Some(Thing::Table) => table::show(args),
-        None => {
+    match (thing, args.topic) {
+        (Some(Thing::Root), Some(topic)) => topic::show(args, topic),
+        (Some(_), Some(_)) => {
+            let message = format!("--topic: {} is not an output folder", args.path.display());
+            Err(Failure::message(Exit::Usage, message)
+                .help("pass the folder that the job names as `output.path`"))
+        }
+        (Some(Thing::Root), None) => root::show(args),
+        (Some(Thing::Model(path)), None) => model::show(args, &path),
+        (Some(Thing::Table), None) => table::show(args),
+        (None, _) => {
             let path = args.path.display();
             let message = format!("{path}: not a result, a model or a table");
             Err(Failure::message(Exit::Data, message).help(

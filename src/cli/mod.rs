@@ -6,6 +6,7 @@
 
 mod args;
 mod certificates;
+mod compare;
 mod completions;
 mod evaluate;
 mod exits;
@@ -20,12 +21,14 @@ mod machine;
 mod new;
 mod pace;
 mod peers;
+mod pictures;
 mod placement;
 mod plan;
 mod progress;
 mod project_stream;
 mod run;
 mod screen;
+mod shares;
 mod starter;
 mod status;
 mod summary;
@@ -47,7 +50,7 @@ pub use args::{Cli, Command};
 pub use failure::{Exit, Failure};
 pub use placement::{Placement, PlacementError, Threads};
 pub use progress::{Display, Renderer};
-pub use summary::{print_summary, render_summary};
+pub use summary::Page;
 
 use crate::cluster;
 use crate::job::Stages;
@@ -94,6 +97,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),
@@ -155,6 +159,7 @@ fn warn(message: &str) {
 /// Writes to stdout. A reader that went away (`topicmill plan JOB | head`) is not a failure.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
+    let text = pictures::for_locale(text);
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())

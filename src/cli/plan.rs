@@ -1,10 +1,10 @@
 //! `topicmill plan JOB`: shows what a job would do, without running it.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::args::PlanArgs;
 use super::forecast::Forecast;
+use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
@@ -78,12 +78,32 @@ pub(super) fn describe(
     Ok(rows)
 }
 
-/// The rows as text, names in a column.
+/// Width of the names of rows.
+const NAMES: usize = 12;
+
+/// The rows as text, names in a column; values are broken where the window ends, if there is one.
 pub(super) fn rows(rows: &[(&'static str, String)]) -> String {
+    rows_within(rows, window().unwrap_or(usize::MAX))
+}
+
+fn rows_within(rows: &[(&'static str, String)], width: usize) -> String {
     let mut text = String::new();
     for (name, value) in rows {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<12}{value}");
+        text.push_str(&format!("{name:<NAMES$}"));
+        let mut column = NAMES;
+        for (place, word) in value.split(' ').enumerate() {
+            let length = word.chars().count();
+            if place > 0 && column + 1 + length > width {
+                text.push_str(&format!("\n{:NAMES$}", ""));
+                column = NAMES;
+            } else if place > 0 {
+                text.push(' ');
+                column += 1;
+            }
+            text.push_str(word);
+            column += length;
+        }
+        text.push('\n');
     }
     text
 }
@@ -243,5 +263,22 @@ fn runs_on(placement: &Placement) -> String {
             let by = by.map_or(String::new(), |by| format!(", numbered by {by}"));
             format!("{count} processes ({peers}), {threads} each; this is process {index}{by}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_broken_between_words_where_the_window_ends() {
+        let lines = [
+            ("input", "one two three".to_owned()),
+            ("output", "a".repeat(20)),
+        ];
+        let narrow = "input       one two\n            three\noutput      aaaaaaaaaaaaaaaaaaaa\n";
+        assert_eq!(rows_within(&lines, 20), narrow);
+        let wide = "input       one two three\noutput      aaaaaaaaaaaaaaaaaaaa\n";
+        assert_eq!(rows_within(&lines, 80), wide);
     }
 }

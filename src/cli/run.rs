@@ -6,19 +6,17 @@ use std::sync::Arc;
 use super::args::RunArgs;
 use super::placement::Placement;
 use super::progress::{Display, Renderer};
+use super::shares::Shares;
 use super::watching::Watch;
-use super::{Exit, Failure, machine, peers, plan, print_summary, watch};
+use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
 use crate::cluster::interrupt::Interrupts;
 use crate::cluster::secret::SECRET_VARIABLE;
 use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
-use crate::job::{Job, Stages};
+use crate::job::{Job, Stages, Summary};
 use crate::tables::TABLES;
 use crate::tables::output::{Output, Place};
-
-/// Documents that are warned of one by one.
-const MOST_WARNINGS: usize = 5;
 
 /// Runs stages of a job.
 ///
@@ -131,7 +129,8 @@ fn watched(
 ) -> Result<(), Failure> {
     let shared = Arc::new(RunShared::default());
     let polled = Arc::clone(process);
-    let renderer = Renderer::start(display, move || polled.progress.snapshot());
+    let shares = Shares::new(process.output.logs(), process.placement.processes());
+    let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
     let summary = run_stages(process, &shared, stages, settings);
     renderer.finish();
     for warning in shared.warnings() {
@@ -147,23 +146,36 @@ fn watched(
         tracing::warn!(remark, "document without text");
     }
     if display != Display::Quiet {
-        warn_of(remarks);
+        without_text(&remarks, &summary)
+            .iter()
+            .for_each(|line| super::warn(line));
     }
     match process.placement.process {
-        0 => print_summary(display, &summary),
+        0 => Page::new(summary, &process.job)?.print(display),
         _ => Ok(()),
     }
 }
 
-/// Warns of documents that could not be read: of the first few, for a person; the table has all.
-fn warn_of(mut remarks: Vec<String>) {
-    remarks.sort();
-    for remark in remarks.iter().take(MOST_WARNINGS) {
-        super::warn(remark);
-    }
-    if remarks.len() > MOST_WARNINGS {
-        super::warn("… and more: see the column `status` of the table `documents`");
-    }
+/// One warning for all documents without text, which names the first.
+fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
+    let first = remarks.iter().min()?;
+    let statuses = summary.documents_by_status.iter();
+    let without = statuses.filter(|(status, count)| {
+        **count > 0 && !matches!(status.as_str(), "ok" | "no_vocabulary")
+    });
+    let kinds: Vec<String> = without
+        .clone()
+        .map(|(status, count)| format!("{} {status}", figures::grouped(*count)))
+        .collect();
+    Some(match without.map(|(_, count)| count).sum() {
+        0 | 1 => first.clone(),
+        documents => format!(
+            "{} documents have no text that can be read ({}), the first: {first}; the table \
+             `documents` has the status of each",
+            figures::grouped(documents),
+            kinds.join(", "),
+        ),
+    })
 }
 
 /// Removes what the stages will write again: only files that topicmill wrote.

@@ -1,34 +1,82 @@
 //! The end of a run: the topics as a table, the figures, and the line that opens the result.
 
 mod drift;
+mod next;
+mod topics;
 
-use std::fmt::Write as _;
-use std::path::Path;
-
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
-use super::{Display, Failure, figures};
-use crate::job::{Summary, TopicFaults, TopicSummary};
+use super::pictures::{curve, page_width};
+use super::{Display, Failure, figures, plan};
+use crate::job::{Job, Summary, TopicFaults};
+use crate::storage::is_remote;
+use crate::tables::TableError;
+use crate::tables::read::{CurvePoint, topic_lines, training_curve};
+pub(super) use topics::{MOST_TERMS, held_out_curve, summary_of, topic_table, words_within};
 
 /// Rows of the table of topics; the table on disk has them all.
 const MOST_TOPICS: usize = 30;
-/// Terms of a topic, where they fit.
-const MOST_TERMS: usize = 10;
-/// Width of the page where it is not known.
-const WIDTH: usize = 100;
-/// Columns before the terms: topic, share, coherence, and the space between them.
-const BEFORE_TERMS: usize = 30;
 
-/// Prints the result of a run, in the form that the display requires.
-///
-/// # Errors
-/// stdout cannot be written.
-pub fn print_summary(display: Display, summary: &Summary) -> Result<(), Failure> {
-    match display {
-        Display::Quiet => Ok(()),
-        Display::Json => super::print(&json_summary(summary)),
-        Display::Plain | Display::Bar => super::print(&render_summary(summary, page_width())),
+/// The end of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Page<'a> {
+    /// Its figures.
+    pub summary: Summary,
+    /// The job that was run.
+    pub job: Option<&'a Job>,
+    /// The held-out likelihood during training.
+    pub curve: Vec<CurvePoint>,
+}
+
+impl<'a> Page<'a> {
+    /// Of a run of `job`, completed from the tables of its output if these are on this machine.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn new(mut summary: Summary, job: &'a Job) -> Result<Self, TableError> {
+        let root = &summary.output;
+        let mut curve = Vec::new();
+        if !is_remote(root) {
+            curve = training_curve(root)?;
+            if summary.topics.is_empty() {
+                summary.topics = topic_lines(root)?.iter().map(summary_of).collect();
+            }
+        }
+        Ok(Self {
+            summary,
+            job: Some(job),
+            curve,
+        })
+    }
+
+    /// Prints it, in the form that the display requires.
+    ///
+    /// # Errors
+    /// stdout cannot be written.
+    pub fn print(&self, display: Display) -> Result<(), Failure> {
+        match display {
+            Display::Quiet => Ok(()),
+            Display::Json => super::print(&json_summary(&self.summary)),
+            Display::Plain | Display::Bar => super::print(&self.text(page_width())),
+        }
+    }
+
+    /// The page, `width` characters wide.
+    pub fn text(&self, width: usize) -> String {
+        let summary = &self.summary;
+        let mut page = String::new();
+        if !summary.topics.is_empty() {
+            page.push_str(&topic_table(
+                &summary.topics,
+                MOST_TOPICS,
+                MOST_TERMS,
+                width,
+            ));
+            page.push('\n');
+        }
+        page.push_str(&plan::rows(&figures_of(summary, &self.curve)));
+        if summary.project.is_some() || !summary.topics.is_empty() {
+            page.push_str(&next::lines(summary, self.job));
+        }
+        page
     }
 }
 
@@ -40,84 +88,7 @@ fn json_summary(summary: &Summary) -> String {
     line
 }
 
-/// The page at the end of a run, `width` characters wide.
-pub fn render_summary(summary: &Summary, width: usize) -> String {
-    let mut page = String::new();
-    if !summary.topics.is_empty() {
-        page.push_str(&topic_table(
-            &summary.topics,
-            MOST_TOPICS,
-            MOST_TERMS,
-            width,
-        ));
-        page.push('\n');
-    }
-    for (name, value) in figures_of(summary) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "{name:<11}{value}");
-    }
-    if summary.project.is_some() || !summary.topics.is_empty() {
-        let _ = writeln!(page, "\nLook further:\n  {}", duckdb_line(summary));
-    }
-    page
-}
-
-/// The `most` largest topics with up to `most_terms` of their terms each, `width` characters wide.
-pub(super) fn topic_table(
-    topics: &[TopicSummary],
-    most: usize,
-    most_terms: usize,
-    width: usize,
-) -> String {
-    let mut sorted: Vec<&TopicSummary> = topics.iter().collect();
-    sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_header(["topic", "share", "coherence", "top terms"]);
-    for column in 0..3 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    for topic in sorted.iter().take(most) {
-        table.add_row([
-            topic.topic.to_string(),
-            format!("{:.1} %", 100.0 * topic.share),
-            topic
-                .coherence
-                .map_or_else(String::new, |c| format!("{c:.3}")),
-            words_within(
-                &topic.top_terms,
-                most_terms,
-                width.saturating_sub(BEFORE_TERMS),
-            ),
-        ]);
-    }
-    let mut text = table.trim_fmt();
-    text.push('\n');
-    if sorted.len() > most {
-        let more = sorted.len() - most;
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "… and {more} more, in the table `topics`");
-    }
-    text
-}
-
-/// As many words as fit, whole ones, at least one and at most `most`.
-fn words_within(words: &[String], most: usize, width: usize) -> String {
-    let mut line = String::new();
-    for word in words.iter().take(most) {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            break;
-        }
-        line.push_str(if line.is_empty() { "" } else { " " });
-        line.push_str(word);
-    }
-    line
-}
-
-fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
+fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, String)> {
     let mut rows = vec![("documents", documents(summary))];
     if let Some(ingest) = &summary.ingest {
         let read = format!(
@@ -144,6 +115,9 @@ fn figures_of(summary: &Summary) -> Vec<(&'static str, String)> {
         let held_out = train
             .heldout_loglik_per_token
             .map(|figure| format!("{figure:.4} nats per token ({})", train.heldout_method));
+        let likelihoods: Vec<f64> = points.iter().map(|p| p.heldout_loglik_per_token).collect();
+        let curve = curve(&likelihoods);
+        rows.extend((!curve.is_empty()).then_some(("training", curve)));
         rows.extend(held_out.map(|line| ("held-out", line)));
     }
     if let Some(project) = &summary.project {
@@ -216,57 +190,26 @@ fn documents(summary: &Summary) -> String {
     )
 }
 
-/// A command that opens the result: the documents that a topic is strongest in, or the topics
-/// where nothing was projected.
-fn duckdb_line(summary: &Summary) -> String {
-    let table = |name: &str| sql_glob(&summary.output.join(name));
-    let query = if summary.project.is_some() {
-        format!(
-            "select source_id, topic, weight from {} join {} using (doc_id) \
-             order by weight desc limit 20",
-            table("document_topics"),
-            table("documents"),
-        )
-    } else {
-        format!(
-            "select topic, share, top_terms from {} order by share desc",
-            table("topics")
-        )
-    };
-    format!("duckdb -c \"{query}\"")
-}
-
-/// A table's files, quoted for SQL within a shell's double quotes.
-fn sql_glob(folder: &Path) -> String {
-    let path = folder
-        .join("*.parquet")
-        .to_string_lossy()
-        .replace('\'', "''");
-    let mut quoted = String::from("'");
-    for c in path.chars() {
-        if matches!(c, '"' | '$' | '`' | '\\') {
-            quoted.push('\\');
-        }
-        quoted.push(c);
-    }
-    quoted.push('\'');
-    quoted
-}
-
-/// Characters across the page: what the shell says, within reason.
-pub(super) fn page_width() -> usize {
-    let columns = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok());
-    columns
-        .filter(|width| (40..=400).contains(width))
-        .unwrap_or(WIDTH)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{IngestSummary, ProjectSummary, TrainSummary};
+    use crate::job::{IngestSummary, ProjectSummary, TopicSummary, TrainSummary};
+
+    fn rendered(width: usize) -> String {
+        let curve = [-9.0, -8.0, -7.84].map(|heldout_loglik_per_token| CurvePoint {
+            round: 1,
+            pass: 1,
+            phase: "gibbs".to_owned(),
+            documents_seen: 1,
+            heldout_loglik_per_token,
+        });
+        let page = Page {
+            summary: summary(),
+            job: None,
+            curve: curve.to_vec(),
+        };
+        page.text(width)
+    }
 
     fn summary() -> Summary {
         let topic = |topic: u32| TopicSummary {
@@ -310,13 +253,13 @@ mod tests {
 
     #[test]
     fn the_page_shows_the_largest_topics_and_says_what_it_leaves_out() {
-        let page = render_summary(&summary(), 80);
+        let page = rendered(80);
         let topics: Vec<&str> = page
             .lines()
             .filter(|line| line.contains("engine"))
             .collect();
         assert_eq!(topics.len(), MOST_TOPICS);
-        assert!(render_summary(&summary(), 150).contains(&"a".repeat(90)));
+        assert!(rendered(150).contains(&"a".repeat(90)));
         assert!(
             topics[0].contains("39") && topics[0].contains("4.9 %"),
             "{page}"
@@ -333,12 +276,17 @@ mod tests {
         assert!(page.contains("14 empty, 11,300 ok"), "{page}");
         assert!(
             page.contains(
-                "topics     40, including 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
+                "topics      40, including 10 dead (1, 5, 9, 13, 17, …), 1 duplicate (12)\n"
             ),
             "{page}"
         );
         assert!(
             page.contains("'out/it''s \\$5/documents/*.parquet'"),
+            "{page}"
+        );
+        assert!(page.contains("training    ▁▇█\n"), "{page}");
+        assert!(
+            page.contains("topicmill inspect 'out/it'\\''s $5' --topic 39\n"),
             "{page}"
         );
         assert!(!page.contains('\u{1b}'));

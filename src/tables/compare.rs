@@ -59,6 +59,23 @@ pub struct TopicMatch {
     pub shared_terms: usize,
 }
 
+/// A topic among those of its model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbourhood {
+    /// Its listed terms and their probabilities, the most probable first.
+    pub terms: Vec<(String, f32)>,
+    /// Other topics and their Hellinger distances, 0 to 1, the nearest first.
+    pub nearest: Vec<(usize, f64)>,
+}
+
+/// The terms of topic `topic` of a result, and up to `most` topics nearest to it.
+///
+/// # Errors
+/// A table that cannot be read, or no such topic.
+pub fn neighbourhood(root: &Path, topic: usize, most: usize) -> Result<Neighbourhood, TableError> {
+    model::neighbours(root, topic, most)
+}
+
 /// Compares the documents of result `a`, the reference, with those of result `b`: those whose split
 /// is `split` in both, or all that have topics.
 ///

@@ -104,17 +104,18 @@ pub(super) fn describe(schema: &Schema) -> Vec<(String, String, bool)> {
 /// The record batches of some parts, one part after the other.
 pub(super) struct Batches {
     parts: std::vec::IntoIter<PathBuf>,
-    columns: Option<&'static [&'static str]>,
+    columns: Option<Vec<String>>,
     path: PathBuf,
     reader: Option<ParquetRecordBatchReader>,
 }
 
 impl Batches {
     /// Of all `columns`, or of those named, in the file's order.
-    pub fn new(parts: Vec<PathBuf>, columns: Option<&'static [&'static str]>) -> Self {
+    pub fn new(parts: Vec<PathBuf>, columns: Option<&[&str]>) -> Self {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Self {
             parts: parts.into_iter(),
-            columns,
+            columns: columns.map(owned),
             path: PathBuf::new(),
             reader: None,
         }
@@ -146,10 +147,10 @@ impl Batches {
 
     fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader, TableError> {
         let (file, footer) = footer(path)?;
-        let mask = match self.columns {
+        let mask = match &self.columns {
             None => ProjectionMask::all(),
             Some(names) => {
-                let index = |name: &&str| {
+                let index = |name: &String| {
                     let missing = |_| TableError::format(path, format!("has no column {name}"));
                     footer.schema().index_of(name).map_err(missing)
                 };

@@ -1,12 +1,23 @@
-//! A table for display: its schema and its first rows, all as text.
+//! Tables for display: the schema and the first rows of any, all as text, and typed rows of those that
+//! `inspect` and the report show.
+
+mod figures;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, BooleanArray, Float64Array, Int32Array, ListArray, StringArray};
+use arrow_array::{
+    Array, ArrowPrimitiveType, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray,
+    PrimitiveArray, StringArray,
+};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 
 use super::parts::{Batches, column, describe, footer, part_files};
 use super::{TABLES, TableError};
+pub use figures::{
+    CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
+};
+pub use texts::{TermLine, TopicDocumentLine, document_values, kept_terms, topic_documents};
 
 /// A column, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,15 +144,23 @@ pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
     Ok(listed)
 }
 
-/// A row of `topics`, as far as `inspect` shows it.
-#[derive(Clone, Debug, PartialEq)]
+/// A row of `topics`, as far as it is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopicLine {
     /// The topic, from 0.
     pub topic: i32,
+    /// Tokens assigned to it.
+    pub tokens: i64,
     /// Its share of all assigned tokens, 0 to 1.
     pub share: f64,
     /// Its NPMI coherence, −1 to 1, where there is one.
     pub coherence_npmi: Option<f64>,
+    /// How much of its top terms' probability is its own, 0 to 1.
+    pub exclusivity: Option<f64>,
+    /// How many equally probable terms would be as concentrated.
+    pub effective_terms: Option<f64>,
+    /// Documents in which it is the largest.
+    pub rank1_documents: Option<i64>,
     /// Whether (almost) no token is left in it.
     pub dead: bool,
     /// The first earlier topic that it repeats, if there is one.
@@ -154,10 +173,14 @@ pub struct TopicLine {
 
 /// The rows of table `topics` of an output folder, in order; none without the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
-    const COLUMNS: [&str; 7] = [
+    const COLUMNS: [&str; 11] = [
         "topic",
+        "tokens",
         "share",
         "coherence_npmi",
+        "exclusivity",
+        "effective_terms",
+        "rank1_documents",
         "dead",
         "duplicate_of",
         "junk",
@@ -168,8 +191,12 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
     while let Some(batch) = batches.next()? {
         let path = batches.path();
         let topics: &Int32Array = column(path, &batch, "topic")?;
+        let tokens: &Int64Array = column(path, &batch, "tokens")?;
         let shares: &Float64Array = column(path, &batch, "share")?;
         let coherences: &Float64Array = column(path, &batch, "coherence_npmi")?;
+        let exclusivities: &Float64Array = column(path, &batch, "exclusivity")?;
+        let effective_terms: &Float64Array = column(path, &batch, "effective_terms")?;
+        let rank1_documents: &Int64Array = column(path, &batch, "rank1_documents")?;
         let dead: &BooleanArray = column(path, &batch, "dead")?;
         let duplicates: &Int32Array = column(path, &batch, "duplicate_of")?;
         let junk: &BooleanArray = column(path, &batch, "junk")?;
@@ -179,10 +206,14 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
             let texts: Option<&StringArray> = list.as_any().downcast_ref();
             lines.push(TopicLine {
                 topic: topics.value(row),
+                tokens: tokens.value(row),
                 share: shares.value(row),
-                coherence_npmi: coherences.is_valid(row).then(|| coherences.value(row)),
+                coherence_npmi: present(coherences, row),
+                exclusivity: present(exclusivities, row),
+                effective_terms: present(effective_terms, row),
+                rank1_documents: present(rank1_documents, row),
                 dead: dead.value(row),
-                duplicate_of: duplicates.is_valid(row).then(|| duplicates.value(row)),
+                duplicate_of: present(duplicates, row),
                 junk: junk.value(row),
                 top_terms: texts
                     .into_iter()
@@ -194,6 +225,11 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
         }
     }
     Ok(lines)
+}
+
+/// The number in a row, if there is one.
+fn present<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
 }
 
 fn parquet_error(error: arrow_schema::ArrowError) -> parquet::errors::ParquetError {

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::checkpoint::{self, Header};
 use crate::cli::args::InspectArgs;
-use crate::cli::summary::{page_width, topic_table};
+use crate::cli::pictures::page_width;
+use crate::cli::summary::{MOST_TERMS, topic_table};
 use crate::cli::{Failure, figures, plan};
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::job::TopicSummary;
@@ -19,8 +20,9 @@ use lda::model::parameters::Parameters;
 pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     let saved = checkpoint::read(path)?;
     let parameters = saved.parameters(0, 1);
+    let most_terms = args.terms.unwrap_or(MOST_TERMS);
     let topics = match terms_beside(path, &saved.header)? {
-        Some(terms) => topics(&parameters, &terms, args.terms),
+        Some(terms) => topics(&parameters, &terms, most_terms),
         None => Vec::new(),
     };
     if args.json {
@@ -36,7 +38,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
             args.topics
         };
         text.push('\n');
-        text.push_str(&topic_table(&topics, most, args.terms, page_width()));
+        text.push_str(&topic_table(&topics, most, most_terms, page_width()));
     }
     crate::cli::print(&text)
 }

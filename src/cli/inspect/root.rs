@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::cli::args::InspectArgs;
-use crate::cli::summary::{page_width, topic_table};
+use crate::cli::pictures::page_width;
+use crate::cli::summary::{MOST_TERMS, held_out_curve, summary_of, topic_table};
 use crate::cli::{Failure, figures};
 use crate::job::TopicSummary;
-use crate::tables::read::{TableListing, TopicLine, listing, topic_lines};
+use crate::tables::read::{
+    CurvePoint, TableListing, TopicLine, listing, topic_lines, training_curve,
+};
 
 /// Shows the folder at the path.
 ///
@@ -17,13 +20,19 @@ use crate::tables::read::{TableListing, TopicLine, listing, topic_lines};
 pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     let tables = listing(&args.path)?;
     let topics = topic_lines(&args.path)?;
+    let curve = training_curve(&args.path)?;
     if args.json {
-        return crate::cli::print_json(&json_of(&tables, &topics));
+        return crate::cli::print_json(&json_of(&tables, &topics, &curve));
     }
-    crate::cli::print(&text_of(args, &tables, &topics))
+    crate::cli::print(&text_of(args, &tables, &topics, &curve))
 }
 
-fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) -> String {
+fn text_of(
+    args: &InspectArgs,
+    tables: &[TableListing],
+    topics: &[TopicLine],
+    curve: &[CurvePoint],
+) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     if tables.is_empty() {
@@ -37,6 +46,9 @@ fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) ->
         let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
         let _ = writeln!(text, "{:<17}{rows:>15} rows{bytes:>12}", table.name);
     }
+    if let Some(line) = held_out_curve(curve) {
+        let _ = writeln!(text, "\ntraining   {line}");
+    }
     if topics.is_empty() {
         return text;
     }
@@ -45,11 +57,16 @@ fn text_of(args: &InspectArgs, tables: &[TableListing], topics: &[TopicLine]) ->
     } else {
         args.topics
     };
-    let summaries: Vec<TopicSummary> = topics.iter().map(summary).collect();
+    let summaries: Vec<TopicSummary> = topics.iter().map(summary_of).collect();
     let _ = write!(
         text,
         "\n{}",
-        topic_table(&summaries, most, args.terms, page_width())
+        topic_table(
+            &summaries,
+            most,
+            args.terms.unwrap_or(MOST_TERMS),
+            page_width()
+        )
     );
     text.push_str(&faults_of(topics));
     text
@@ -75,17 +92,11 @@ fn faults_of(topics: &[TopicLine]) -> String {
     text
 }
 
-fn summary(line: &TopicLine) -> TopicSummary {
-    TopicSummary {
-        topic: u32::try_from(line.topic).unwrap_or_default(),
-        share: line.share,
-        coherence: line.coherence_npmi,
-        top_terms: line.top_terms.clone(),
-        ..TopicSummary::default()
-    }
-}
-
-fn json_of(tables: &[TableListing], topics: &[TopicLine]) -> serde_json::Value {
+fn json_of(
+    tables: &[TableListing],
+    topics: &[TopicLine],
+    curve: &[CurvePoint],
+) -> serde_json::Value {
     let table = |t: &TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     let topic = |t: &TopicLine| {
         json!({
@@ -98,7 +109,9 @@ fn json_of(tables: &[TableListing], topics: &[TopicLine]) -> serde_json::Value {
             "top_terms": t.top_terms,
         })
     };
+    let point = |p: &CurvePoint| json!({ "round": p.round, "loglik_per_token": p.heldout_loglik_per_token });
     json!({
+        "heldout": curve.iter().map(point).collect::<Vec<_>>(),
         "tables": tables.iter().map(table).collect::<Vec<_>>(),
         "topics": topics.iter().map(topic).collect::<Vec<_>>(),
     })

@@ -7,6 +7,7 @@ use comfy_table::presets::NOTHING;
 use serde_json::json;
 
 use crate::cli::args::InspectArgs;
+use crate::cli::pictures::page_width;
 use crate::cli::{Failure, figures};
 use crate::tables::read::{Rows, TableSchema, head, table_schema};
 
@@ -46,9 +47,29 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
         let _ = writeln!(text, "{key:<20} {value}");
     }
     if !rows.rows.is_empty() {
-        let _ = writeln!(text, "\n{}", grid(rows));
+        let _ = writeln!(text, "\n{}", within(rows, page_width()));
     }
     text
+}
+
+/// The rows as a table or, if that is wider than the page, each as a list of its values.
+fn within(rows: &Rows, width: usize) -> String {
+    let grid = grid(rows);
+    match grid.lines().all(|line| line.chars().count() <= width) {
+        true => grid,
+        false => lists(rows),
+    }
+}
+
+fn lists(rows: &Rows) -> String {
+    let list = |row: &Vec<String>| -> String {
+        let cells = rows.columns.iter().zip(row);
+        cells
+            .map(|(name, cell)| format!("{name:<25} {}\n", shortened(cell)))
+            .collect()
+    };
+    let lists: Vec<String> = rows.rows.iter().map(list).collect();
+    lists.join("\n")
 }
 
 fn grid(rows: &Rows) -> String {
@@ -88,6 +109,23 @@ fn json_of(schema: &TableSchema, rows: &Rows) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_is_too_wide_becomes_lists() {
+        let cells = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
+        let rows = Rows {
+            columns: cells(["doc_id", "source_id"]),
+            rows: vec![cells(["1", "a long name"]), cells(["2", "b"])],
+        };
+        assert!(
+            within(&rows, 80).starts_with(" doc_id  source_id"),
+            "{}",
+            within(&rows, 80)
+        );
+        let lists = within(&rows, 16);
+        let expected = format!("{:<25} 1\n{:<25} a long name\n\n", "doc_id", "source_id");
+        assert!(lists.starts_with(&expected), "{lists}");
+    }
 
     #[test]
     fn long_cells_are_cut_between_characters() {

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use arrow_array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
 
-use super::TopicMatch;
+use super::{Neighbourhood, TopicMatch};
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column, part_files};
 use lda::evaluate::TermDistribution;
-use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics};
+use lda::evaluate::matching::{SAME_TOPIC_WITHIN, distances, match_topics};
 
 /// A topic: listed terms, ascending, and the weight of every other.
 type Topic = (Vec<(u32, f32)>, f64);
@@ -50,6 +50,38 @@ pub(super) fn match_models(a: &Path, b: &Path) -> Result<TopicMatch, TableError>
         shared_terms: vocabulary_size,
         partners: matching.partners,
     })
+}
+
+/// The terms of topic `topic` of a model, and up to `most` topics nearest to it.
+///
+/// # Errors
+/// A table that cannot be read, or no such topic.
+pub(super) fn neighbours(
+    root: &Path,
+    topic: usize,
+    most: usize,
+) -> Result<Neighbourhood, TableError> {
+    let model = PublishedModel::read(root)?;
+    let Some((entries, _)) = model.topics.get(topic) else {
+        return Err(TableError::format(root, format!("has no topic {topic}")));
+    };
+    let heavier = |a: &&(u32, f32), b: &&(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    let mut heaviest: Vec<&(u32, f32)> = entries.iter().collect();
+    heaviest.sort_unstable_by(heavier);
+    let named = |(term, weight): &(u32, f32)| (model.terms[*term as usize].clone(), *weight);
+    let terms = heaviest.into_iter().map(named).collect();
+    let numbers = model.terms.iter().map(String::as_str).zip(0..).collect();
+    let topics = model.on(&numbers);
+    let views = views(&topics, model.terms.len());
+    let distances = distances(&views[topic..=topic], &views);
+    let others = distances
+        .into_iter()
+        .enumerate()
+        .filter(|(other, _)| *other != topic);
+    let mut nearest: Vec<(usize, f64)> = others.collect();
+    nearest.sort_by(|a, b| a.1.total_cmp(&b.1));
+    nearest.truncate(most);
+    Ok(Neighbourhood { terms, nearest })
 }
 
 fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> {

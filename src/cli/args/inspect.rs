@@ -1,0 +1,60 @@
+//! The flags of inspect and compare.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill inspect out/quickstart                            the tables and the topics
+  topicmill inspect out/quickstart --topic 7                  its terms, documents and neighbours
+  topicmill inspect out/quickstart/model                      the model's settings and size
+  topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
+
+pub(super) const COMPARE_EXAMPLES: &str = "\
+Examples:
+  topicmill compare out/fifty out/hundred
+  topicmill compare out/seed-1 out/seed-2 --topics 0
+
+Topics are matched one to one by the distance of their words. `topicmill evaluate --compare` writes
+the figures as a table.";
+
+/// Flags of inspect.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    /// An output folder, its `model` folder, one of its table folders, or a Parquet file
+    #[arg(value_name = "OUT|MODEL|TABLE")]
+    pub path: PathBuf,
+    /// Topics to show, largest first; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub topics: usize,
+    /// Show this topic: its terms, documents and nearest topics
+    #[arg(long, value_name = "TOPIC", conflicts_with = "topics")]
+    pub topic: Option<usize>,
+    /// Terms to show per topic, at most [default: what fits, or 20 with --topic]
+    #[arg(long, value_name = "N")]
+    pub terms: Option<usize>,
+    /// Rows to show of a table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub rows: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of compare.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// An output folder
+    #[arg(value_name = "A")]
+    pub first: PathBuf,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub second: PathBuf,
+    /// Pairs of topics to show, the nearest first; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub topics: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,201 @@
+//! `topicmill compare A B`: how alike two results are, and which topics are the same.
+
+use std::fmt::Write as _;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use serde_json::{Value, json};
+
+use super::args::CompareArgs;
+use super::pictures::page_width;
+use super::summary::words_within;
+use super::{Exit, Failure, figures, plan};
+use crate::tables::TableError;
+use crate::tables::compare::{Comparison, compare};
+use crate::tables::output::{View, Wanted};
+use crate::tables::read::{TopicLine, topic_lines};
+use lda::evaluate::comparison::Figure;
+use lda::evaluate::matching::SAME_TOPIC_WITHIN;
+
+/// Characters of a row besides the words: two topics, a distance, and the space between columns.
+const BESIDE_WORDS: usize = 30;
+
+/// Compares two results.
+///
+/// # Errors
+/// A result is missing, cannot be read or has nothing projected; the models have no common term;
+/// stdout cannot be written.
+pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let paths = [&args.first, &args.second];
+    paths
+        .into_iter()
+        .try_for_each(|path| super::existing_output(path))?;
+    let views = [
+        View::open(paths[0], Wanted::All)?,
+        View::open(paths[1], Wanted::All)?,
+    ];
+    let [a, b] = views.each_ref().map(View::path);
+    let found = compare(a, b, None).map_err(refused)?;
+    let topics = [topic_lines(a)?, topic_lines(b)?];
+    let pairs = pairs(&found, &topics);
+    if args.json {
+        return super::print_json(&json_of(&found, &pairs));
+    }
+    let mut text = plan::rows(&rows(args, &found, &topics));
+    text.push('\n');
+    text.push_str(&table(&pairs, args.topics, page_width()));
+    super::print(&text)
+}
+
+/// What does not fit is the user's to know, and no failure of reading.
+fn refused(error: TableError) -> Failure {
+    match error {
+        error @ (TableError::Format { .. } | TableError::Incomplete { .. }) => {
+            Failure::new(Exit::Data, error)
+        }
+        error => error.into(),
+    }
+}
+
+/// A topic of one of the results, and what the other has of it.
+struct Pair<'a> {
+    topics: [Option<&'a TopicLine>; 2],
+    /// The Hellinger distance of the two; 0 in two results of one model.
+    distance: Option<f64>,
+}
+
+/// The topics of the first result with their partners, the nearest first; then those of either
+/// that have none.
+fn pairs<'a>(found: &Comparison, [a, b]: &'a [Vec<TopicLine>; 2]) -> Vec<Pair<'a>> {
+    let same = |topic: usize| Some((topic, 0.0));
+    let partner = |topic: usize| match &found.topics {
+        None => same(topic),
+        Some(matched) => matched.partners.get(topic).copied().flatten(),
+    };
+    let pair = |(topic, line): (usize, &'a TopicLine)| {
+        let partner = partner(topic);
+        Pair {
+            topics: [Some(line), partner.and_then(|(other, _)| b.get(other))],
+            distance: partner.map(|(_, distance)| distance),
+        }
+    };
+    let mut pairs: Vec<Pair<'a>> = a.iter().enumerate().map(pair).collect();
+    let is_taken = |topic: usize| (0..a.len()).any(|t| partner(t).is_some_and(|p| p.0 == topic));
+    let alone = b.iter().enumerate().filter(|(topic, _)| !is_taken(*topic));
+    pairs.extend(alone.map(|(_, line)| Pair {
+        topics: [None, Some(line)],
+        distance: None,
+    }));
+    pairs.sort_by(|one, other| {
+        let [one, other] = [one, other].map(|pair| pair.distance.unwrap_or(f64::INFINITY));
+        one.total_cmp(&other)
+    });
+    pairs
+}
+
+fn rows(
+    args: &CompareArgs,
+    found: &Comparison,
+    [a, b]: &[Vec<TopicLine>; 2],
+) -> Vec<(&'static str, String)> {
+    let result = |path: &std::path::Path, topics: &[TopicLine]| {
+        format!(
+            "{}, {} topics",
+            path.display(),
+            figures::grouped(topics.len() as u64)
+        )
+    };
+    let topics = match &found.topics {
+        None => "of one model: matched by number".to_owned(),
+        Some(matched) => format!(
+            "{} of {} pairs are the same (within a Hellinger distance of {SAME_TOPIC_WITHIN}), mean \
+             distance {:.2}, over {} common terms",
+            figures::grouped(matched.same as u64),
+            figures::grouped(matched.partners.iter().flatten().count() as u64),
+            matched.mean_distance,
+            figures::grouped(matched.shared_terms as u64),
+        ),
+    };
+    let left_out = match found.unmatched + found.ambiguous {
+        0 => String::new(),
+        documents => format!("; {} are not in both", figures::grouped(documents)),
+    };
+    let documents = format!(
+        "{} in both{left_out}; cosine of their proportions {}, F1 of their main topics {}",
+        figures::grouped(found.documents),
+        with_error(&found.cosine),
+        with_error(&found.f1),
+    );
+    vec![
+        ("first", result(&args.first, a)),
+        ("second", result(&args.second, b)),
+        ("topics", topics),
+        ("documents", documents),
+    ]
+}
+
+/// "0.912 ± 0.003".
+fn with_error(figure: &Figure) -> String {
+    let error = figure
+        .standard_error
+        .map_or_else(String::new, |error| format!(" ± {error:.3}"));
+    format!("{:.3}{error}", figure.mean)
+}
+
+/// The first `most` pairs, 0 for all, `width` characters wide.
+fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(NOTHING)
+        .set_header(["distance", "first", "terms", "second", "terms"]);
+    for column in [0, 1, 3] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let most = if most == 0 { pairs.len() } else { most };
+    let words = width.saturating_sub(BESIDE_WORDS) / 2;
+    for pair in pairs.iter().take(most) {
+        let [a, b] = pair.topics.map(|topic| match topic {
+            Some(line) => [
+                line.topic.to_string(),
+                words_within(&line.top_terms, line.top_terms.len(), words),
+            ],
+            None => ["-".to_owned(), String::new()],
+        });
+        let distance = pair
+            .distance
+            .map_or_else(String::new, |distance| format!("{distance:.2}"));
+        let [topic, terms] = a;
+        let [other, others] = b;
+        table.add_row([distance, topic, terms, other, others]);
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    if pairs.len() > most {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "… and {} more: --topics 0", pairs.len() - most);
+    }
+    text
+}
+
+fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
+    let figure =
+        |figure: &Figure| json!({ "mean": figure.mean, "standard_error": figure.standard_error });
+    let pair = |pair: &Pair<'_>| {
+        let [a, b] = pair.topics.map(|topic| topic.map(|line| line.topic));
+        json!({ "first": a, "second": b, "distance": pair.distance })
+    };
+    json!({
+        "documents": found.documents,
+        "unmatched": found.unmatched,
+        "ambiguous": found.ambiguous,
+        "cosine": figure(&found.cosine),
+        "kl_divergence": figure(&found.kl_divergence),
+        "f1": figure(&found.f1),
+        "same_model": found.topics.is_none(),
+        "same_topics": found.topics.as_ref().map(|topics| topics.same),
+        "mean_distance": found.topics.as_ref().map(|topics| topics.mean_distance),
+        "topics": pairs.iter().map(pair).collect::<Vec<_>>(),
+    })
+}

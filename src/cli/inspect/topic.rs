@@ -1,0 +1,262 @@
+//! One topic of a result: its figures, its terms, its documents, the topics nearest to it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::InspectArgs;
+use crate::cli::pictures::{bar, page_width};
+use crate::cli::summary::words_within;
+use crate::cli::{Exit, Failure, figures, plan};
+use crate::tables::compare::{Neighbourhood, neighbourhood};
+use crate::tables::read::{TopicDocumentLine, TopicLine, topic_documents, topic_lines};
+
+/// Topics that are called near.
+const NEAREST: usize = 5;
+/// Documents that are shown.
+const DOCUMENTS: usize = 10;
+/// Terms that are shown, if the flag does not say.
+const TERMS: usize = 20;
+/// Width of a bar, at most.
+const WIDEST_BAR: usize = 40;
+/// Characters of a term that are shown.
+const WIDEST_TERM: usize = 24;
+
+/// What is known of a topic.
+struct View {
+    topics: Vec<TopicLine>,
+    topic: usize,
+    around: Neighbourhood,
+    documents: Vec<TopicDocumentLine>,
+}
+
+/// Shows topic `topic` of the output folder at the path.
+///
+/// # Errors
+/// There is no such topic; a table cannot be read; stdout cannot be written.
+pub(super) fn show(args: &InspectArgs, topic: usize) -> Result<(), Failure> {
+    let root = &args.path;
+    let topics = topic_lines(root)?;
+    if topic >= topics.len() {
+        let message = format!("{}: no topic {topic}", root.display());
+        let failure = Failure::message(Exit::Usage, message);
+        return Err(match topics.len() {
+            0 => failure.help("the result is not complete; rerun its job to resume"),
+            count => failure.help(format!("there are {count} topics, from 0 to {}", count - 1)),
+        });
+    }
+    let mut documents = topic_documents(root, DOCUMENTS)?;
+    documents.retain(|line| line.topic == topics[topic].topic);
+    let view = View {
+        around: neighbourhood(root, topic, NEAREST)?,
+        topics,
+        topic,
+        documents,
+    };
+    if args.json {
+        return crate::cli::print_json(&view.json(args.terms.unwrap_or(usize::MAX)));
+    }
+    crate::cli::print(&view.text(args.terms.unwrap_or(TERMS), page_width()))
+}
+
+impl View {
+    fn line(&self) -> &TopicLine {
+        &self.topics[self.topic]
+    }
+
+    fn text(&self, terms: usize, width: usize) -> String {
+        let mut text = plan::rows(&self.figures());
+        text.push_str("\nterms\n");
+        text.push_str(&self.bars(terms, width));
+        if !self.documents.is_empty() {
+            text.push_str("\ndocuments\n");
+        }
+        for line in &self.documents {
+            let (weight, id) = (100.0 * f64::from(line.weight), &line.source_id);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {weight:>5.1} %  {id}");
+        }
+        text.push_str("\nnearest topics, by Hellinger distance\n");
+        for &(topic, distance) in &self.around.nearest {
+            let terms = &self.topics[topic].top_terms;
+            let words = words_within(terms, terms.len(), width.saturating_sub(16));
+            let _ = writeln!(text, "  {topic:>5}  {distance:.2}  {words}");
+        }
+        text
+    }
+
+    /// What the table of topics says of it.
+    fn figures(&self) -> Vec<(&'static str, String)> {
+        let line = self.line();
+        let largest = line.rank1_documents.map_or_else(String::new, |documents| {
+            format!(
+                "; the largest in {} documents",
+                figures::grouped(documents.unsigned_abs())
+            )
+        });
+        let mut rows = vec![(
+            "topic",
+            format!(
+                "{}: {:.1} % of all tokens ({}){largest}",
+                line.topic,
+                100.0 * line.share,
+                figures::grouped(line.tokens.unsigned_abs())
+            ),
+        )];
+        let quality = [
+            line.coherence_npmi.map(|npmi| format!("{npmi:.3} (NPMI)")),
+            line.exclusivity
+                .map(|share| format!("exclusivity {share:.2}")),
+            line.effective_terms
+                .map(|terms| format!("{} effective terms", figures::about(terms as u64))),
+        ];
+        rows.push((
+            "coherence",
+            quality.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        ));
+        let duplicate = line
+            .duplicate_of
+            .map(|other| format!("it repeats topic {other}"));
+        let faults = [
+            line.dead
+                .then(|| "(almost) no token is left in it".to_owned()),
+            duplicate,
+            line.junk
+                .then(|| "it is nearly the whole collection's distribution".to_owned()),
+        ];
+        let faults: Vec<String> = faults.into_iter().flatten().collect();
+        if !faults.is_empty() {
+            rows.push(("fault", faults.join("; ")));
+        }
+        rows
+    }
+
+    /// A line for each of the first terms: its probability, and a bar by that of the first one.
+    fn bars(&self, most: usize, width: usize) -> String {
+        let terms = &self.around.terms[..most.min(self.around.terms.len())];
+        let longest = terms.iter().map(|(term, _)| term.chars().count()).max();
+        let column = longest.unwrap_or_default().min(WIDEST_TERM);
+        let widest = width.saturating_sub(column + 14).min(WIDEST_BAR);
+        let first = terms.first().map_or(1.0, |(_, weight)| f64::from(*weight));
+        let mut text = String::new();
+        for (term, weight) in terms {
+            let weight = f64::from(*weight);
+            let bar = bar(weight / first, widest);
+            let term = shortened(term, column);
+            let line = format!("  {term:<column$}  {:>5.2} %  {bar}", 100.0 * weight);
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    fn json(&self, terms: usize) -> Value {
+        let line = self.line();
+        let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": weight });
+        let document = |line: &TopicDocumentLine| json!({ "doc_id": line.doc_id, "source_id": line.source_id, "weight": line.weight });
+        let near = |&(topic, distance): &(usize, f64)| json!({ "topic": topic, "distance": distance, "top_terms": self.topics[topic].top_terms });
+        json!({
+            "topic": line.topic,
+            "share": line.share,
+            "tokens": line.tokens,
+            "coherence_npmi": line.coherence_npmi,
+            "exclusivity": line.exclusivity,
+            "effective_terms": line.effective_terms,
+            "rank1_documents": line.rank1_documents,
+            "dead": line.dead,
+            "duplicate_of": line.duplicate_of,
+            "junk": line.junk,
+            "terms": self.around.terms.iter().take(terms).map(term).collect::<Vec<_>>(),
+            "documents": self.documents.iter().map(document).collect::<Vec<_>>(),
+            "nearest": self.around.nearest.iter().map(near).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The start of a term that is too long.
+fn shortened(term: &str, most: usize) -> String {
+    match term.chars().count() > most {
+        true => term
+            .chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        false => term.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view() -> View {
+        let line = |topic: i32| TopicLine {
+            topic,
+            share: 0.25,
+            tokens: 1_234,
+            coherence_npmi: (topic > 0).then_some(0.125),
+            duplicate_of: (topic == 1).then_some(0),
+            top_terms: vec!["whale".to_owned(), "ship".to_owned()],
+            ..TopicLine::default()
+        };
+        View {
+            topics: (0..3).map(line).collect(),
+            topic: 1,
+            around: Neighbourhood {
+                terms: vec![
+                    ("whale".to_owned(), 0.5),
+                    ("ship".to_owned(), 0.125),
+                    ("x".repeat(60), 0.01),
+                ],
+                nearest: vec![(2, 0.31)],
+            },
+            documents: vec![TopicDocumentLine {
+                topic: 1,
+                doc_id: 7,
+                source_id: "moby/1".to_owned(),
+                weight: 0.75,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_topic_fits_the_window() {
+        for width in [60, 80, 200] {
+            let text = view().text(20, width);
+            assert!(
+                text.contains("topic       1: 25.0 % of all tokens (1,234)\n"),
+                "{text}"
+            );
+            assert!(text.contains("coherence   0.125 (NPMI)\n"), "{text}");
+            assert!(text.contains("fault       it repeats topic 0\n"), "{text}");
+            assert!(
+                text.contains("   75.0 %  moby/1\n")
+                    && text.contains("      2  0.31  whale ship\n"),
+                "{text}"
+            );
+            assert!(
+                text.lines().all(|line| line.chars().count() <= width),
+                "{text}"
+            );
+        }
+        let text = view().text(2, 80);
+        let bars: Vec<usize> = text
+            .lines()
+            .map(|line| line.matches('█').count())
+            .filter(|n| *n > 0)
+            .collect();
+        assert_eq!(bars, [40, 10], "{text}");
+    }
+
+    #[test]
+    fn json_has_all_terms() {
+        let json = view().json(usize::MAX);
+        assert_eq!(json["terms"][1], json!({ "term": "ship", "weight": 0.125 }));
+        assert_eq!(json["nearest"][0]["top_terms"][0], "whale");
+        assert_eq!(
+            (&json["documents"][0]["doc_id"], &json["duplicate_of"]),
+            (&json!(7), &json!(0))
+        );
+        assert_eq!(view().json(1)["terms"].as_array().map(Vec::len), Some(1));
+    }
+}

@@ -1,0 +1,137 @@
+//! Pictures made of characters: bars and curves, and the width of the window they must fit.
+//!
+//! They are drawn with block characters; [`for_locale`] replaces these where the locale has no
+//! UTF-8.
+
+use std::borrow::Cow;
+use std::io;
+
+/// Parts of a character that a bar can end with, the smallest first.
+const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+/// Heights of a point of a curve, the lowest first.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Points of a curve, at most.
+const MOST_POINTS: usize = 24;
+/// Width of a page where it is not known.
+const WIDTH: usize = 100;
+
+/// A bar of a share of `width` characters; the share is from 0 to 1.
+pub(super) fn bar(share: f64, width: usize) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let whole = PARTS[7].to_string().repeat(eighths / 8);
+    match eighths % 8 {
+        0 => whole,
+        part => format!("{whole}{}", PARTS[part - 1]),
+    }
+}
+
+/// A curve of these values from the lowest to the highest, or of some of them, evenly spread;
+/// nothing for fewer than two.
+pub(super) fn curve(values: &[f64]) -> String {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    let points = finite.len().min(MOST_POINTS);
+    if points < 2 {
+        return String::new();
+    }
+    let least = finite.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = finite.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let height = |value: f64| match most > least {
+        true => (7.0 * (value - least) / (most - least)).round() as usize,
+        false => 0,
+    };
+    let value = |point: usize| finite[point * (finite.len() - 1) / (points - 1)];
+    (0..points)
+        .map(|point| HEIGHTS[height(value(point))])
+        .collect()
+}
+
+/// Characters across the window: as the shell says, or the terminal; `None` off a terminal.
+pub(super) fn window() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let terminal = || {
+        Some(usize::from(
+            terminal_size::terminal_size_of(io::stdout())?.0.0,
+        ))
+    };
+    columns
+        .or_else(terminal)
+        .filter(|width| (40..=400).contains(width))
+}
+
+/// Characters across a page: those of the window, if there is one.
+pub(super) fn page_width() -> usize {
+    window().unwrap_or(WIDTH)
+}
+
+/// The text with ASCII characters for those of pictures, if the locale has no UTF-8.
+pub(super) fn for_locale(text: &str) -> Cow<'_, str> {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| std::env::var(name).unwrap_or_default());
+    match has_utf8(&names) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(ascii(text)),
+    }
+}
+
+/// Whether the first locale that is set has UTF-8; without any, terminals have.
+fn has_utf8(names: &[String]) -> bool {
+    let locale = names.iter().find(|name| !name.is_empty());
+    locale.is_none_or(|name| {
+        let name = name.to_lowercase();
+        name.contains("utf-8") || name.contains("utf8")
+    })
+}
+
+fn ascii(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '▏' | '▎' | '▍' | '▁' => plain.push('_'),
+            '▂' => plain.push('.'),
+            '▃' => plain.push('-'),
+            '▄' => plain.push('='),
+            '▅' => plain.push('+'),
+            '▆' => plain.push('*'),
+            '▌' | '▋' | '▊' | '▉' | '█' | '▇' => plain.push('#'),
+            '…' => plain.push_str("..."),
+            '–' | '−' => plain.push('-'),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.0, 10), "");
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.56, 4), "██▎");
+        assert_eq!(bar(7.0, 4), "████");
+        assert_eq!(bar(f64::NAN, 4), "");
+    }
+
+    #[test]
+    fn a_curve_goes_from_the_lowest_to_the_highest() {
+        assert_eq!(curve(&[-9.0, -8.0, -7.5, -7.0]), "▁▅▆█");
+        assert_eq!(curve(&[1.0]), "");
+        assert_eq!(curve(&[1.0, f64::NAN, 1.0]), "▁▁");
+        let long: Vec<f64> = (0..1000).map(f64::from).collect();
+        let curve = curve(&long);
+        assert_eq!(curve.chars().count(), MOST_POINTS);
+        assert!(curve.starts_with('▁') && curve.ends_with('█'), "{curve}");
+    }
+
+    #[test]
+    fn a_locale_without_utf8_gets_ascii() {
+        let named = |name: &str| [String::new(), name.to_owned(), "C".to_owned()];
+        assert!(has_utf8(&named("de_DE.UTF-8")) && has_utf8(&named("C.utf8")));
+        assert!(!has_utf8(&named("POSIX")) && !has_utf8(&named("")));
+        assert!(has_utf8(&[String::new()]));
+        let text = ascii("▁▄█ ██▎ and 7 more…");
+        assert_eq!(text, "_=# ##_ and 7 more...");
+    }
+}

@@ -1,0 +1,99 @@
+//! What to do with a result: commands to copy.
+
+use std::path::Path;
+
+use crate::job::{Job, Summary};
+
+/// The report that a run leaves in its output.
+const REPORT: &str = "report.html";
+
+/// What to do next, a line for each command and what it is for.
+pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
+    let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
+    let commands: String = commands(summary, job).into_iter().map(line).collect();
+    format!("\nNext:\n{commands}")
+}
+
+fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)> {
+    let output = word(&summary.output.to_string_lossy());
+    let mut commands = Vec::new();
+    let report = summary.output.join(REPORT);
+    if report.exists() {
+        commands.push((word(&report.to_string_lossy()), "the report, for a browser"));
+    }
+    let alive = summary.topics.iter().filter(|topic| !topic.dead);
+    if let Some(largest) = alive.max_by(|a, b| a.share.total_cmp(&b.share)) {
+        let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);
+        commands.push((inspect, "a topic and its documents"));
+    }
+    if let Some(job) = job {
+        let edit = format!(
+            "topicmill run {} --overwrite",
+            word(&job.path.to_string_lossy())
+        );
+        commands.push((edit, "again, after a change of the job"));
+    }
+    commands.push((duckdb_line(summary), "the tables, in SQL"));
+    commands
+}
+
+/// A path as a word of a shell.
+fn word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
+}
+
+/// A command that opens the result: the documents that a topic is strongest in, or the topics
+/// where nothing was projected.
+fn duckdb_line(summary: &Summary) -> String {
+    let table = |name: &str| sql_glob(&summary.output.join(name));
+    let was_projected = summary
+        .already_complete
+        .iter()
+        .any(|stage| stage == "project");
+    let query = if summary.project.is_some() || was_projected {
+        format!(
+            "select source_id, topic, weight from {} join {} using (doc_id) \
+             order by weight desc limit 20",
+            table("document_topics"),
+            table("documents"),
+        )
+    } else {
+        format!(
+            "select topic, share, top_terms from {} order by share desc",
+            table("topics")
+        )
+    };
+    format!("duckdb -c \"{query}\"")
+}
+
+/// A table's files, quoted for SQL within a shell's double quotes.
+fn sql_glob(folder: &Path) -> String {
+    let path = folder
+        .join("*.parquet")
+        .to_string_lossy()
+        .replace('\'', "''");
+    let mut quoted = String::from("'");
+    for c in path.chars() {
+        if matches!(c, '"' | '$' | '`' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted.push('\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_the_shell() {
+        assert_eq!(word("out/a-b.toml"), "out/a-b.toml");
+        assert_eq!(word("my out/it's"), "'my out/it'\\''s'");
+    }
+}
