@@ -63,6 +63,15 @@ pub(super) fn duration(time: Duration) -> String {
     }
 }
 
+/// Seconds that are estimated: "8 s", "4 min", "2.5 h"; nothing sensible becomes 0.
+pub(super) fn about_seconds(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds >= 5400.0 => format!("{:.1} h", seconds / 3600.0),
+        seconds if seconds >= 90.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.0} s", seconds.max(0.0)),
+    }
+}
+
 /// Seconds as a duration; nothing sensible becomes 0.
 pub(super) fn seconds(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
@@ -97,5 +106,7 @@ mod tests {
         assert_eq!(seconds(245.0), "4 min 5 s");
         assert_eq!(seconds(7_800.0), "2 h 10 min");
         assert_eq!(seconds(-1.0), "0.0 s");
+        let estimates = [7.6, 89.0, 245.0, 7_800.0, f64::NAN].map(about_seconds);
+        assert_eq!(estimates, ["8 s", "89 s", "4 min", "2.2 h", "0 s"]);
     }
 }

@@ -74,6 +74,7 @@ impl Forecast {
             ("files", self.files()),
             ("documents", self.documents()),
             ("training", self.training(job)),
+            ("time", self.time()),
             ("memory", self.memory()),
         ];
         let disk = self.estimate.disk;
@@ -193,6 +194,21 @@ impl Forecast {
             None => "assignments exceed train.memory_mib",
         };
         format!("nothing is remembered, since {why}")
+    }
+
+    fn time(&self) -> String {
+        let seconds = self.estimate.seconds;
+        let [total, ingest, train, project] = [
+            seconds.total(),
+            seconds.ingest,
+            seconds.train,
+            seconds.project,
+        ]
+        .map(figures::about_seconds);
+        format!(
+            "about {total} (ingest {ingest}, train {train} or less, project {project}); held-out \
+             quality may end training sooner"
+        )
     }
 
     fn memory(&self) -> String {

@@ -62,7 +62,7 @@ impl Pace {
             ));
             parts.extend(
                 self.left()
-                    .map(|left| format!("{} left", figures::duration(left))),
+                    .map(|left| format!("{} left", figures::about_seconds(left.as_secs_f64()))),
             );
         }
         if !self.latest.note.is_empty() {

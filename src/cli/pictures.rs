@@ -95,6 +95,7 @@ fn ascii(text: &str) -> String {
             '▌' | '▋' | '▊' | '▉' | '█' | '▇' => plain.push('#'),
             '…' => plain.push_str("..."),
             '–' | '−' => plain.push('-'),
+            '±' => plain.push_str("+-"),
             c => plain.push(c),
         }
     }

@@ -267,8 +267,8 @@ mod tests {
         ];
         let expected = "\
 ingest: 50,000 documents
-ingest: 20,000 of 50,000 documents (40 %), 4,000 documents/s, 7.5 s left
-ingest: 50,000 of 50,000 documents (100 %), 5,000 documents/s, 0.0 s left
+ingest: 20,000 of 50,000 documents (40 %), 4,000 documents/s, 8 s left
+ingest: 50,000 of 50,000 documents (100 %), 5,000 documents/s, 0 s left
 ingest: done in 11.0 s (4,550 documents/s)
 train: begins
 train: 10 rounds, 2.0 rounds/s, held-out -7.61
@@ -319,7 +319,7 @@ train: done in 5.0 s (2.0 rounds/s)
                 "ingest".into(),
                 30_000,
                 Some(50_000),
-                "documents 15,000 documents/s, 1.3 s left".into()
+                "documents 15,000 documents/s, 1 s left".into()
             )
         );
         assert_eq!(

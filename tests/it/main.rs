@@ -30,6 +30,7 @@ mod messy;
 #[cfg(feature = "s3")]
 mod object_store;
 mod observe;
+mod pages;
 mod parsers;
 mod resume;
 #[cfg(target_os = "linux")]

@@ -83,7 +83,7 @@ fn topics_says_what_it_took_and_leaves_the_job() {
     );
     assert_eq!(said_of(&place, line), 0, "nothing is left to do");
 
-    let other = place.denied(64, "topics news.jsonl --topics 3 --output out/news");
+    let other = place.denied(64, &line.replace("--topics 2", "--topics 3"));
     assert!(
         other.contains("holds the result of another job, whose model differs"),
         "{other}"

@@ -44,7 +44,7 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
         text.push('\n');
     }
     for (key, value) in &schema.metadata {
-        let _ = writeln!(text, "{key:<20} {value}");
+        let _ = writeln!(text, "{key:<20} {}", shortened(value));
     }
     if !rows.rows.is_empty() {
         let _ = writeln!(text, "\n{}", within(rows, page_width()));

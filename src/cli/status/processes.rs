@@ -184,7 +184,7 @@ impl Overall {
             ));
         }
         if let Some(left) = self.left_seconds {
-            line.push_str(&format!(", {} left", figures::seconds(left)));
+            line.push_str(&format!(", {} left", figures::about_seconds(left)));
         }
         line
     }
@@ -244,7 +244,7 @@ mod tests {
     fn shares_are_added_up_and_the_slowest_decides() {
         let all = [status(0, 100_000), status(1, 100_000)];
         let overall = at(&all, 101).overall().unwrap();
-        let expected = "project: 60 of 200 documents (30 %), 20.0 documents/s, 8.0 s left";
+        let expected = "project: 60 of 200 documents (30 %), 20.0 documents/s, 8 s left";
         assert_eq!(overall.line(), expected);
         let rounds = all.map(|status| ProcessStatus {
             unit: "rounds".to_owned(),

@@ -125,9 +125,7 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
         let mut keys = columns.iter().filter(is_key);
         keys.find(|column| column.name.eq_ignore_ascii_case(name))
     };
-    IDS.iter()
-        .find_map(named)
-        .map(|column| column.name.clone())
+    IDS.iter().find_map(named).map(|column| column.name.clone())
 }
 
 /// Short columns that most records have and in which values repeat, without those in `taken`. The
