@@ -114,6 +114,7 @@ pub fn train(
         }
     }
     plan.model.settle(&plan.process, trainer.part);
+    trainer.report_rounded_counts();
     let (published_eta, heldout) = trainer.publish(worker)?;
     let header = Header {
         published_eta: Some(published_eta),

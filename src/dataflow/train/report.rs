@@ -89,6 +89,15 @@ impl Trainer {
         );
     }
 
+    /// Warns if a term has a topic more often than parameters count exactly.
+    pub(super) fn report_rounded_counts(&self) {
+        let parts = self.plan.model.read_parts();
+        let counts = parts[self.part].rounded_count();
+        if counts > 0 {
+            tracing::warn!(counts, "counts above 2^24 are rounded to 24 bits");
+        }
+    }
+
     /// Reports a checkpoint of which this process wrote this many bytes in this time.
     pub(super) fn report_checkpoint(&self, bytes: u64, took: Duration) {
         let (rounds, seconds) = (self.rounds_taken, took.as_secs_f64());

@@ -11,6 +11,9 @@ use super::statistics::Assigned;
 /// The scale below which it is folded back into the values.
 const SMALLEST_SCALE: f64 = 1e-2;
 
+/// Every integer up to this one is an f32.
+const LARGEST_EXACT: f64 = (1u64 << f32::MANTISSA_DIGITS) as f64;
+
 /// Row sums are added up in units of 2⁻²⁰, as integers, so that their order does not matter.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
@@ -146,13 +149,23 @@ impl Parameters {
     /// The row sums need [`replace_totals`](Self::replace_totals).
     ///
     /// For parameters that are counts of assignments: their scale must be 1. Up to 2²⁴ tokens of a
-    /// term in a topic are counted exactly.
+    /// term in a topic are counted exactly; [`rounded_count`](Self::rounded_count) says how many
+    /// counts are larger.
     pub fn replace(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
             add_to_row(row, counts, 1.0);
             row.retain(|entry| entry.value > 0.0);
         });
+    }
+
+    /// How many λ̃_kw of this part exceed 2²⁴: each round that changes such a count rounds it to 24
+    /// bits, an error of one in 2²⁴ at most. Row sums stay exact, and results the same on any number
+    /// of workers, since a count is changed by one addition a round.
+    pub fn rounded_count(&self) -> usize {
+        let values = self.rows.iter().flatten();
+        let counts = values.map(|entry| f64::from(entry.value) * self.scale);
+        counts.filter(|&count| count > LARGEST_EXACT).count()
     }
 
     /// λ̃_k += the change of n_k over all terms, for each topic.

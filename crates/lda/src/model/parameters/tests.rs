@@ -145,3 +145,33 @@ fn blending_is_a_weighted_mean() {
     );
     assert_eq!(mean.totals(), [5.0, 3.5]);
 }
+
+/// Counts fall to nothing from 2²⁴, token by token at the end; beyond it they are noticed, and as
+/// near as 24 bits allow.
+#[test]
+fn counts_are_exact_up_to_the_precision_of_a_value_and_noticed_beyond_it() {
+    const HALF: i32 = 1 << 23;
+    let mut counts = Parameters::new(TOPICS, TERMS, 0, 1);
+    let mut change = |by: i32| {
+        counts.replace(&[word(2, 1, by)]);
+        let value = counts.row(2).first().map(|entry| entry.value);
+        (value.unwrap_or(0.0), counts.rounded_count())
+    };
+    let full = LARGEST_EXACT as f32;
+    change(HALF - 1);
+    assert_eq!(change(HALF - 1), (full - 2.0, 0));
+    assert_eq!(change(1), (full - 1.0, 0));
+    assert_eq!(change(1), (full, 0));
+    assert_eq!(change(-1), (full - 1.0, 0));
+    assert_eq!(change(3), (full + 2.0, 1));
+    assert_eq!(
+        change(1),
+        (full + 4.0, 1),
+        "one too many, by rounding to an even number"
+    );
+    assert_eq!(change(-3), (full, 0));
+    assert_eq!(change(1 - HALF), (HALF as f32 + 1.0, 0));
+    assert_eq!(change(1 - HALF), (2.0, 0));
+    assert_eq!(change(-1), (1.0, 0));
+    assert_eq!(change(-1), (0.0, 0));
+}
