@@ -36,6 +36,8 @@ pub mod plan;
 
 pub mod export;
 
+pub mod report;
+
 pub mod cluster;
 
 pub mod dataflow;

@@ -5,6 +5,7 @@ mod export;
 mod inspect;
 mod launch;
 mod project;
+mod report;
 mod starter;
 mod watching;
 
@@ -24,6 +25,7 @@ pub use export::ExportArgs;
 pub use inspect::{CompareArgs, InspectArgs};
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
+pub use report::ReportArgs;
 pub use starter::{NewArgs, StarterArgs, TopicsArgs};
 
 /// The version, and the build that all processes of a run must be of.
@@ -99,6 +101,9 @@ pub enum Command {
     /// Compare two results: which topics are the same, and how alike the documents are
     #[command(after_help = inspect::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Write a page about a result: topics, map, trends, documents, figures
+    #[command(after_help = report::EXAMPLES)]
+    Report(ReportArgs),
     /// Check a result against its manifest
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

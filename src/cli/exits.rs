@@ -14,6 +14,7 @@ use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::export::ExportError;
 use crate::job::state::StateError;
 use crate::plan::survey::SurveyError;
+use crate::report::ReportError;
 use crate::tables::TableError;
 
 /// `From` an error to a failure with the exit code of its variant.
@@ -113,6 +114,16 @@ impl From<ExportError> for Failure {
             ExportError::Draw { .. } => Exit::Internal,
         };
         Self::new(exit, error)
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Table(error) => error.into(),
+            ReportError::Topics(error) => Self::new(Exit::Data, error),
+            ReportError::Collection(error) => error.into(),
+        }
     }
 }
 

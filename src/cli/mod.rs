@@ -26,6 +26,7 @@ mod placement;
 mod plan;
 mod progress;
 mod project_stream;
+mod report;
 mod run;
 mod screen;
 mod shares;
@@ -99,6 +100,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Certificates(args) => certificates::run(&args),

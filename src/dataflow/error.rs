@@ -10,6 +10,7 @@ use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
 use crate::exit;
+use crate::report::ReportError;
 use crate::tables::TableError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
@@ -120,6 +121,16 @@ impl RunError {
             Self::Left(_) => exit::INTERRUPTED,
             Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => exit::TEMPORARY,
             Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => exit::IO,
+        }
+    }
+}
+
+impl From<ReportError> for RunError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Table(error) => Self::Table(error),
+            ReportError::Topics(error) => Self::Foreign(error),
+            ReportError::Collection(error) => Self::Collection(error),
         }
     }
 }

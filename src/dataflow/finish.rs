@@ -4,6 +4,7 @@ mod evaluation;
 mod topics;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::coherence::distribution;
 use super::error::RunError;
@@ -16,6 +17,8 @@ use crate::corpus::collection::Collection;
 use crate::corpus::synth::read_answer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::job::{Job, Summary, TopicFaults};
+use crate::report::report;
+use crate::tables::output::REPORT;
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
 use crate::tables::views::views_sql;
@@ -82,6 +85,8 @@ pub fn finish(
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
     summary.drift = finished.drift.as_ref().and_then(Drift::summary);
+    finisher.describe()?;
+    summary.report = finisher.write_report()?;
     finisher.complete(&written)
 }
 
@@ -191,10 +196,27 @@ impl Finisher<'_> {
         Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
     }
 
-    fn complete(&self, written: &Written) -> Result<(), RunError> {
+    /// Writes what describes the result beside the tables.
+    fn describe(&self) -> Result<(), RunError> {
         let (job, output) = (&self.process.job, &self.process.output);
         output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
-        output.write_atomic("views.sql", views_sql(output)?.as_bytes())?;
+        Ok(output.write_atomic("views.sql", views_sql(output)?.as_bytes())?)
+    }
+
+    /// Writes the report, or removes the one of an earlier run if the job wants none; its path.
+    fn write_report(&self) -> Result<Option<PathBuf>, RunError> {
+        let output = &self.process.output;
+        if !self.process.job.output.report {
+            output.remove(REPORT)?;
+            return Ok(None);
+        }
+        self.process.progress.begin("finish", "report", None);
+        output.write_atomic(REPORT, report(output)?.as_bytes())?;
+        Ok(Some(output.path(REPORT)))
+    }
+
+    fn complete(&self, written: &Written) -> Result<(), RunError> {
+        let (job, output) = (&self.process.job, &self.process.output);
         let fingerprint = &self.finished.collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = settings(job);

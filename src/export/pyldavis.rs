@@ -126,8 +126,8 @@ impl<'a> Bars<'a> {
                 let figures = [
                     term.tokens,
                     relevance.total(term.term),
-                    rounded(term.log_probability),
-                    rounded(term.log_lift),
+                    rounded(term.relevance.log_probability),
+                    rounded(term.relevance.log_lift),
                 ];
                 let text = &terms[term.term as usize];
                 self.push(text, format!("Topic{}", topic + 1), figures);

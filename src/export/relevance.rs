@@ -5,10 +5,11 @@
 //! alone, and is not listed among the topic's terms.
 
 use super::Phi;
+use lda::evaluate::relevance::{Relevance as TermRelevance, most_relevant};
 use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
 
-/// Steps of λ in the relevance λ ln φ_kw + (1 − λ) ln (φ_kw / p_w).
+/// Steps of λ.
 const LAMBDA_STEPS: u32 = 100;
 
 /// Terms and topics, by tokens of the whole collection.
@@ -29,16 +30,8 @@ pub(super) struct RelevantTerm {
     pub(super) term: u32,
     /// Its tokens in the topic, φ_kw N_k.
     pub(super) tokens: f64,
-    /// ln φ_kw.
-    pub(super) log_probability: f64,
-    /// ln (φ_kw / p_w).
-    pub(super) log_lift: f64,
-}
-
-impl RelevantTerm {
-    fn relevance(&self, lambda: f64) -> f64 {
-        lambda * self.log_probability + (1.0 - lambda) * self.log_lift
-    }
+    /// How much it says of the topic.
+    pub(super) relevance: TermRelevance,
 }
 
 impl<'a> Relevance<'a> {
@@ -78,27 +71,13 @@ impl<'a> Relevance<'a> {
 
     /// The terms among a topic's `count` most relevant ones for some λ, most probable first.
     pub(super) fn terms(&self, topic: usize, count: usize) -> Vec<RelevantTerm> {
-        let mut listed = self.listed(topic);
-        let mut is_chosen = vec![false; listed.len()];
-        let mut order: Vec<usize> = (0..listed.len()).collect();
-        for step in 0..=LAMBDA_STEPS {
-            let lambda = f64::from(step) / f64::from(LAMBDA_STEPS);
-            let by_relevance = |&a: &usize, &b: &usize| {
-                let [of_a, of_b] = [a, b].map(|place| listed[place].relevance(lambda));
-                of_b.total_cmp(&of_a).then(a.cmp(&b))
-            };
-            if count < order.len() {
-                order.select_nth_unstable_by(count, by_relevance);
-            }
-            order
-                .iter()
-                .take(count)
-                .for_each(|&place| is_chosen[place] = true);
-        }
-        let mut chosen = is_chosen.into_iter();
-        listed.retain(|_| chosen.next().unwrap_or_default());
-        listed.sort_by(|a, b| b.log_probability.total_cmp(&a.log_probability));
-        listed
+        let listed = self.listed(topic);
+        let relevances: Vec<TermRelevance> = listed.iter().map(|term| term.relevance).collect();
+        let chosen = most_relevant(&relevances, count, LAMBDA_STEPS).into_iter();
+        let mut chosen: Vec<RelevantTerm> = chosen.map(|place| listed[place]).collect();
+        let probability = |term: &RelevantTerm| term.relevance.log_probability;
+        chosen.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
+        chosen
     }
 
     fn listed(&self, topic: usize) -> Vec<RelevantTerm> {
@@ -107,8 +86,10 @@ impl<'a> Relevance<'a> {
             RelevantTerm {
                 term,
                 tokens: weight * self.tokens[topic],
-                log_probability: ln(weight),
-                log_lift: ln(weight * self.all / self.total(term)),
+                relevance: TermRelevance {
+                    log_probability: ln(weight),
+                    log_lift: ln(weight * self.all / self.total(term)),
+                },
             }
         };
         self.phi.topics[topic]

@@ -4,8 +4,9 @@
 use std::fs;
 use std::io::Write;
 
-use super::relevance::{RelevantTerm, Relevance};
+use super::relevance::{Relevance, RelevantTerm};
 use super::{ExportError, Format, Phi, Sink};
+use lda::evaluate::relevance::Relevance as TermRelevance;
 use lda::model::published::PublishedTopic;
 
 const TERMS: usize = 40;
@@ -52,7 +53,13 @@ fn relevant_terms_are_those_of_the_definition() {
     let (phi, tokens) = phi();
     let relevance = Relevance::new(&phi, &tokens);
     let dense = dense(&phi);
-    let total = |w: usize| dense.iter().zip(&tokens).map(|(row, n)| row[w] * n).sum::<f64>();
+    let total = |w: usize| {
+        dense
+            .iter()
+            .zip(&tokens)
+            .map(|(row, n)| row[w] * n)
+            .sum::<f64>()
+    };
     let all: f64 = (0..TERMS).map(total).sum();
     for w in 0..TERMS {
         assert!(near(relevance.total(w as u32), total(w)));
@@ -64,15 +71,20 @@ fn relevant_terms_are_those_of_the_definition() {
             RelevantTerm {
                 term,
                 tokens: weight * tokens[k],
-                log_probability: weight.ln(),
-                log_lift: (weight / (total(w) / all)).ln(),
+                relevance: TermRelevance {
+                    log_probability: weight.ln(),
+                    log_lift: (weight / (total(w) / all)).ln(),
+                },
             }
         };
         let listed: Vec<RelevantTerm> = phi.topics[k].weights.iter().map(measured).collect();
         let mut expected = Vec::new();
         for step in 0..=100 {
             let lambda = f64::from(step) / 100.0;
-            let of = |t: &RelevantTerm| lambda * t.log_probability + (1.0 - lambda) * t.log_lift;
+            let of = |t: &RelevantTerm| {
+                let of_term = t.relevance;
+                lambda * of_term.log_probability + (1.0 - lambda) * of_term.log_lift
+            };
             let mut best = listed.clone();
             best.sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.term.cmp(&b.term)));
             expected.extend(best[..5].iter().map(|t| t.term));
@@ -81,14 +93,15 @@ fn relevant_terms_are_those_of_the_definition() {
         expected.dedup();
         let found = relevance.terms(k, 5);
         let mut terms: Vec<u32> = found.iter().map(|t| t.term).collect();
-        assert!(found.is_sorted_by(|a, b| a.log_probability >= b.log_probability));
+        let probability = |t: &RelevantTerm| t.relevance.log_probability;
+        assert!(found.is_sorted_by(|a, b| probability(a) >= probability(b)));
         terms.sort_unstable();
         assert_eq!(terms, expected);
         for term in &found {
             let is_it = |t: &&RelevantTerm| t.term == term.term;
             let expected = listed.iter().find(is_it).unwrap();
             assert!(near(term.tokens, expected.tokens));
-            assert!(near(term.log_lift, expected.log_lift));
+            assert!(near(term.relevance.log_lift, expected.relevance.log_lift));
         }
     }
     assert!(relevance.terms(3, 5).is_empty());
@@ -118,7 +131,12 @@ fn the_spread_of_a_term_is_over_topics_with_half_a_token() {
     let (phi, tokens) = phi();
     let spread = Relevance::new(&phi, &tokens).spread(&[39, 0]);
     let expected = |w: usize| -> Vec<(usize, f64)> {
-        let listed = |k: &usize| phi.topics[*k].weights.iter().any(|&(term, _)| term == w as u32);
+        let listed = |k: &usize| {
+            phi.topics[*k]
+                .weights
+                .iter()
+                .any(|&(term, _)| term == w as u32)
+        };
         let tokens = |k: usize| (k, dense(&phi)[k][w] * tokens[k]);
         let topics = (0..4).filter(listed).map(tokens);
         topics.filter(|&(_, tokens)| tokens >= 0.5).collect()
@@ -137,7 +155,8 @@ fn a_file_is_complete_or_absent() {
     };
     let put = |overwrite, text: &str| {
         let sink = Sink::new(&path, overwrite).unwrap();
-        sink.check(&[]).and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
+        sink.check(&[])
+            .and_then(|()| sink.file(|out| Ok(write!(out, "{text}")?)))
     };
     let fails = Sink::new(&path, false).unwrap().file(|out| {
         write!(out, "a part")?;

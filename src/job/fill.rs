@@ -235,7 +235,7 @@ impl Values {
     }
 
     pub(super) fn output(&self) -> OutputSettings {
-        settings! { self, OutputSettings, "output": path, scratch; }
+        settings! { self, OutputSettings, "output": path, scratch, report; }
     }
 
     pub(super) fn cluster(&self) -> ClusterSection {

@@ -88,6 +88,8 @@ pub struct OutputSettings {
     /// For an output in an object store: the folder that processes keep their working copies in;
     /// the system's temporary folder where the job does not say.
     pub scratch: Option<PathBuf>,
+    /// Whether the run writes a report.
+    pub report: bool,
 }
 
 /// Section `[cluster]` of a job: no part of any hash, since it changes no result.

@@ -24,6 +24,9 @@ pub struct Summary {
     pub project: Option<ProjectSummary>,
     /// The result's folder.
     pub output: PathBuf,
+    /// The page about the result, if this run wrote one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<PathBuf>,
     /// The stages whose result was complete before, so that they were not run again.
     pub already_complete: Vec<String>,
     /// The most bytes of memory that the process which tells this ever had in use; absent where

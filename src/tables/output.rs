@@ -30,6 +30,8 @@ pub use view::{View, Wanted, exists};
 pub const SUCCESS: &str = "_SUCCESS";
 /// The manifest.
 pub const MANIFEST: &str = "manifest.json";
+/// The report on the result.
+pub const REPORT: &str = "report.html";
 /// The lock.
 pub const LOCK: &str = "_lock";
 /// The folder of what processes say of their run: no part of the result.
@@ -42,7 +44,7 @@ const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
 /// What the process that wrote it reads again: of an output in an object store, its copy stays.
 const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
 /// Files at the root.
-const FILES: [&str; 5] = [SUCCESS, MANIFEST, "job.toml", "views.sql", LOCK];
+const FILES: [&str; 6] = [SUCCESS, MANIFEST, "job.toml", "views.sql", REPORT, LOCK];
 
 /// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {
@@ -224,6 +226,14 @@ impl Output {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
         storage::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
         self.publish(&temporary, relative)
+    }
+
+    /// Writes a small file beside the result of a complete output, which stays complete: the file is
+    /// no part of the result.
+    pub fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
+        create_folder(&self.temporary())?;
+        self.write_atomic(relative, bytes)?;
+        self.remove_temporary()
     }
 
     /// Declares the output complete: `manifest.json`, then `_SUCCESS`, then `_temporary` goes.

@@ -18,17 +18,22 @@ pub struct ProjectedDocument {
     pub source_id: String,
     /// What training made of it; of a document without terms always projected.
     pub split: Option<Split>,
+    /// Its tokens of kept terms.
+    pub tokens_in_vocabulary: i64,
     /// Log-likelihood per token given its proportions, in nats.
     pub loglik_per_token: Option<f64>,
     /// Proportions that are not listed, summed; `None` if nothing was inferred for it.
     pub dropped_mass: Option<f32>,
     /// Its listed topics and their proportions, the heaviest first.
     pub topics: Vec<(i32, f32)>,
+    /// Its values of the columns that the reader was asked for.
+    pub values: Vec<Option<String>>,
 }
 
 /// Reads documents with their topics.
 pub struct ProjectedReader {
     documents: Batches,
+    columns: Vec<String>,
     rows: Option<DocumentRows>,
     row: usize,
     topics: Topics,
@@ -38,8 +43,10 @@ struct DocumentRows {
     doc_id: Int64Array,
     source_id: StringArray,
     split: StringArray,
+    tokens: Int64Array,
     loglik: Float64Array,
     dropped: Float32Array,
+    values: Vec<StringArray>,
 }
 
 /// A cursor over `document_topics`.
@@ -52,16 +59,30 @@ struct Topics {
 impl ProjectedReader {
     /// Of the parts of one table and of the other that hold the same documents.
     pub fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
-        const DOCUMENTS: [&str; 5] = [
+        Self::with_columns(documents, document_topics, &[])
+    }
+
+    /// The same, with the values of these text columns of `documents`.
+    fn with_columns(
+        documents: Vec<PathBuf>,
+        document_topics: Vec<PathBuf>,
+        columns: &[String],
+    ) -> Self {
+        const DOCUMENTS: [&str; 6] = [
             "doc_id",
             "source_id",
             "split",
+            "tokens_in_vocabulary",
             "loglik_per_token",
             "dropped_mass",
         ];
         const TOPICS: [&str; 3] = ["doc_id", "topic", "weight"];
+        let mut names = DOCUMENTS.to_vec();
+        let asked = columns.iter().map(String::as_str);
+        names.extend(asked.filter(|name| !DOCUMENTS.contains(name)));
         Self {
-            documents: Batches::new(documents, Some(&DOCUMENTS)),
+            documents: Batches::new(documents, Some(&names)),
+            columns: columns.to_vec(),
             rows: None,
             row: 0,
             topics: Topics {
@@ -77,13 +98,22 @@ impl ProjectedReader {
     /// # Errors
     /// The folder cannot be read, or nothing was projected in it.
     pub fn open(root: &Path) -> Result<Self, TableError> {
+        Self::open_with(root, &[])
+    }
+
+    /// The same, with the values of these text columns of `documents`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); a column that the table lacks is found out by reading.
+    pub fn open_with(root: &Path, columns: &[String]) -> Result<Self, TableError> {
         let topics = part_files(&root.join("document_topics"))?;
         if topics.is_empty() {
             let message = "has no table document_topics: its job has project.method \"none\", or \
                            it is not a result; name a complete result";
             return Err(TableError::format(root, message));
         }
-        Ok(Self::new(part_files(&root.join("documents"))?, topics))
+        let documents = part_files(&root.join("documents"))?;
+        Ok(Self::with_columns(documents, topics, columns))
     }
 
     /// Reads the next document over `document`; false after the last.
@@ -107,10 +137,15 @@ impl ProjectedReader {
         let name = rows.split.value(row);
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
         document.split = splits.into_iter().find(|split| split.name() == name);
+        document.tokens_in_vocabulary = rows.tokens.value(row);
         let has_loglik = rows.loglik.is_valid(row);
         document.loglik_per_token = has_loglik.then(|| rows.loglik.value(row));
         let has_topics = rows.dropped.is_valid(row);
         document.dropped_mass = has_topics.then(|| rows.dropped.value(row));
+        let value =
+            |column: &StringArray| column.is_valid(row).then(|| column.value(row).to_owned());
+        document.values.clear();
+        document.values.extend(rows.values.iter().map(value));
         self.topics.take(document)?;
         Ok(true)
     }
@@ -121,13 +156,19 @@ impl ProjectedReader {
         };
         let path = self.documents.path();
         let integers = |name| column::<Int64Array>(path, &batch, name).cloned();
-        let texts = |name| column::<StringArray>(path, &batch, name).cloned();
+        let texts = |name: &str| column::<StringArray>(path, &batch, name).cloned();
         Ok(Some(DocumentRows {
             doc_id: integers("doc_id")?,
             source_id: texts("source_id")?,
             split: texts("split")?,
+            tokens: integers("tokens_in_vocabulary")?,
             loglik: column::<Float64Array>(path, &batch, "loglik_per_token")?.clone(),
             dropped: column::<Float32Array>(path, &batch, "dropped_mass")?.clone(),
+            values: self
+                .columns
+                .iter()
+                .map(|name| texts(name))
+                .collect::<Result<_, _>>()?,
         }))
     }
 }

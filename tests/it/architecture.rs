@@ -38,6 +38,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "job",
             "plan",
             "export",
+            "report",
             "cluster",
             "dataflow",
             "stream",

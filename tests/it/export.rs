@@ -28,7 +28,10 @@ static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     ];
     let document = |d: usize| {
         let words: Vec<&str> = themes[d % 3].split(' ').collect();
-        let text = (0..20).map(|i| words[(d * 5 + i * i) % 6]).collect::<Vec<_>>().join(" ");
+        let text = (0..20)
+            .map(|i| words[(d * 5 + i * i) % 6])
+            .collect::<Vec<_>>()
+            .join(" ");
         let text = if d % 50 == 8 { String::new() } else { text };
         serde_json::json!({ "id": format!("a file {d}\n"), "text": text, "year": 1990 + d % 3 })
     };
@@ -71,7 +74,11 @@ fn assert_near(found: &ForeignModel, slack: f64) {
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found.len(), expected.len());
         for (term, weight) in expected {
-            assert!((found[term] - weight).abs() <= slack, "{term}: {} {weight}", found[term]);
+            assert!(
+                (found[term] - weight).abs() <= slack,
+                "{term}: {} {weight}",
+                found[term]
+            );
         }
     }
 }
@@ -80,7 +87,10 @@ fn assert_near(found: &ForeignModel, slack: f64) {
 fn documents() -> Vec<ShardDocument> {
     let mut documents = Vec::new();
     let shards = RESULT.path("out/corpus/shards");
-    let mut paths: Vec<_> = fs::read_dir(shards).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(shards)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     paths.sort();
     assert!(paths.len() > 1, "several shards");
     for path in paths {
@@ -95,7 +105,9 @@ fn documents() -> Vec<ShardDocument> {
 
 fn unzipped(path: &Path) -> String {
     let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    GzDecoder::new(fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }
 
@@ -107,7 +119,13 @@ fn a_state_has_every_token_and_the_models_topics() {
     assert_eq!(lines.next(), Some("#doc source pos typeindex type topic"));
     let alpha = lines.next().unwrap().strip_prefix("#alpha : ").unwrap();
     assert_eq!(alpha.split(' ').count(), TOPICS);
-    let beta: f64 = lines.next().unwrap().strip_prefix("#beta : ").unwrap().parse().unwrap();
+    let beta: f64 = lines
+        .next()
+        .unwrap()
+        .strip_prefix("#beta : ")
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!(beta > 0.0);
     let mut bags: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); 150];
     let mut places = vec![0; 150];
@@ -124,7 +142,11 @@ fn a_state_has_every_token_and_the_models_topics() {
         *bags[number].entry(term.parse().unwrap()).or_default() += 1;
     }
     for (document, bag) in documents().iter().zip(&bags) {
-        let counts = document.terms.iter().copied().zip(document.counts.iter().copied());
+        let counts = document
+            .terms
+            .iter()
+            .copied()
+            .zip(document.counts.iter().copied());
         assert_eq!(*bag, counts.collect());
     }
     let state = foreign::read(&path, None).unwrap();
@@ -138,7 +160,10 @@ fn a_state_has_every_token_and_the_models_topics() {
 fn arrays_and_the_wide_table_are_the_models_phi() {
     let folder = exported(Format::Npy, "arrays");
     let terms = folder.join("terms.txt");
-    assert_near(&foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(), 1e-6);
+    assert_near(
+        &foreign::read(&folder.join("phi.npy"), Some(&terms)).unwrap(),
+        1e-6,
+    );
     let table = exported(Format::Parquet, "phi.parquet");
     assert_near(&matrix::read(&table, None).unwrap(), 1e-6);
 
@@ -175,7 +200,10 @@ fn gensims_files_are_the_bags_of_words() {
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let (corpus, dictionary) = (read("corpus.mm"), read("dictionary.txt"));
     let mut lines = corpus.lines();
-    assert_eq!(lines.next(), Some("%%MatrixMarket matrix coordinate real general"));
+    assert_eq!(
+        lines.next(),
+        Some("%%MatrixMarket matrix coordinate real general")
+    );
     let header = lines.next().unwrap().to_owned();
     let mut expected = Vec::new();
     for (document, number) in documents().iter().zip(1..) {
@@ -191,7 +219,10 @@ fn gensims_files_are_the_bags_of_words() {
         let fields: Vec<&str> = line.split('\t').collect();
         let holds = |d: &&ShardDocument| d.terms.contains(&(id as u32));
         let documents = documents().iter().filter(holds).count();
-        assert_eq!([fields[0], fields[2]], [id.to_string(), documents.to_string()]);
+        assert_eq!(
+            [fields[0], fields[2]],
+            [id.to_string(), documents.to_string()]
+        );
     }
     assert_eq!(read("documents.txt").lines().nth(149), Some("a file 149 "));
 }
@@ -200,32 +231,48 @@ fn gensims_files_are_the_bags_of_words() {
 fn diagnostics_have_mallets_attributes_and_the_tables_figures() {
     let xml = fs::read_to_string(exported(Format::MalletDiagnostics, "d.xml")).unwrap();
     let lines: Vec<&str> = xml.lines().collect();
-    assert_eq!(lines[..2], ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]);
+    assert_eq!(
+        lines[..2],
+        ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<model>"]
+    );
     assert_eq!(lines.last(), Some(&"</model>"));
     let topics: Vec<&&str> = lines.iter().filter(|l| l.starts_with("<topic ")).collect();
     assert_eq!(topics.len(), TOPICS);
     let names = |line: &str| -> Vec<String> {
         let attributes = line[..line.find('>').unwrap()].split(' ').skip(1);
-        attributes.map(|a| a.split('=').next().unwrap().to_owned()).collect()
+        attributes
+            .map(|a| a.split('=').next().unwrap().to_owned())
+            .collect()
     };
     let of_topic = "id tokens document_entropy word-length coherence uniform_dist corpus_dist \
                     eff_num_words token-doc-diff rank_1_docs allocation_ratio allocation_count exclusivity";
     assert_eq!(names(topics[0]).join(" "), of_topic);
-    let word = lines.iter().find(|l| l.starts_with("<word rank='1' ")).unwrap();
+    let word = lines
+        .iter()
+        .find(|l| l.starts_with("<word rank='1' "))
+        .unwrap();
     let of_word = "rank count prob cumulative docs word-length coherence uniform_dist corpus_dist \
                    token-doc-diff exclusivity";
     assert_eq!(names(word).join(" "), of_word);
     assert!(xml.contains(">&lt;plea&gt;</word>") && xml.contains(">r&amp;d</word>"));
     let mut tokens = Vec::new();
-    columns::for_each_row(&RESULT.path("out/topics"), &["tokens", "exclusivity"], |row| {
-        let [tokens_of, exclusivity] = [0, 1].map(|column| row.number(column).unwrap());
-        tokens.push(format!("tokens='{tokens_of:.4}' "));
-        tokens.push(format!(" exclusivity='{exclusivity:.4}'>"));
-        Ok::<(), topicmill::tables::TableError>(())
-    })
+    columns::for_each_row(
+        &RESULT.path("out/topics"),
+        &["tokens", "exclusivity"],
+        |row| {
+            let [tokens_of, exclusivity] = [0, 1].map(|column| row.number(column).unwrap());
+            tokens.push(format!("tokens='{tokens_of:.4}' "));
+            tokens.push(format!(" exclusivity='{exclusivity:.4}'>"));
+            Ok::<(), topicmill::tables::TableError>(())
+        },
+    )
     .unwrap();
     for (place, figure) in tokens.iter().enumerate() {
-        assert!(topics[place / 2].contains(figure), "{figure} in {}", topics[place / 2]);
+        assert!(
+            topics[place / 2].contains(figure),
+            "{figure} in {}",
+            topics[place / 2]
+        );
     }
 }
 
@@ -234,7 +281,12 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
     let json = fs::read_to_string(exported(Format::PyLdavis, "p.json")).unwrap();
     let json: Value = serde_json::from_str(&json).unwrap();
     let numbers = |value: &Value| -> Vec<f64> {
-        value.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+        value
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_f64().unwrap())
+            .collect()
     };
     assert_eq!(numbers(&json["mdsDat"]["topics"]), [1.0, 2.0, 3.0]);
     let shares: f64 = numbers(&json["mdsDat"]["Freq"]).iter().sum();
@@ -251,7 +303,10 @@ fn pyldavis_gets_topics_in_order_and_terms_with_their_shares() {
         *spread.entry(term.as_str().unwrap()).or_default() += share;
     }
     assert_eq!(spread.len(), 18);
-    assert!(spread.values().all(|sum| (sum - 1.0).abs() < 0.02), "{spread:?}");
+    assert!(
+        spread.values().all(|sum| (sum - 1.0).abs() < 0.02),
+        "{spread:?}"
+    );
 }
 
 #[test]
@@ -259,11 +314,31 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
     RESULT.write("taken.json", "mine");
     let export = "export out --format pyldavis --output";
     let cases = [
-        (format!("{export} taken.json"), 64, "taken.json exists; name another --output"),
-        (format!("{export} out/p.json"), 64, "is in a result of topicmill; name an --output"),
-        ("export nowhere --format npy".to_owned(), 64, "pass the folder that the job names"),
-        ("export . --format npy".to_owned(), 65, "is not complete: it has no _SUCCESS"),
-        ("export out --format csv".to_owned(), 64, "possible values: mallet-state"),
+        (
+            format!("{export} taken.json"),
+            64,
+            "taken.json exists; name another --output",
+        ),
+        (
+            format!("{export} out/p.json"),
+            64,
+            "is in a result of topicmill; name an --output",
+        ),
+        (
+            "export nowhere --format npy".to_owned(),
+            64,
+            "pass the folder that the job names",
+        ),
+        (
+            "export . --format npy".to_owned(),
+            65,
+            "is not complete: it has no _SUCCESS",
+        ),
+        (
+            "export out --format csv".to_owned(),
+            64,
+            "possible values: mallet-state",
+        ),
     ];
     for (arguments, code, words) in cases {
         let output = RESULT.output(&arguments);
@@ -271,9 +346,16 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
         assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
         assert!(text.contains(words), "{arguments}: {text}");
     }
-    assert_eq!(fs::read_to_string(RESULT.path("taken.json")).unwrap(), "mine");
+    assert_eq!(
+        fs::read_to_string(RESULT.path("taken.json")).unwrap(),
+        "mine"
+    );
     RESULT.succeed(&format!("{export} taken.json --overwrite"));
-    assert!(fs::read_to_string(RESULT.path("taken.json")).unwrap().starts_with('{'));
+    assert!(
+        fs::read_to_string(RESULT.path("taken.json"))
+            .unwrap()
+            .starts_with('{')
+    );
     let report = topicmill::tables::verify(&RESULT.path("out")).unwrap();
     assert!(report.is_sound(), "{:?}", report.problems);
 }

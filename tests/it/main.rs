@@ -32,6 +32,7 @@ mod object_store;
 mod observe;
 mod pages;
 mod parsers;
+mod report;
 mod resume;
 #[cfg(target_os = "linux")]
 mod signals;

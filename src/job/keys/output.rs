@@ -126,6 +126,10 @@ pub(super) const OUTPUT: Section = rows! {
     /// For an output in an object store: the folder for working copies, on a local disk; `""` means the system's
     /// temporary folder. Does not change the result.
     scratch: Text, Default("");
+    /// Whether the run writes `report.html`, a page about the result ([FORMATS.md](FORMATS.md#the-report)). Does not change
+    /// the result; `topicmill report` writes it later.
+    // Costs one more pass over the written tables.
+    report: Flag, Default(true);
 };
 
 pub(super) const CLUSTER: Section = rows! {

@@ -17,6 +17,7 @@ pub mod junk;
 pub mod left_to_right;
 pub mod map;
 pub mod matching;
+pub mod relevance;
 
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
 /// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.

@@ -1,0 +1,278 @@
+"""Opens reports in headless Chromium, and uses them as people do.
+
+    scripts/check_report.py SCRATCH OUT…      OUT: results with a report.html
+
+Clicks, search, the keyboard, addresses, colours, widths and paper; no message in the console, nothing
+from the network, no violation that axe-core finds in either colours; and the library that the page
+brings is the one in its npm package. Prints one line a check; the first that fails ends it with status 1.
+
+Chromium: $TOPICMILL_CHROMIUM, one on the PATH, or one that Playwright or (as root) apt installs. Where
+none can be had, says so and passes.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error, sync_playwright
+
+VENDORED = Path(__file__).parent.parent / "src/report/page/vendor/d3.min.js"
+D3_VERSION = "7.9.2"
+D3_SHA256 = "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1"
+NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+WIDTHS = [390, 900, 1600]
+# The most seconds of processor time until a page is drawn.
+MOST_SECONDS = 1.0
+
+
+def check(holds, what, found=""):
+    if not holds:
+        sys.exit(f"FAILED: {what} {found}")
+    print(f"ok: {what}")
+
+
+def main():
+    scratch, results = Path(sys.argv[1]), [Path(name) for name in sys.argv[2:]]
+    scratch.mkdir(parents=True, exist_ok=True)
+    check_library(scratch)
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        if browser is None:
+            print("SKIPPED: no Chromium: set TOPICMILL_CHROMIUM, or install one (on Debian, apt install chromium)")
+            return
+        print(f"Chromium {browser.version}")
+        for result in results:
+            print(f"{result}:")
+            check_report(browser, result / "report.html", scratch)
+        browser.close()
+
+
+def check_library(scratch):
+    digest = hashlib.sha256(VENDORED.read_bytes()).hexdigest()
+    check(digest == D3_SHA256, f"d3.min.js is that of version {D3_VERSION}", digest)
+    if not shutil.which("npm"):
+        print("not compared with its npm package: npm is not there")
+        return
+    packed = subprocess.run(["npm", "pack", "--silent", f"d3@{D3_VERSION}"], cwd=scratch, capture_output=True, text=True)
+    if packed.returncode:
+        print(f"not compared with its npm package: {packed.stderr.strip().splitlines()[-1:]}")
+        return
+    with tarfile.open(scratch / packed.stdout.strip().splitlines()[-1]) as package:
+        published = package.extractfile("package/dist/d3.min.js").read()
+        licence = package.extractfile("package/LICENSE").read()
+    check(published == VENDORED.read_bytes(), "d3.min.js is the file in its npm package")
+    check(licence == VENDORED.with_name("d3.LICENSE").read_bytes(), "and so is its licence")
+
+
+def launch(playwright):
+    """A headless Chromium from wherever one can be had, or None."""
+
+    def attempt(path=None):
+        try:
+            return playwright.chromium.launch(executable_path=path)
+        except Error:
+            return None
+
+    given = os.environ.get("TOPICMILL_CHROMIUM")
+    found = [path for path in map(shutil.which, NAMES) if path]
+    for path in [given] if given else [*found, None]:
+        if browser := attempt(path):
+            return browser
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], capture_output=True, timeout=300)
+    if browser := attempt():
+        return browser
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        subprocess.run(["apt-get", "update", "-qq"], capture_output=True)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], capture_output=True)
+        return attempt(shutil.which("chromium"))
+    return None
+
+
+@contextmanager
+def opened(browser, file, address="", width=1600, colours="light"):
+    """The page, which must say nothing in the console and ask for nothing from the network."""
+    context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=colours, reduced_motion="reduce")
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.resolve().as_uri() + address)
+    page.wait_for_selector("main h2", state="attached")
+    yield page
+    page.wait_for_timeout(50)
+    check(not said, f"{address or '#overview'} at {width}, {colours}: nothing in the console", said)
+    check(all(url.startswith(("file:", "data:")) for url in asked), "and nothing from the network", asked)
+    context.close()
+
+
+def check_report(browser, file, scratch):
+    check_loading(browser, file)
+    with opened(browser, file) as page:
+        check_overview(page)
+        check_list(page)
+        check_topic(page)
+        check_search(page)
+        check_addresses(page)
+    for colours in ["light", "dark"]:
+        for width in WIDTHS:
+            check_looks(browser, file, width, colours)
+    check_paper(browser, file, scratch)
+
+
+def check_loading(browser, file):
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    page = context.new_page()
+    devtools = context.new_cdp_session(page)
+    # Of its thread, so that a busy machine does not fail the page.
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.goto(file.resolve().as_uri())
+    page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    metrics = {metric["name"]: metric["value"] for metric in devtools.send("Performance.getMetrics")["metrics"]}
+    seconds, size = metrics["TaskDuration"], file.stat().st_size / 1e6
+    check(seconds < MOST_SECONDS, f"{size:.2f} MB open in {seconds:.2f} s of a processor", f"more than {MOST_SECONDS} s")
+    context.close()
+
+
+def heading(page):
+    return page.locator("main h2").inner_text()
+
+
+def check_overview(page):
+    topics = page.evaluate("JSON.parse(document.getElementById('data').textContent).topics.length")
+    check(page.locator("#list a").count() == topics, f"the list has {topics} topics")
+    check(page.locator(".map .bubble").count() > 0, "the map has circles")
+    check(page.locator("text.label").count() > 0, "and labels")
+    labels = page.evaluate("[...document.querySelectorAll('text.label')].map((e) => { const b = e.getBBox(); return [b.x, b.y, b.x + b.width, b.y + b.height]; })")
+    overlaps = [(a, b) for i, a in enumerate(labels) for b in labels[:i] if a[0] < b[2] and b[0] < a[2] and a[1] + 2 < b[3] and b[1] + 2 < a[3]]
+    check(not overlaps, "no two labels overlap", overlaps[:2])
+
+
+def check_list(page):
+    first = page.locator("#list a").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    second = page.evaluate("document.activeElement.getAttribute('href')")
+    check(second == page.locator("#list a").nth(1).get_attribute("href"), "arrow keys move through the list")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('#list [aria-current]')")
+    check(page.evaluate("location.hash") == second, "Enter opens the topic")
+    check(page.evaluate("document.activeElement.getAttribute('href')") == second, "the focus stays in the list")
+    check("Topic" in page.locator("#announcement").inner_text(), "and the topic is announced")
+    page.keyboard.press("End")
+    last = page.locator("#list a").last.get_attribute("href")
+    check(page.evaluate("document.activeElement.getAttribute('href')") == last, "End goes to the last")
+    page.select_option("#order", "coherence")
+    values = [text.replace("−", "-") for text in page.locator("#list .value").all_text_contents()]
+    coherence = [float(text.split()[-1]) for text in values if "–" not in text]
+    check(coherence == sorted(coherence, reverse=True), "the list sorts by coherence")
+    page.select_option("#order", "size")
+
+
+def check_topic(page):
+    page.evaluate("location.hash = '#topic=0'")
+    page.wait_for_function("document.querySelector('main .kicker')?.textContent.startsWith('Topic 0')")
+    check(page.evaluate("document.activeElement.tagName") == "H2", "the heading of a topic gets the focus")
+    check("Topic 0" in page.title(), "and the window its name", page.title())
+    before = page.locator(".term-table tbody th").all_text_contents()
+    page.locator("#lambda").focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowLeft")
+    after = page.locator(".term-table tbody th").all_text_contents()
+    check(page.locator("output").inner_text() == "λ = 0.00" and before != after, "the slider ranks the terms by relevance")
+    check(page.evaluate("document.activeElement.id") == "lambda", "and keeps the focus")
+    expected = page.evaluate("""() => {
+        const topic = data.topics[0];
+        const rows = pairs(topic.terms).map(([t, l]) => [data.terms.texts[t], -l / 1000 - Math.log(data.terms.counts[t] / data.terms.total)]);
+        return d3.sort(rows, (row) => -row[1]).slice(0, 5).map((row) => row[0]);
+    }""")
+    check(after[:5] == expected, "λ = 0 is the order of lift", (after[:5], expected))
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    nearest = page.locator(".nearest a").first
+    href = nearest.get_attribute("href")
+    nearest.click()
+    check(page.evaluate("location.hash") == href, "a nearest topic opens")
+    page.go_back()
+    check(page.evaluate("location.hash") == "#topic=0", "and the browser goes back")
+    bubble = page.locator(".map .bubble").first
+    bubble.dispatch_event("click")
+    page.wait_for_function("location.hash !== '#topic=0'")
+    check(True, "a circle opens its topic")
+    summary = page.locator("details summary").first
+    if summary.count():
+        summary.click()
+        check(page.locator("details[open] table").count() == 1, "a chart shows its table")
+
+
+def check_search(page):
+    term = page.evaluate("data.terms.texts[5]")
+    page.keyboard.press("/")
+    check(page.evaluate("document.activeElement.id") == "query", "/ goes to the search")
+    page.keyboard.type(term)
+    page.keyboard.press("ArrowDown")
+    active = page.locator("#query").get_attribute("aria-activedescendant")
+    check(active and page.locator(f"#{active}").inner_text().startswith(term), "a term is found", active)
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash.startsWith('#term=')")
+    check(heading(page) == term and page.locator("main .topic-link").count() > 0, "its topics are listed")
+    document = page.evaluate("data.documents.ids[0]")
+    if document:
+        page.fill("#query", document)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_function("location.hash.startsWith('#document=')")
+        check(heading(page) == document, "a document is found")
+    page.fill("#query", "topic 1")
+    page.locator("#results [data-href]").first.click()
+    check(page.evaluate("location.hash") == "#topic=1", "a topic is found by its number")
+    page.fill("#query", "qqqqqqqqq")
+    check("Nothing found" in page.locator("#results").inner_text(), "what is not there is said")
+    page.keyboard.press("Escape")
+    check(page.locator("#results").is_hidden(), "Escape closes the results")
+
+
+def check_addresses(page):
+    for address in ["#topic=99999", "#term=<b>nothing</b>", "#document=x", "#topic=%E0%A4%A"]:
+        page.evaluate(f"location.hash = {address!r}")
+        page.wait_for_function("document.querySelector('main h2').textContent === 'Not in this report'")
+    check(page.locator("main b").count() == 0, "addresses of nothing say so, as text")
+    page.locator("h1 a").click()
+    page.wait_for_function("document.querySelector('main .map')")
+    check(True, "the title goes to the overview")
+
+
+def check_looks(browser, file, width, colours):
+    for address in ["", "#topic=0"] + (["#topics"] if width < 760 else []):
+        with opened(browser, file, address, width, colours) as page:
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            check(wide <= width, f"{address or '#overview'} fits into {width}", wide)
+            found = Axe().run(page)
+            check(found.violations_count == 0, "axe-core finds no violation", found.generate_report())
+    with opened(browser, file, "", width, colours) as page:
+        ground = lambda: page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        before = ground()
+        page.locator("#theme").click()
+        check(ground() != before, "the switch changes the colours")
+
+
+def check_paper(browser, file, scratch):
+    with opened(browser, file, "#topic=0") as page:
+        page.emulate_media(media="print")
+        check(page.locator("#query").is_hidden() and page.locator(".term-table").is_visible(), "paper shows the topic without controls")
+        pdf = page.pdf()
+        pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+        check(1 <= pages <= 6, f"a topic prints on {pages} pages")
+
+
+if __name__ == "__main__":
+    main()

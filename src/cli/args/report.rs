@@ -1,0 +1,27 @@
+//! The flags of report.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill report out/quickstart                     writes out/quickstart/report.html
+  topicmill report s3://bucket/library --to page.html
+
+The page is one file that needs no network; open it in a browser. A run writes it at its end, unless
+the job says `output.report = false`.";
+
+/// Flags of report.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// An output folder
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// The file to write [default: report.html in the output folder]
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,76 @@
+//! `topicmill report OUT`: the page about a finished result.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::args::ReportArgs;
+use super::{Exit, Failure, figures};
+use crate::report::report;
+use crate::storage::{self, is_remote};
+use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
+
+/// Writes the page, and says where.
+///
+/// # Errors
+/// There is no finished result; another run has it; it cannot be read; the page cannot be written.
+pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
+    super::existing_output(&args.output)?;
+    check_finished(&args.output)?;
+    let (path, bytes) = match &args.to {
+        None => beside(&args.output).map_err(suggest_elsewhere)?,
+        Some(file) => elsewhere(&args.output, file)?,
+    };
+    if args.json {
+        return super::print_json(&json!({ "report": path, "bytes": bytes }));
+    }
+    let size = figures::bytes(bytes as u64);
+    super::print(&format!("report     {} ({size})\n", path.display()))
+}
+
+/// Refuses what is no result, and a result whose run has not ended.
+fn check_finished(root: &Path) -> Result<(), Failure> {
+    if exists(&root.join(SUCCESS))? {
+        return Ok(());
+    }
+    let path = root.display();
+    let is_file = !is_remote(root) && root.is_file();
+    if is_file || check_ours(root).is_err() || !exists(&root.join("corpus"))? {
+        let message = format!("{path}: not a result");
+        return Err(Failure::message(Exit::Data, message)
+            .help("pass the folder that the job names as `output.path`"));
+    }
+    let message = format!("{path}: its run has not ended, so there is no result to report on");
+    Err(Failure::message(Exit::Data, message).help(format!(
+        "`topicmill status {path}` shows how far it is; rerun the job to resume it"
+    )))
+}
+
+/// Writes the page into the result's folder; its path and size.
+fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
+    let output = Output::lead(root)?;
+    let page = report(&output)?;
+    output.write_beside(REPORT, page.as_bytes())?;
+    output.leave()?;
+    Ok((output.path(REPORT), page.len()))
+}
+
+/// Writes the page to a file, and nothing into the result's folder.
+fn elsewhere(root: &Path, file: &Path) -> Result<(PathBuf, usize), Failure> {
+    let output = Output::follow(root)?;
+    let page = report(&output)?;
+    output.leave()?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = file.with_file_name(format!(".{name}.part"));
+    storage::write(&unfinished, page.as_bytes())
+        .and_then(|()| storage::rename(&unfinished, file))
+        .map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
+    Ok((file.to_owned(), page.len()))
+}
+
+fn suggest_elsewhere(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Io => failure.help("to write the page elsewhere, add --to FILE"),
+        _ => failure,
+    }
+}

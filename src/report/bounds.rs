@@ -1,0 +1,78 @@
+//! How much a report shows at most. Its size is bounded by these and the number of topics, K: with
+//! more topics each shows less, down to a least.
+
+/// Metadata columns that are shown.
+pub(super) const MOST_COLUMNS: usize = 8;
+/// Distinct values that are counted of a column; one with more is left out.
+pub(super) const MOST_DISTINCT: usize = 100_000;
+/// Points of the training curve.
+pub(super) const CURVE_POINTS: usize = 400;
+/// Groups of `drift`.
+pub(super) const DRIFT_GROUPS: usize = 20;
+/// Nearest topics of each.
+pub(super) const NEAREST: usize = 6;
+/// Topics of a document.
+pub(super) const DOCUMENT_TOPICS: usize = 4;
+/// Names of input files.
+pub(super) const MOST_INPUTS: usize = 5;
+/// Topics that a warning names.
+pub(super) const NAMED_TOPICS: usize = 200;
+/// Characters of a document's id.
+pub(super) const ID_CHARS: usize = 160;
+/// Characters of any other text.
+pub(super) const NAME_CHARS: usize = 60;
+
+/// What depends on the number of topics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// Terms of a topic at each λ.
+    pub terms: usize,
+    /// Documents of a topic.
+    pub documents: usize,
+    /// Values of a column.
+    pub values: usize,
+}
+
+impl Bounds {
+    /// Of a report with K topics.
+    pub fn of(topics: usize) -> Self {
+        let share = |budget: usize| budget / topics.max(1);
+        Self {
+            terms: share(30_000).clamp(10, 30),
+            documents: share(20_000).clamp(5, 20),
+            values: share(120_000).clamp(12, 60),
+        }
+    }
+}
+
+/// The text, or its beginning and an ellipsis if it has more than `most` characters.
+pub(super) fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_topics_show_less_each_and_never_nothing() {
+        let shown = |topics| {
+            let bounds = Bounds::of(topics);
+            (bounds.terms, bounds.documents, bounds.values)
+        };
+        assert_eq!(shown(0), (30, 20, 60));
+        assert_eq!(shown(1000), (30, 20, 60));
+        assert_eq!(shown(2000), (15, 10, 60));
+        assert_eq!(shown(65_535), (10, 5, 12));
+    }
+
+    #[test]
+    fn long_texts_are_clipped_between_characters() {
+        assert_eq!(clip("naïve", 5), "naïve");
+        assert_eq!(clip("naïve", 4), "naï…");
+        assert_eq!(clip("", 4), "");
+    }
+}

@@ -1,0 +1,201 @@
+//! What a page is told, as JSON. The names are those that the scripts below `page/` use.
+
+use serde::Serialize;
+
+use crate::tables::read::{CurvePoint, DriftLine, FigureLine};
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub(super) struct ReportData {
+    pub facts: Facts,
+    pub warnings: Vec<Warning>,
+    /// By their numbers.
+    pub topics: Vec<Topic>,
+    /// What share of the squared distances the map shows.
+    pub map_shown: f64,
+    /// Topics that placed its axes.
+    pub map_landmarks: usize,
+    pub terms: Terms,
+    pub documents: Documents,
+    pub trends: Vec<Trend>,
+    pub curve: Vec<Point>,
+    pub figures: Vec<Figure>,
+    pub drift: Option<Drift>,
+}
+
+/// What the result is of.
+#[derive(Debug, Serialize)]
+pub(super) struct Facts {
+    pub inputs: Vec<String>,
+    pub documents: u64,
+    pub documents_with_terms: u64,
+    /// Name and documents of each status that has some.
+    pub statuses: Vec<(String, u64)>,
+    pub tokens: u64,
+    pub tokens_in_vocabulary: u64,
+    pub tokens_stopped: u64,
+    pub terms: u64,
+    pub version: String,
+    pub job: String,
+    pub seed: String,
+    pub threshold: String,
+}
+
+/// Something that a reader of the result should know.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Warning {
+    pub text: String,
+    pub remedy: String,
+    /// The topics that it is about, the first of them.
+    pub topics: Vec<i32>,
+}
+
+/// A topic.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Topic {
+    pub share: f64,
+    pub tokens: i64,
+    pub coherence: Option<f64>,
+    pub exclusivity: Option<f64>,
+    pub effective_terms: Option<f64>,
+    /// Documents in which it is the largest.
+    pub first_in: Option<i64>,
+    pub dead: bool,
+    pub junk: bool,
+    pub duplicate_of: Option<i32>,
+    /// On the map.
+    pub place: Option<[f64; 2]>,
+    /// Topic and distance, nearest first.
+    pub nearest: Vec<(usize, f64)>,
+    /// Term (a place in `terms`) and −1000 ln of its probability, in turn; most probable first.
+    pub terms: Vec<u32>,
+    /// Document (a place in `documents`) and thousandths of it, in turn; largest first.
+    pub documents: Vec<u32>,
+}
+
+/// The terms that some topic shows, the most frequent first.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Terms {
+    pub texts: Vec<String>,
+    /// Tokens in the collection.
+    pub counts: Vec<i64>,
+    /// Tokens of all terms of the vocabulary.
+    pub total: i64,
+}
+
+/// The documents that some topic shows, in the input's order.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Documents {
+    pub ids: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// For each column the documents' values.
+    pub values: Vec<Vec<Option<String>>>,
+    /// For each document topic and thousandths of it, in turn; largest first.
+    pub topics: Vec<Vec<u32>>,
+}
+
+/// The values of a metadata column, and how large each topic is in their documents.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Trend {
+    pub name: String,
+    /// `time`, `number` or `name`: what the values are ordered by; names by their documents.
+    pub kind: &'static str,
+    pub values: Vec<String>,
+    pub documents: Vec<u64>,
+    pub tokens: Vec<i64>,
+    /// Distinct values that the last one stands for, if it stands for many.
+    pub others: usize,
+    /// Documents without a value.
+    pub without: u64,
+    /// For each topic its share of the tokens of each value, in millionths.
+    pub shares: Vec<Vec<u32>>,
+}
+
+/// A point of the training curve.
+#[derive(Debug, Serialize)]
+pub(super) struct Point {
+    pub round: i32,
+    pub pass: i32,
+    pub phase: String,
+    pub documents: i64,
+    pub score: f64,
+}
+
+/// A figure of quality.
+#[derive(Debug, Serialize)]
+pub(super) struct Figure {
+    pub metric: String,
+    pub method: String,
+    pub split: String,
+    pub unit: String,
+    pub value: f64,
+    pub error: Option<f64>,
+}
+
+/// How far new documents have moved.
+#[derive(Debug, Serialize)]
+pub(super) struct Drift {
+    pub run: DriftRow,
+    /// Those with the smallest share of known terms.
+    pub groups: Vec<DriftRow>,
+    pub group_count: usize,
+    pub groups_to_retrain: usize,
+}
+
+/// Drift of the run or a group.
+#[derive(Debug, Serialize)]
+pub(super) struct DriftRow {
+    pub group: Option<String>,
+    pub documents: i64,
+    pub known_terms: Option<f64>,
+    pub known_tokens: Option<f64>,
+    pub topic_shift: Option<f64>,
+    pub loglik_shift: Option<f64>,
+    pub retrain: bool,
+}
+
+/// A number to five significant digits.
+pub(super) fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+impl From<CurvePoint> for Point {
+    fn from(point: CurvePoint) -> Self {
+        Self {
+            round: point.round,
+            pass: point.pass,
+            phase: point.phase,
+            documents: point.documents_seen,
+            score: rounded(point.heldout_loglik_per_token),
+        }
+    }
+}
+
+impl From<FigureLine> for Figure {
+    fn from(line: FigureLine) -> Self {
+        Self {
+            metric: line.metric,
+            method: line.method,
+            split: line.split,
+            unit: line.unit,
+            value: rounded(line.value),
+            error: line.standard_error.map(rounded),
+        }
+    }
+}
+
+impl From<DriftLine> for DriftRow {
+    fn from(line: DriftLine) -> Self {
+        let name = |group: String| super::clip(&group, super::bounds::NAME_CHARS);
+        Self {
+            group: line.group.map(name),
+            documents: line.documents,
+            known_terms: line.known_term_share.map(rounded),
+            known_tokens: line.known_token_share.map(rounded),
+            topic_shift: line.topic_shift_js.map(rounded),
+            loglik_shift: line.loglik_shift.map(rounded),
+            retrain: line.retrain,
+        }
+    }
+}

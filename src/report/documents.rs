@@ -1,0 +1,97 @@
+//! The documents of each topic, and the pass over all documents that finds out what is shown of them
+//! and adds up the trends.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::bounds::{Bounds, DOCUMENT_TOPICS, ID_CHARS, NAME_CHARS, clip};
+use super::data::{Documents, Trend};
+use super::trends::{Columns, LeftOut};
+use crate::tables::TableError;
+use crate::tables::projected::{ProjectedDocument, ProjectedReader};
+use crate::tables::read::{TopicDocumentLine, topic_documents};
+
+/// The documents in which topics are largest.
+pub(super) struct Best {
+    lines: Vec<TopicDocumentLine>,
+    /// Document → its place among those shown.
+    places: BTreeMap<i64, u32>,
+}
+
+/// What is shown of documents.
+pub(super) struct Shown {
+    /// The table of them.
+    pub shown: Documents,
+    /// For each topic the place in it and thousandths, in turn.
+    pub of_topics: Vec<Vec<u32>>,
+}
+
+impl Best {
+    /// Reads them; none if nothing was projected.
+    pub fn read(root: &Path, bounds: &Bounds) -> Result<Self, TableError> {
+        let lines = topic_documents(root, bounds.documents)?;
+        let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let places = numbers.into_iter().zip(0..).collect();
+        Ok(Self { lines, places })
+    }
+
+    /// What is known of them before the pass.
+    fn shown(&self, topics: usize, columns: &[String]) -> Shown {
+        let mut ids = vec![String::new(); self.places.len()];
+        let mut of_topics = vec![Vec::new(); topics];
+        for line in &self.lines {
+            let place = self.places[&line.doc_id];
+            ids[place as usize] = clip(&line.source_id, ID_CHARS);
+            if let Some(documents) = of_topics.get_mut(line.topic as usize) {
+                documents.extend([place, thousandths(line.weight)]);
+            }
+        }
+        Shown {
+            shown: Documents {
+                values: vec![vec![None; ids.len()]; columns.len()],
+                topics: vec![Vec::new(); ids.len()],
+                ids,
+                columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
+            },
+            of_topics,
+        }
+    }
+}
+
+/// Reads every document with its topics once. Without a projection there are neither trends nor
+/// documents.
+pub(super) fn pass(
+    root: &Path,
+    topics: usize,
+    columns: Columns,
+    best: Best,
+) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), TableError> {
+    let mut shown = best.shown(topics, columns.names());
+    if best.lines.is_empty() {
+        return Ok((Vec::new(), Vec::new(), shown));
+    }
+    let mut sums = columns.sums(topics);
+    let mut reader = ProjectedReader::open_with(root, columns.names())?;
+    let mut document = ProjectedDocument::default();
+    while reader.read_into(&mut document)? {
+        sums.add(&columns, &document);
+        let Some(&place) = best.places.get(&document.doc_id) else {
+            continue;
+        };
+        let first = document.topics.iter().take(DOCUMENT_TOPICS);
+        shown.shown.topics[place as usize] = first
+            .flat_map(|&(topic, weight)| [topic as u32, thousandths(weight)])
+            .collect();
+        for (column, value) in shown.shown.values.iter_mut().zip(&document.values) {
+            column[place as usize] = value.as_deref().map(|value| clip(value, NAME_CHARS));
+        }
+    }
+    let (trends, left_out) = columns.trends(sums);
+    Ok((trends, left_out, shown))
+}
+
+fn thousandths(weight: f32) -> u32 {
+    (f64::from(weight) * 1000.0).round() as u32
+}

@@ -1,0 +1,199 @@
+//! The report: a finished result on one HTML page, without network access.
+//!
+//! [`report`] reads a result's tables and returns the page. It holds aggregates and the first rows of
+//! each topic alone (`bounds`), so that its size grows with the topics and not with the documents,
+//! which are streamed past twice. Nothing in it depends on time, place or workers: the same result is
+//! the same page. `data` is what the page is told, `page` puts it into the files below `page/`; all
+//! drawing is done there.
+
+mod bounds;
+mod data;
+mod documents;
+mod page;
+mod topics;
+mod trends;
+mod warnings;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::corpus::DocumentStatus;
+use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
+use crate::evaluate::foreign::{ForeignError, ForeignModel};
+use crate::tables::TableError;
+use crate::tables::documents::metadata_columns;
+use crate::tables::matrix::{self, MatrixError};
+use crate::tables::output::Output;
+use crate::tables::read::{
+    CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
+    training_curve,
+};
+use bounds::{Bounds, clip};
+use data::{Drift, Facts, ReportData};
+
+/// The tables that a report is made from.
+const TABLES: [&str; 9] = [
+    "document_topics",
+    "documents",
+    "drift",
+    "evaluation",
+    "topic_documents",
+    "topic_terms",
+    "topics",
+    "training_log",
+    "vocabulary",
+];
+
+/// The job as it is saved with a result.
+const JOB: &str = "job.toml";
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The topics are none.
+    #[error(transparent)]
+    Topics(#[from] ForeignError),
+    /// What ingest has left cannot be read.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
+}
+
+impl From<MatrixError> for ReportError {
+    fn from(error: MatrixError) -> Self {
+        match error {
+            MatrixError::Table(error) => Self::Table(error),
+            MatrixError::Foreign(error) => Self::Topics(error),
+        }
+    }
+}
+
+/// The page of an output whose tables are all published; of one in an object store, copies of them
+/// are fetched first.
+///
+/// # Errors
+/// A table cannot be read, or they contradict each other.
+pub fn report(output: &Output) -> Result<String, ReportError> {
+    for table in TABLES {
+        for name in output.names(table)? {
+            output.local(&format!("{table}/{name}"))?;
+        }
+    }
+    let root = output.local_root(&[COLLECTION_FILE, JOB])?;
+    Ok(page::page(&gather(root)?))
+}
+
+/// What the page of the result in `root` shows.
+fn gather(root: &Path) -> Result<ReportData, ReportError> {
+    let collection = Collection::read(root)?;
+    let lines = topic_lines(root)?;
+    let model: ForeignModel = matrix::read(root, None)?;
+    let bounds = Bounds::of(lines.len());
+    let columns = shown_columns(&collection);
+    let trends = trends::Columns::count(root, &columns, &bounds)?;
+    let best = documents::Best::read(root, &bounds)?;
+    let (trends, left_out, documents) = documents::pass(root, lines.len(), trends, best)?;
+    let drift = drift(root)?;
+    let statuses = collection.documents_by_status.clone();
+    let warnings = warnings::warnings(&statuses, &lines, drift.as_ref(), &left_out);
+    let (topics, terms) = topics::topics(&lines, model, &kept_terms(root)?, &documents, &bounds);
+    Ok(ReportData {
+        facts: facts(root, &collection)?,
+        warnings,
+        topics: topics.topics,
+        map_shown: topics.map_shown,
+        map_landmarks: topics.map_landmarks,
+        terms,
+        documents: documents.shown,
+        trends,
+        curve: curve(training_curve(root)?),
+        figures: evaluation_figures(root)?
+            .into_iter()
+            .map(Into::into)
+            .collect(),
+        drift,
+    })
+}
+
+/// Columns of `documents` whose values are shown: the job's, and volumes if there are any.
+fn shown_columns(collection: &Collection) -> Vec<String> {
+    let mut columns = metadata_columns(&collection.metadata);
+    if collection.grouped {
+        columns.push("group_id".to_owned());
+    }
+    columns.truncate(bounds::MOST_COLUMNS);
+    columns
+}
+
+fn facts(root: &Path, collection: &Collection) -> Result<Facts, TableError> {
+    let written = table_schema(&root.join("topics"))?.metadata;
+    let written: BTreeMap<String, String> = written.into_iter().collect();
+    let said = |key: &str| written.get(key).cloned().unwrap_or_default();
+    let statuses = DocumentStatus::ALL.iter().filter_map(|status| {
+        let count = *collection.documents_by_status.get(status.name())?;
+        (count > 0).then(|| (status.name().to_owned(), count))
+    });
+    Ok(Facts {
+        inputs: inputs(root),
+        documents: collection.documents,
+        documents_with_terms: collection.documents_with_terms,
+        statuses: statuses.collect(),
+        tokens: collection.tokens_total,
+        tokens_in_vocabulary: collection.tokens_in_vocabulary,
+        tokens_stopped: collection.tokens_stopped,
+        terms: collection.terms_kept,
+        version: said("version"),
+        job: said("job_id"),
+        seed: said("seed"),
+        threshold: said("threshold"),
+    })
+}
+
+/// The last names of what `corpus.input` of the saved job says, as far as it says something.
+fn inputs(root: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(root.join(JOB)).unwrap_or_default();
+    let job: toml::Table = text.parse().unwrap_or_default();
+    let input = job.get("corpus").and_then(|corpus| corpus.get("input"));
+    let all = match input {
+        Some(toml::Value::Array(all)) => all.iter().collect(),
+        other => other.into_iter().collect::<Vec<_>>(),
+    };
+    let names = all.into_iter().filter_map(toml::Value::as_str);
+    let last = |name: &str| {
+        let name = name.trim_end_matches('/');
+        clip(name.rsplit('/').next().unwrap_or(name), bounds::NAME_CHARS)
+    };
+    names.map(last).take(bounds::MOST_INPUTS).collect()
+}
+
+/// At most so many points of the curve, evenly chosen, the last among them.
+fn curve(points: Vec<CurvePoint>) -> Vec<data::Point> {
+    let step = points.len().div_ceil(bounds::CURVE_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    let chosen = points.into_iter().enumerate();
+    let chosen = chosen.filter(|(place, _)| (last - place) % step == 0);
+    chosen.map(|(_, point)| point.into()).collect()
+}
+
+/// The run's drift, and the groups that are furthest from what the model knows.
+fn drift(root: &Path) -> Result<Option<Drift>, TableError> {
+    let lines = drift_lines(root)?;
+    let (run, mut groups): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|line| line.group.is_none());
+    let Some(run) = run.into_iter().next() else {
+        return Ok(None);
+    };
+    let group_count = groups.len();
+    let groups_to_retrain = groups.iter().filter(|group| group.retrain).count();
+    let known = |line: &crate::tables::read::DriftLine| line.known_term_share.unwrap_or(1.0);
+    groups.sort_by(|a, b| known(a).total_cmp(&known(b)).then(a.group.cmp(&b.group)));
+    groups.truncate(bounds::DRIFT_GROUPS);
+    Ok(Some(Drift {
+        run: run.into(),
+        groups: groups.into_iter().map(Into::into).collect(),
+        group_count,
+        groups_to_retrain,
+    }))
+}

@@ -1,0 +1,79 @@
+//! The page: the files below `page/` and the data, in one file.
+//!
+//! The data is untrusted: ids, terms and names come from the documents. It is JSON in which every `<`
+//! is escaped, in an element that no browser executes; the scripts put it on the page as text only. The
+//! page's own policy forbids all else: no script without its nonce, nothing from the network.
+
+use sha2::{Digest, Sha256};
+
+use super::data::ReportData;
+use crate::hex::hex;
+
+/// The page around what is put into it, at `{{name}}`.
+const HTML: &str = include_str!("page/index.html");
+const STYLE: &str = include_str!("page/style.css");
+/// D3 (ISC licence): scales, axes, shapes, zoom. `scripts/check_report.py` compares it with its npm package.
+const D3: &str = include_str!("page/vendor/d3.min.js");
+const D3_LICENCE: &str = include_str!("page/vendor/d3.LICENSE");
+/// The scripts, in order: each uses those before it.
+const SCRIPTS: [&str; 9] = [
+    include_str!("page/data.js"),
+    include_str!("page/dom.js"),
+    include_str!("page/charts.js"),
+    include_str!("page/map.js"),
+    include_str!("page/list.js"),
+    include_str!("page/topic.js"),
+    include_str!("page/overview.js"),
+    include_str!("page/search.js"),
+    include_str!("page/main.js"),
+];
+
+/// The page that shows `data`.
+pub(super) fn page(data: &ReportData) -> String {
+    let json = serde_json::to_string(data).expect("numbers, texts and lists are JSON");
+    let json = json.replace('<', "\\u003c");
+    let nonce = hex(&Sha256::digest(&json)[..16]);
+    let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
+    fill(HTML, |name| match name {
+        "title" => escape(&title(data)),
+        "nonce" => nonce.clone(),
+        "style" => STYLE.to_owned(),
+        "d3" => D3.to_owned(),
+        "d3-licence" => D3_LICENCE.to_owned(),
+        "data" => json.clone(),
+        "script" => script.clone(),
+        _ => String::new(),
+    })
+}
+
+/// "200 topics – commits.jsonl.zst".
+fn title(data: &ReportData) -> String {
+    let topics = match data.topics.len() {
+        1 => "1 topic".to_owned(),
+        count => format!("{count} topics"),
+    };
+    match data.facts.inputs.first() {
+        Some(input) => format!("{topics} – {input}"),
+        None => topics,
+    }
+}
+
+/// Replaces each `{{name}}` of the template; what is put in is not looked at again.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, behind) = after.split_once("}}").unwrap_or((after, ""));
+        filled.push_str(before);
+        filled.push_str(&value(name));
+        rest = behind;
+    }
+    filled.push_str(rest);
+    filled
+}
+
+/// Text in HTML.
+fn escape(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+    escaped.replace('>', "&gt;").replace('"', "&quot;")
+}

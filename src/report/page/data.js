@@ -1,0 +1,103 @@
+// The data of the page, what is derived from it, and how numbers are written.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const topics = data.topics;
+topics.forEach((topic, number) => { topic.number = number; });
+
+/** The position of the relevance slider, and the order of the list. */
+const state = { lambda: 1, order: "size" };
+
+/** Pairs of a flat list: [[a, b], [c, d], …]. */
+function pairs(flat) {
+  return d3.range(0, flat.length, 2).map((i) => [flat[i], flat[i + 1]]);
+}
+
+/**
+ * The terms of a topic by relevance (Sievert & Shirley 2014, Eq. 1):
+ * λ ln p(w|k) + (1 − λ) ln (p(w|k) / p(w)).
+ */
+function relevantTerms(topic, count, lambda = state.lambda) {
+  topic.weights ??= pairs(topic.terms).map(([term, log]) => {
+    const weight = Math.exp(-log / 1000);
+    const uses = data.terms.counts[term];
+    return {
+      term,
+      weight,
+      text: data.terms.texts[term],
+      log: -log / 1000,
+      lift: -log / 1000 - Math.log(uses / data.terms.total),
+      // Of all tokens of the term, those that are the topic's.
+      part: Math.min(1, (weight * topic.tokens) / uses),
+    };
+  });
+  // They come by probability.
+  if (lambda === 1) return topic.weights.slice(0, count);
+  const relevance = (entry) => lambda * entry.log + (1 - lambda) * entry.lift;
+  return topic.weights.toSorted((a, b) => relevance(b) - relevance(a)).slice(0, count);
+}
+
+/** The first terms of a topic as a phrase. */
+function phrase(topic, count) {
+  return relevantTerms(topic, count).map((entry) => entry.text).join(" ");
+}
+
+/** What is wrong with a topic, in a word; "" if nothing is. */
+function mark(topic) {
+  if (topic.dead) return "dead";
+  if (topic.duplicate_of !== null) return `repeats ${topic.duplicate_of}`;
+  return topic.junk ? "junk" : "";
+}
+
+/** Term → the topics that show it, the most probable first. */
+const topicsOfTerm = (() => {
+  let index;
+  return (term) => {
+    index ??= d3.rollup(
+      topics.flatMap((topic) => pairs(topic.terms).map(([of, log]) => ({ of, log, topic }))),
+      (found) => d3.sort(found, (entry) => entry.log).map((entry) => entry.topic),
+      (entry) => entry.of,
+    );
+    return index.get(term) ?? [];
+  };
+})();
+
+/** Document → the topics that list it. */
+const topicsOfDocument = (() => {
+  let index;
+  return (document) => {
+    index ??= d3.group(
+      topics.flatMap((topic) => pairs(topic.documents).map(([of]) => ({ of, topic }))),
+      (entry) => entry.of,
+    );
+    return (index.get(document) ?? []).map((entry) => entry.topic);
+  };
+})();
+
+const count = d3.format(",");
+const thousands = (number) => (number < 1e6 ? count(number) : d3.format(".3~s")(number).replace("G", " B").replace("M", " M"));
+const decimals = (number, digits = 3) => (number === null ? "–" : number.toFixed(digits).replace("-", "−"));
+
+const significant = (number) => d3.format(",.4~r")(number);
+
+/** A share of 1 as percent, with two significant digits. */
+function percent(share) {
+  const hundredths = 100 * share;
+  if (hundredths === 0) return "0 %";
+  if (hundredths < 0.01) return "< 0.01 %";
+  return `${hundredths.toFixed(hundredths < 0.995 ? 2 : hundredths < 9.95 ? 1 : 0)} %`;
+}
+
+/** What the list can be sorted by: its name, what a row shows, and the order. */
+const ORDERS = {
+  size: { name: "size", show: (t) => percent(t.share), key: (t) => -t.share },
+  number: { name: "number", show: (t) => percent(t.share), key: (t) => t.number },
+  coherence: { name: "coherence", show: (t) => decimals(t.coherence, 2), key: (t) => -(t.coherence ?? -2) },
+  exclusivity: { name: "exclusivity", show: (t) => decimals(t.exclusivity, 2), key: (t) => -(t.exclusivity ?? -2) },
+};
+
+const inOrder = () => d3.sort(topics, ORDERS[state.order].key);
+
+/** The place of a topic among all by a figure, from 1. */
+function rank(topic, figure) {
+  return 1 + topics.filter((other) => (other[figure] ?? -Infinity) > (topic[figure] ?? -Infinity)).length;
+}

@@ -1,0 +1,99 @@
+// The page as a whole: which view an address shows, the colours, and the first drawing.
+
+const main = document.getElementById("main");
+const narrow = matchMedia("(max-width: 760px)");
+
+/** What the address names: ["topic", "7"]. */
+function route() {
+  const [name, value = ""] = location.hash.slice(1).split("=");
+  try {
+    return [name || "overview", decodeURIComponent(value)];
+  } catch {
+    return [name, value];
+  }
+}
+
+function topicOfHash() {
+  const [name, value] = route();
+  return name === "topic" && /^\d+$/.test(value) ? topics[Number(value)] : undefined;
+}
+
+function view([name, value]) {
+  switch (name) {
+    case "topic": {
+      const topic = topicOfHash();
+      return topic ? topicView(topic) : notFound(`There is no topic ${value}: they are numbered from 0 to ${topics.length - 1}.`);
+    }
+    case "term":
+      return termView(value);
+    case "document":
+      return documentView(value);
+    case "topics":
+      // Where there is room, the list is beside the overview.
+      return narrow.matches ? [h("h2", { tabindex: "-1", class: "hidden" }, "Topics")] : overview();
+    default:
+      return overview();
+  }
+}
+
+/** Shows what the address names. `moved`: someone followed a link, and the focus goes with it. */
+function show(moved) {
+  if (location.hash === "#main") return;
+  const at = route();
+  hideTooltip();
+  document.body.dataset.view = at[0];
+  main.replaceChildren(...view(at).flat(Infinity).filter(Boolean));
+  const topic = topicOfHash();
+  markCurrent(topic);
+  const heading = main.querySelector("h2").textContent;
+  const name = topic ? `Topic ${topic.number}: ${heading}` : heading;
+  document.title = `${name} – ${title}`;
+  if (!moved) return;
+  scrollTo(0, 0);
+  // Whoever moves through the list stays there.
+  if (list.contains(document.activeElement)) announce(name);
+  else main.querySelector("h2").focus({ preventScroll: true });
+}
+
+/** Draws what λ names anew, but for the slider in use. */
+function drawNames() {
+  drawList();
+  const focused = document.activeElement?.id;
+  const scrolled = scrollY;
+  show(false);
+  scrollTo(0, scrolled);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+const theme = document.getElementById("theme");
+const systemTheme = matchMedia("(prefers-color-scheme: dark)");
+
+function isDark() {
+  return (document.documentElement.dataset.theme ?? (systemTheme.matches ? "dark" : "light")) === "dark";
+}
+
+function nameTheme() {
+  theme.textContent = isDark() ? "Light" : "Dark";
+  theme.setAttribute("aria-label", isDark() ? "Light colours" : "Dark colours");
+}
+
+theme.addEventListener("click", () => {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  nameTheme();
+});
+systemTheme.addEventListener("change", nameTheme);
+narrow.addEventListener("change", () => show(false));
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+const title = `${count(topics.length)} ${topics.length === 1 ? "topic" : "topics"}`;
+document.getElementById("title").textContent = title;
+document.getElementById("subtitle").textContent = data.facts.inputs.join(", ");
+document.getElementById("colophon").textContent = `topicmill ${data.facts.version} · job ${data.facts.job} · seed ${data.facts.seed}`
+  + (data.facts.threshold ? ` · proportions below ${data.facts.threshold} are not counted in shares by value` : "");
+nameTheme();
+drawList();
+show(false);
+addEventListener("hashchange", () => show(true));

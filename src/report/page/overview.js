@@ -1,0 +1,131 @@
+// The overview: size, warnings, map, trends, training, drift and every figure of quality.
+
+function overview() {
+  const facts = data.facts;
+  const heldOut = data.figures.find((f) => f.metric === "log_likelihood_per_token" && f.method === "document_completion");
+  const coherence = data.figures.find((f) => f.metric === "coherence_npmi");
+  return [
+    h("h2", { tabindex: "-1", class: "hidden" }, "Overview"),
+    figures([
+      [count(topics.length), "topics", ""],
+      [count(facts.documents), "documents", ""],
+      [thousands(facts.tokens_in_vocabulary), "tokens in the vocabulary", `${percent(facts.tokens_in_vocabulary / facts.tokens)} of all`],
+      [count(facts.terms), "terms", ""],
+      heldOut ? [decimals(heldOut.value, 2), "nats per held-out token", ""] : null,
+      coherence ? [decimals(coherence.value, 2), "mean coherence (NPMI)", ""] : null,
+    ]),
+    warningsSection(),
+    section("Map of topics", {}, topicMap()),
+    data.trends.map(trendOverview),
+    h("div", { class: "pair" }, curveSection(), h("div", {}, driftSection(), statusSection())),
+    figuresSection(),
+  ];
+}
+
+function warningsSection() {
+  if (!data.warnings.length) return h("p", { class: "calm" }, "Nothing to warn of: every document has topics, and no topic is dead, duplicate or junk.");
+  return section(`${count(data.warnings.length)} ${data.warnings.length === 1 ? "warning" : "warnings"}`, { class: "warnings" },
+    h("ul", { class: "plain" }, data.warnings.map((warning) => h("li", {},
+      h("p", {}, h("strong", {}, warning.text), " ", warning.remedy),
+      warning.topics.length ? h("p", { class: "topic-numbers" }, warning.topics.map((number) =>
+        h("a", { href: topicHref(topics[number]), "aria-label": `Topic ${number}` }, String(number)))) : null))));
+}
+
+/** Of a column of times the topics that grew and shrank most; of names what is special about each. */
+function trendOverview(trend) {
+  return section(`Topics by ${trend.name}`, {}, trend.kind === "name" ? specialTopics(trend) : movingTopics(trend), withoutValue(trend));
+}
+
+function withoutValue(trend) {
+  return trend.without ? h("p", { class: "help" }, `${count(trend.without)} documents have no such value.`) : null;
+}
+
+function movingTopics(trend) {
+  const third = Math.max(1, Math.floor(trend.values.length / 3));
+  const mean = (shares, from, to) => {
+    const tokens = trend.tokens.slice(from, to);
+    return d3.sum(shares.slice(from, to), (share, i) => share * tokens[i]) / (1e6 * Math.max(1, d3.sum(tokens)));
+  };
+  const moved = topics.map((topic) => {
+    const shares = trend.shares[topic.number];
+    return { topic, shares, from: mean(shares, 0, third), to: mean(shares, -third) };
+  });
+  const most = (sign) => d3.sort(moved, (m) => sign * (m.from - m.to)).slice(0, 6).filter((m) => sign * (m.to - m.from) > 0);
+  const [first, last] = [trend.values[third - 1], trend.values.at(-third)];
+  const column = (name, rows) => h("div", {}, h("h4", {}, name), h("ul", { class: "movers" }, rows.map(({ topic, shares, from, to }) =>
+    h("li", {}, topicLink(topic, 4), sparkline(shares), h("span", { class: "change" }, `${percent(from)} → ${percent(to)}`)))));
+  return [
+    h("div", { class: "pair" }, column("Growing", most(1)), column("Shrinking", most(-1))),
+    h("p", { class: "help" }, `Shares of tokens up to ${first}, and from ${last}.`),
+  ];
+}
+
+function specialTopics(trend) {
+  const special = (value) => d3.sort(topics, (topic) => {
+    const share = trend.shares[topic.number][value] / 1e6;
+    return share > 0 ? -share * Math.log(share / Math.max(topic.share, 1e-9)) : 0;
+  }).slice(0, 3);
+  const rows = trend.values.slice(0, 20).map((value, i) => [
+    value,
+    count(trend.documents[i]),
+    special(i).map((topic) => h("a", { href: topicHref(topic), class: "chip" }, `${topic.number} ${phrase(topic, 3)} `, h("span", {}, percent(trend.shares[topic.number][i] / 1e6)))),
+  ]);
+  const heads = [trend.name, { text: "Documents", class: "numeric" }, "Topics that stand out"];
+  return table(`Topics by ${trend.name}`, heads, rows, "wide");
+}
+
+function curveSection() {
+  const points = data.curve;
+  if (points.length < 2) return section("Training", {}, h("p", {}, "No documents were held out, so there is no curve: set sample.held_out to measure training."));
+  const bands = d3.groups(points, (point) => point.phase).map(([name, of]) => ({ name, from: of[0].documents }));
+  const last = points.at(-1);
+  const label = `Log-likelihood per held-out token in nats, from ${decimals(points[0].score)} to ${decimals(last.score)} after ${count(last.documents)} documents`;
+  const rows = () => table("Training", [{ text: "Round", class: "numeric" }, "Phase", { text: "Pass", class: "numeric" }, { text: "Documents seen", class: "numeric" }, { text: "Nats per token", class: "numeric" }],
+    points.map((point) => [count(point.round), point.phase, String(point.pass), count(point.documents), decimals(point.score, 4)]));
+  return section("Training", {},
+    h("figure", {},
+      responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
+        points: points.map((point) => ({ x: point.documents, y: point.score, label: [`Round ${count(point.round)}, pass ${point.pass}`, `${decimals(point.score, 4)} nats per token`] })),
+        label, y: (score) => decimals(score, 2), height: 240, bands,
+      })),
+      h("figcaption", {}, "Log-likelihood per held-out token in nats (higher is better), by documents seen, each counted at every visit.")),
+    behind(rows));
+}
+
+function driftSection() {
+  const drift = data.drift;
+  if (!drift) return null;
+  const row = (name, of) => [name, count(of.documents), of.known_terms === null ? "–" : percent(of.known_terms), of.known_tokens === null ? "–" : percent(of.known_tokens), decimals(of.topic_shift, 3), decimals(of.loglik_shift, 3)];
+  const heads = ["Documents not trained on", ...["Documents", "Known terms", "Known tokens", "Topics moved", "Likelihood"].map((text) => ({ text, class: "numeric" }))];
+  return section("Drift", {},
+    table("Drift", heads, [row("all", drift.run), ...drift.groups.map((of) => row(of.group, of))], "wide"),
+    h("p", { class: "help" }, "Topics moved: Jensen–Shannon distance from the training sample, 0 to 1. Likelihood: nats per token minus that of the sample.",
+      drift.group_count > drift.groups.length ? ` Of ${count(drift.group_count)} groups, those with the fewest known terms.` : ""));
+}
+
+const STATUSES = {
+  ok: "read and modelled",
+  repaired: "modelled, after bytes that are not UTF-8 were replaced",
+  empty: "without text",
+  no_vocabulary: "without a term of the vocabulary",
+  parse_error: "not readable as the format says",
+  too_large: "larger than the limit, not read",
+  truncated: "cut off: the file ended in the middle",
+};
+
+function statusSection() {
+  const all = data.facts.documents;
+  return section("Documents by status", {}, table("Documents by status", ["Status", { text: "Documents", class: "numeric" }, { text: "Share", class: "numeric" }],
+    data.facts.statuses.map(([status, documents]) => [
+      h("span", {}, h("code", {}, status), ` ${STATUSES[status] ?? ""}`), count(documents), percent(documents / all),
+    ])));
+}
+
+function figuresSection() {
+  if (!data.figures.length) return null;
+  return section("Figures of quality", {}, table("Figures of quality", ["Figure", "Method", "Documents", { text: "Value", class: "numeric" }, "Unit"],
+    data.figures.map((figure) => [
+      figure.metric.replaceAll("_", " "), figure.method.replaceAll("_", " "), figure.split.replaceAll("_", " "),
+      significant(figure.value) + (figure.error ? ` ± ${significant(figure.error)}` : ""), figure.unit === "1" ? "" : figure.unit,
+    ]), "wide"));
+}

@@ -1,0 +1,177 @@
+// The view of one topic, of one term, and of one document.
+
+function topicView(topic) {
+  const wrong = mark(topic);
+  const sorted = inOrder();
+  const at = sorted.indexOf(topic);
+  const step = (by, label, text) => {
+    const other = sorted[at + by];
+    return other ? h("a", { class: "button", href: topicHref(other), "aria-label": `${label}: topic ${other.number}` }, text) : null;
+  };
+  return [
+    h("div", { class: "heading" },
+      h("p", { class: "kicker" }, `Topic ${topic.number}`, wrong ? h("span", { class: "mark" }, wrong) : null),
+      h("div", { class: "steps" }, step(-1, "Previous", "← Previous"), step(1, "Next", "Next →"))),
+    h("h2", { tabindex: "-1", class: "terms-title" }, phrase(topic, 6) || "A topic without terms"),
+    topicFigures(topic),
+    h("div", { class: "pair" },
+      section("Terms", {}, termTable(topic)),
+      h("div", {}, section("On the map", {}, topicMap({ chosen: [topic], related: nearestOf(topic), most: 24 })), nearestSection(topic))),
+    data.trends.length ? h("div", { class: "trends" }, data.trends.map((trend) => topicTrend(topic, trend))) : null,
+    documentsSection(topic),
+  ];
+}
+
+function topicFigures(topic) {
+  const among = (figure) => (topics.length > 1 && topic[figure] !== null ? `${count(rank(topic, figure))} of ${count(topics.length)}` : "");
+  return figures([
+    [percent(topic.share), "of all tokens", among("share")],
+    [thousands(topic.tokens), "tokens", ""],
+    topic.first_in === null ? null : [count(topic.first_in), "documents have it as their largest", ""],
+    [decimals(topic.coherence, 2), "coherence (NPMI)", among("coherence")],
+    [decimals(topic.exclusivity, 2), "exclusivity", among("exclusivity")],
+    topic.effective_terms === null ? null : [count(Math.round(topic.effective_terms)), "effective terms", ""],
+  ]);
+}
+
+/** Large numbers, each with what it is and a remark. */
+function figures(entries) {
+  return h("dl", { class: "figures" }, entries.filter(Boolean).map(([value, name, remark]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value, remark ? h("small", {}, remark) : null))));
+}
+
+/** The terms by relevance, with the slider that says what is relevant. */
+function termTable(topic) {
+  const rows = h("div", {});
+  const output = h("output", { for: "lambda" });
+  const slider = h("input", { id: "lambda", type: "range", min: 0, max: 1, step: 0.05, value: state.lambda, "aria-describedby": "lambda-help" });
+  const draw = () => {
+    output.textContent = `λ = ${state.lambda.toFixed(2)}`;
+    const shown = relevantTerms(topic, topics.length > 1000 ? 15 : 25);
+    const most = d3.max(shown, (entry) => entry.weight) || 1;
+    rows.replaceChildren(table(`Terms of topic ${topic.number}`,
+      ["Term", { text: "Probability", class: "measure" }, { text: "Share of its uses", class: "measure" }],
+      shown.map((entry) => [
+        h("a", { href: `#term=${encodeURIComponent(entry.text)}` }, entry.text),
+        h("span", { class: "measured" }, bar(entry.weight / most), h("span", {}, percent(entry.weight))),
+        h("span", { class: "measured" }, bar(entry.part, "pale"), h("span", {}, percent(entry.part))),
+      ]), "term-table"));
+  };
+  slider.addEventListener("input", () => {
+    state.lambda = Number(slider.value);
+    draw();
+  });
+  slider.addEventListener("change", drawNames);
+  draw();
+  return [
+    h("div", { class: "slider" }, h("label", { for: "lambda" }, "Relevance"), h("span", { "aria-hidden": "true" }, "specific"), slider, h("span", { "aria-hidden": "true" }, "probable"), output),
+    h("p", { class: "help", id: "lambda-help" }, "λ = 1 ranks terms by their probability in the topic, λ = 0 by how much more probable they are here than in the collection. It also names the topics in the list and on the map."),
+    rows,
+  ];
+}
+
+const nearestOf = (topic) => topic.nearest.map(([other]) => topics[other]);
+
+function nearestSection(topic) {
+  if (!topic.nearest.length) return null;
+  return section("Nearest topics", {}, table(`Topics nearest to topic ${topic.number}`,
+    ["Topic", { text: "Distance", class: "measure" }],
+    topic.nearest.map(([other, distance]) => [
+      topicLink(topics[other]),
+      h("span", { class: "measured" }, bar(distance, "pale"), h("span", {}, decimals(distance, 2))),
+    ]), "nearest"));
+}
+
+/** The topic's share in the documents of each value of a column. */
+function topicTrend(topic, trend) {
+  const shares = trend.shares[topic.number].map((millionths) => millionths / 1e6);
+  const rows = trend.values.map((value, i) => ({ value, share: shares[i], documents: trend.documents[i] }));
+  const title = `Share by ${trend.name}`;
+  const label = `${title} of topic ${topic.number}, from ${percent(d3.min(shares))} to ${percent(d3.max(shares))}`;
+  const chart = trend.kind === "name" ? null : responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
+    points: rows.map((row, x) => ({ x, y: row.share, label: [row.value, `${percent(row.share)} of ${count(row.documents)} documents' tokens`] })),
+    values: trend.values, label, y: percent, zero: true, reference: topic.share, area: true,
+  }));
+  const whole = () => trendTable(title, trend, rows);
+  return section(title, {}, chart ? [h("figure", {}, chart), behind(whole)] : trendBars(topic, trend, rows, whole));
+}
+
+/** The values with the largest shares. */
+function trendBars(topic, trend, rows, whole) {
+  const most = d3.max(rows, (row) => row.share) || 1;
+  const first = d3.sort(rows, (row) => -row.share).slice(0, 12);
+  const chart = table(`Share of topic ${topic.number} by ${trend.name}, largest first`,
+    [trend.name, { text: "Share of tokens", class: "measure" }],
+    first.map((row) => [row.value, h("span", { class: "measured" }, bar(row.share / most), h("span", {}, percent(row.share)))]), "bars");
+  return [chart, rows.length > first.length ? behind(whole) : null];
+}
+
+function trendTable(title, trend, rows) {
+  return table(title, [trend.name, { text: "Documents", class: "numeric" }, { text: "Share of tokens", class: "numeric" }],
+    rows.map((row) => [row.value, count(row.documents), percent(row.share)]));
+}
+
+function documentsSection(topic) {
+  if (!topic.documents.length) return null;
+  const columns = data.documents.columns;
+  return section("Documents", {}, table(`Documents in which topic ${topic.number} is largest`,
+    ["Document", { text: "Share", class: "measure" }, ...columns, "Other topics"],
+    pairs(topic.documents).map(([document, thousandths]) => [
+      { cell: h("a", { href: `#document=${document}` }, data.documents.ids[document]), class: "id" },
+      h("span", { class: "measured" }, bar(thousandths / 1000), h("span", {}, percent(thousandths / 1000))),
+      ...columns.map((_, i) => cellText(data.documents.values[i][document])),
+      pairs(data.documents.topics[document]).filter(([other]) => other !== topic.number).slice(0, 2)
+        .map(([other, part]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `${other} ${phrase(topics[other], 2)} `, h("span", {}, percent(part / 1000)))),
+    ]), "documents wide"));
+}
+
+/** A value of a column: the texts of a JSON list, or as it is. */
+function cellText(value) {
+  if (!value?.startsWith("[")) return value ?? "";
+  try {
+    return JSON.parse(value).join(", ");
+  } catch {
+    return value;
+  }
+}
+
+function termView(text) {
+  const term = data.terms.texts.indexOf(text);
+  const found = topicsOfTerm(term);
+  if (term < 0) return notFound(`No topic shows the term “${text}” among its first.`);
+  const rows = found.map((topic) => ({ topic, entry: relevantTerms(topic, Infinity).find((entry) => entry.term === term) }));
+  const most = d3.max(rows, (row) => row.entry.weight);
+  return [
+    h("p", { class: "kicker" }, "Term"),
+    h("h2", { tabindex: "-1", class: "terms-title" }, text),
+    figures([[count(data.terms.counts[term]), "tokens in the collection", ""], [count(found.length), "topics show it among their first terms", ""]]),
+    h("div", { class: "pair" },
+      section("Topics with this term", {}, table(`Topics that show ${text}`,
+        ["Topic", { text: "Probability", class: "measure" }, { text: "Share of its uses", class: "measure" }],
+        rows.map(({ topic, entry }) => [
+          topicLink(topic),
+          h("span", { class: "measured" }, bar(entry.weight / most), h("span", {}, percent(entry.weight))),
+          h("span", { class: "measured" }, bar(entry.part, "pale"), h("span", {}, percent(entry.part))),
+        ]), "with-term")),
+      section("On the map", {}, topicMap({ related: found, most: 24 }))),
+  ];
+}
+
+function documentView(document) {
+  const id = data.documents.ids[document];
+  if (id === undefined) return notFound("No topic lists this document.");
+  const parts = pairs(data.documents.topics[document]);
+  const known = data.documents.columns.map((column, i) => [column, cellText(data.documents.values[i][document])]);
+  return [
+    h("p", { class: "kicker" }, "Document"),
+    h("h2", { tabindex: "-1", class: "id" }, id),
+    known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
+    section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
+      parts.map(([topic, part]) => [topicLink(topics[topic], 7), h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))]))),
+    section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
+  ];
+}
+
+function notFound(text) {
+  return [h("h2", { tabindex: "-1" }, "Not in this report"), h("p", {}, text), h("p", {}, h("a", { href: "#overview" }, "Overview"))];
+}

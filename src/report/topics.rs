@@ -1,0 +1,137 @@
+//! Topics as the page shows them: figures, map, nearest topics, and the terms that any position of its
+//! slider can show.
+
+use std::collections::BTreeMap;
+
+use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
+use super::data::{Terms, Topic, rounded};
+use super::documents::Shown;
+use crate::evaluate::foreign::ForeignModel;
+use crate::tables::read::{TermLine, TopicLine};
+use lda::evaluate::TermDistribution;
+use lda::evaluate::map::{nearest, topic_map};
+use lda::evaluate::relevance::{Relevance, most_relevant};
+use lda::math::special::ln;
+
+/// Positions of the slider: λ = 0, 0.05, …, 1.
+const POSITIONS: u32 = 20;
+
+/// The topics, and what the map says of itself.
+pub(super) struct Topics {
+    pub topics: Vec<Topic>,
+    pub map_shown: f64,
+    pub map_landmarks: usize,
+}
+
+/// The topics and the terms that they show.
+pub(super) fn topics(
+    lines: &[TopicLine],
+    model: ForeignModel,
+    terms: &[TermLine],
+    documents: &Shown,
+    bounds: &Bounds,
+) -> (Topics, Terms) {
+    let (weights, smoothing) = by_topic(model, lines.len());
+    let distributions: Vec<TermDistribution<'_>> = weights
+        .iter()
+        .zip(&smoothing)
+        .map(|(entries, &absent_weight)| TermDistribution {
+            entries,
+            absent_weight,
+            vocabulary_size: terms.len(),
+        })
+        .collect();
+    let tokens: Vec<f64> = lines.iter().map(|line| line.tokens as f64).collect();
+    let map = topic_map(&distributions, &tokens);
+    let nearest = nearest(&distributions, NEAREST);
+    let total = terms.iter().map(|term| term.count).sum::<i64>();
+    let log_shares: Vec<f64> = terms
+        .iter()
+        .map(|term| ln(term.count.max(1) as f64 / total.max(1) as f64))
+        .collect();
+    let shown = distributions
+        .iter()
+        .map(|topic| shown_of(topic, &log_shares, bounds.terms));
+    let shown: Vec<Vec<(u32, f64)>> = shown.collect();
+    let (table, places) = shown_terms(&shown, terms, total);
+    let topic = |(number, line): (usize, &TopicLine)| Topic {
+        share: rounded(line.share),
+        tokens: line.tokens,
+        coherence: line.coherence_npmi.map(rounded),
+        exclusivity: line.exclusivity.map(rounded),
+        effective_terms: line.effective_terms.map(rounded),
+        first_in: line.rank1_documents,
+        dead: line.dead,
+        junk: line.junk,
+        duplicate_of: line.duplicate_of,
+        place: map.places[number].map(|place| place.map(rounded)),
+        nearest: nearest[number]
+            .iter()
+            .map(|&(other, distance)| (other, rounded(distance)))
+            .collect(),
+        terms: shown[number]
+            .iter()
+            .flat_map(|&(term, log)| [places[&term], (-1000.0 * log).round() as u32])
+            .collect(),
+        documents: documents.of_topics[number].clone(),
+    };
+    let topics = Topics {
+        topics: lines.iter().enumerate().map(topic).collect(),
+        map_shown: rounded(map.shown),
+        map_landmarks: map.landmarks,
+    };
+    (topics, table)
+}
+
+/// φ by topic, terms ascending, and what every other term has in it.
+fn by_topic(model: ForeignModel, topics: usize) -> (Vec<Vec<(u32, f32)>>, Vec<f64>) {
+    let mut weights = vec![Vec::new(); topics];
+    for (term, row) in model.rows.iter().enumerate() {
+        for &(topic, beyond) in row {
+            let weight = f64::from(beyond) + model.smoothing[topic as usize];
+            weights[topic as usize].push((term as u32, weight as f32));
+        }
+    }
+    (weights, model.smoothing)
+}
+
+/// The terms that some position of the slider shows, and the logarithms of their probabilities; the
+/// most probable first, of equals the smaller.
+fn shown_of(topic: &TermDistribution<'_>, log_shares: &[f64], most: usize) -> Vec<(u32, f64)> {
+    let relevance = |&(term, weight): &(u32, f32)| {
+        let log_probability = ln(f64::from(weight));
+        let log_lift = log_probability - log_shares[term as usize];
+        Relevance {
+            log_probability,
+            log_lift,
+        }
+    };
+    let all: Vec<Relevance> = topic.entries.iter().map(relevance).collect();
+    let chosen = most_relevant(&all, most, POSITIONS).into_iter();
+    let mut chosen: Vec<(u32, f64)> = chosen
+        .map(|place| (topic.entries[place].0, all[place].log_probability))
+        .collect();
+    chosen.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    chosen
+}
+
+/// The table of all terms shown, and where each of them is in it.
+fn shown_terms(
+    shown: &[Vec<(u32, f64)>],
+    terms: &[TermLine],
+    total: i64,
+) -> (Terms, BTreeMap<u32, u32>) {
+    let mut all: Vec<u32> = shown.iter().flatten().map(|entry| entry.0).collect();
+    let count = |term: u32| terms[term as usize].count;
+    all.sort_unstable_by_key(|&term| (std::cmp::Reverse(count(term)), term));
+    all.dedup();
+    let places = all.iter().zip(0..).map(|(&term, place)| (term, place));
+    let places = places.collect();
+    let text = |&term: &u32| clip(&terms[term as usize].term, NAME_CHARS);
+    let table = Terms {
+        texts: all.iter().map(text).collect(),
+        counts: all.iter().map(|&term| count(term)).collect(),
+        total,
+    };
+    (table, places)
+}

@@ -1,0 +1,155 @@
+//! How large topics are in the documents of each value of a metadata column.
+//!
+//! The values of a column are counted first, which decides what it is: times, in their order and as
+//! coarse as needed (days, months, years, decades); a few numbers; or names, the most frequent ones and
+//! the others as one. A column of ids is left out: one with too many values, or whose most frequent
+//! ones have less than half of the documents.
+
+mod values;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
+use super::data::Trend;
+use crate::tables::TableError;
+use crate::tables::projected::ProjectedDocument;
+use crate::tables::read::document_values;
+use values::{Bins, each_value};
+
+/// The columns and what their values stand for.
+pub(super) struct Columns {
+    names: Vec<String>,
+    bins: Vec<Result<Bins, &'static str>>,
+}
+
+/// A column that is not shown, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub name: String,
+    pub reason: &'static str,
+}
+
+/// Sums over the documents of each value.
+pub(super) struct Sums(Vec<ColumnSums>);
+
+#[derive(Clone, Default)]
+struct ColumnSums {
+    documents: Vec<u64>,
+    tokens: Vec<i64>,
+    without: u64,
+    /// Expected tokens by value, then topic.
+    topic_tokens: Vec<f64>,
+}
+
+impl Columns {
+    /// Counts the values of these columns of `documents`.
+    pub fn count(root: &Path, names: &[String], bounds: &Bounds) -> Result<Self, TableError> {
+        let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
+        if !names.is_empty() {
+            document_values(root, names, |column, value| {
+                each_value(value, |value| count(&mut counts[column], value));
+            })?;
+        }
+        let bins = counts.into_iter().map(|counts| Bins::of(counts, bounds));
+        Ok(Self {
+            names: names.to_vec(),
+            bins: bins.collect(),
+        })
+    }
+
+    /// The columns' names in `documents`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Nothing yet.
+    pub fn sums(&self, topics: usize) -> Sums {
+        let zeros = |bins: &Result<Bins, &str>| {
+            let values = bins.as_ref().map_or(0, |bins| bins.labels.len());
+            ColumnSums {
+                documents: vec![0; values],
+                tokens: vec![0; values],
+                without: 0,
+                topic_tokens: vec![0.0; values * topics],
+            }
+        };
+        Sums(self.bins.iter().map(zeros).collect())
+    }
+
+    /// The columns as the page shows them.
+    pub fn trends(self, sums: Sums) -> (Vec<Trend>, Vec<LeftOut>) {
+        let (mut trends, mut left_out) = (Vec::new(), Vec::new());
+        let columns = self.names.into_iter().zip(self.bins).zip(sums.0);
+        for ((name, bins), sums) in columns {
+            let name = clip(&name, NAME_CHARS);
+            match bins {
+                Ok(bins) => trends.push(trend(name, bins, sums)),
+                Err(reason) => left_out.push(LeftOut { name, reason }),
+            }
+        }
+        (trends, left_out)
+    }
+}
+
+impl Sums {
+    /// Adds a document.
+    pub fn add(&mut self, columns: &Columns, document: &ProjectedDocument) {
+        let tokens = document.tokens_in_vocabulary;
+        let columns = self.0.iter_mut().zip(&columns.bins).zip(&document.values);
+        for ((sums, bins), value) in columns {
+            let Ok(bins) = bins else { continue };
+            let mut found = false;
+            each_value(value.as_deref(), |value| {
+                if let Some(bin) = bins.bin(value) {
+                    found = true;
+                    sums.add(bin, tokens, &document.topics);
+                }
+            });
+            sums.without += u64::from(!found);
+        }
+    }
+}
+
+impl ColumnSums {
+    fn add(&mut self, bin: usize, tokens: i64, topics: &[(i32, f32)]) {
+        self.documents[bin] += 1;
+        self.tokens[bin] += tokens;
+        let topic_count = self.topic_tokens.len() / self.documents.len();
+        let row = &mut self.topic_tokens[bin * topic_count..(bin + 1) * topic_count];
+        for &(topic, weight) in topics {
+            row[topic as usize] += f64::from(weight) * tokens as f64;
+        }
+    }
+}
+
+/// Counts a value, unless the column has too many.
+fn count(counts: &mut HashMap<String, u64>, value: &str) {
+    if let Some(count) = counts.get_mut(value) {
+        *count += 1;
+    } else if counts.len() <= MOST_DISTINCT {
+        counts.insert(value.to_owned(), 1);
+    }
+}
+
+fn trend(name: String, bins: Bins, sums: ColumnSums) -> Trend {
+    let topic_count = sums.topic_tokens.len() / sums.documents.len().max(1);
+    let share = |topic: usize, bin: usize| {
+        let tokens = sums.tokens[bin].max(1) as f64;
+        (1e6 * sums.topic_tokens[bin * topic_count + topic] / tokens).round() as u32
+    };
+    let values = 0..bins.labels.len();
+    let shares = (0..topic_count)
+        .map(|topic| values.clone().map(|bin| share(topic, bin)).collect())
+        .collect();
+    Trend {
+        name,
+        kind: bins.kind,
+        values: bins.labels,
+        documents: sums.documents,
+        tokens: sums.tokens,
+        others: bins.others,
+        without: sums.without,
+        shares,
+    }
+}

@@ -1,0 +1,152 @@
+//! What a reader of a result should know before trusting it, each with what can be done.
+
+use std::collections::BTreeMap;
+
+use super::bounds::NAMED_TOPICS;
+use super::data::{Drift, Warning};
+use super::trends::LeftOut;
+use crate::corpus::DocumentStatus;
+use crate::tables::read::TopicLine;
+
+/// All warnings, the gravest kind first.
+pub(super) fn warnings(
+    statuses: &BTreeMap<String, u64>,
+    topics: &[TopicLine],
+    drift: Option<&Drift>,
+    left_out: &[LeftOut],
+) -> Vec<Warning> {
+    let mut warnings = of_topics(topics);
+    warnings.extend(drift.and_then(of_drift));
+    let statuses = DocumentStatus::ALL.iter().filter_map(|&status| {
+        let count = *statuses.get(status.name())?;
+        of_status(status, count)
+    });
+    warnings.extend(statuses);
+    warnings.extend(left_out.iter().map(|column| {
+        plain(
+            format!("Column {} is not shown: {}.", column.name, column.reason),
+            "Nothing to do if it holds ids. Group its values before, to see topics by them.",
+        )
+    }));
+    warnings
+}
+
+fn plain(text: String, remedy: &str) -> Warning {
+    Warning {
+        text,
+        remedy: remedy.to_owned(),
+        topics: Vec::new(),
+    }
+}
+
+fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
+    type Fault = fn(&TopicLine) -> bool;
+    let faults: [(Fault, [&str; 2], &str); 3] = [
+        (
+            |topic| topic.dead,
+            [
+                "topic is dead: almost no token belongs to it",
+                "topics are dead: almost no token belongs to them",
+            ],
+            "Train fewer topics.",
+        ),
+        (
+            |topic| topic.duplicate_of.is_some(),
+            [
+                "topic repeats an earlier one",
+                "topics repeat an earlier one",
+            ],
+            "Read them as one, or train fewer topics.",
+        ),
+        (
+            |topic| topic.junk,
+            [
+                "topic is junk: its terms say nothing",
+                "topics are junk: their terms say nothing",
+            ],
+            "Leave them out of interpretations; add terms without meaning to vocabulary.stop_words.",
+        ),
+    ];
+    let of = |(has_it, [one, many], remedy): (Fault, [&str; 2], &str)| {
+        let numbers = topics.iter().filter(|topic| has_it(topic));
+        let numbers: Vec<i32> = numbers.map(|topic| topic.topic).collect();
+        let text = counted(numbers.len() as u64, one, many)?;
+        Some(Warning {
+            text,
+            remedy: remedy.to_owned(),
+            topics: numbers.into_iter().take(NAMED_TOPICS).collect(),
+        })
+    };
+    faults.into_iter().filter_map(of).collect()
+}
+
+fn of_drift(drift: &Drift) -> Option<Warning> {
+    const REMEDY: &str = "Train again with new documents in the sample.";
+    if drift.run.retrain {
+        let text = "The model knows fewer than 70 % of the distinct terms of the documents that it was not trained on.";
+        return Some(plain(text.to_owned(), REMEDY));
+    }
+    (drift.groups_to_retrain > 0).then(|| {
+        let (some, all) = (drift.groups_to_retrain, drift.group_count);
+        let text = format!(
+            "In {} of {} groups, the model knows fewer than 70 % of the distinct terms of new documents.",
+            grouped(some as u64),
+            grouped(all as u64)
+        );
+        plain(text, REMEDY)
+    })
+}
+
+fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
+    let (one, many, remedy) = match status {
+        DocumentStatus::Ok => return None,
+        DocumentStatus::Repaired => (
+            "document has bytes that are not UTF-8; they were replaced",
+            "documents have bytes that are not UTF-8; they were replaced",
+            "Convert them to UTF-8 if words look damaged.",
+        ),
+        DocumentStatus::Empty => (
+            "document is empty and has no topics",
+            "documents are empty and have no topics",
+            "Check corpus.text if there should be text.",
+        ),
+        DocumentStatus::NoVocabulary => (
+            "document has no term of the vocabulary, and so no topics",
+            "documents have no term of the vocabulary, and so no topics",
+            "A smaller vocabulary.min_documents keeps more terms.",
+        ),
+        DocumentStatus::ParseError => (
+            "record could not be parsed",
+            "records could not be parsed",
+            "The log says what is wrong with the first of them.",
+        ),
+        DocumentStatus::TooLarge => (
+            "document is larger than corpus.max_document_mib and was not read",
+            "documents are larger than corpus.max_document_mib and were not read",
+            "Raise the limit, or cut them into sections.",
+        ),
+        DocumentStatus::Truncated => (
+            "file ended in the middle; what is missing is not in the model",
+            "files ended in the middle; what is missing is not in the model",
+            "Copy them again, and run the job with --overwrite.",
+        ),
+    };
+    Some(plain(counted(count, one, many)?, remedy))
+}
+
+/// "1 topic is dead."; `None` for none.
+fn counted(count: u64, one: &str, many: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {one}.")),
+        n => Some(format!("{} {many}.", grouped(n))),
+    }
+}
+
+/// 12345 → "12,345".
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    let groups = groups.map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(",")
+}

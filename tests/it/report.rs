@@ -1,0 +1,335 @@
+//! The report of a run: its numbers against the tables, its bounds, its bytes, and what documents can
+//! put on the page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use lda::math::special::ln;
+use serde_json::{Value, json};
+use topicmill::tables::read::{kept_terms, topic_lines};
+use topicmill::tables::{matrix, projected};
+
+use crate::workdir::{Workdir, said};
+
+const JOB: &str = r#"
+[corpus]
+input = "texts.jsonl"
+id = "id"
+metadata = ["day", "place", "key", "tags"]
+[vocabulary]
+stop_words = "none"
+min_documents = 2
+[sample]
+held_out = 0.2
+[model]
+topics = 4
+[train]
+minibatch = 32
+online_passes = 1
+passes = 12
+[output]
+path = "out"
+"#;
+
+/// What a document could do to a page that trusts it.
+const ATTACK: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
+
+const TOPICS: [&str; 4] = [
+    "whale ship sea harbour sail anchor captain crew",
+    "bread oven flour butter sugar yeast salt dough",
+    "star orbit planet moon comet telescope galaxy dust",
+    "goal match team player league season coach ball",
+];
+
+/// 240 documents of four planted topics; that of the sea shrinks with the years, that of stars grows.
+fn texts() -> String {
+    let document = |i: usize| {
+        let year = 2000 + i / 24;
+        let topic = match (i * 7) % 10 {
+            0..4 => usize::from(i / 24 > i % 10) * 2,
+            4..7 => 1,
+            _ => 3,
+        };
+        let words: Vec<&str> = TOPICS[topic].split(' ').collect();
+        let own = (0..30).map(|place| words[(i * 5 + place * place) % words.len()]);
+        let text: Vec<&str> = own.chain(["the", "common", "word", ATTACK]).collect();
+        let place = if i % 3 == 0 { ATTACK } else { "north" };
+        let line = json!({
+            "id": format!("{ATTACK}{i}"),
+            "text": if i == 5 { String::new() } else { text.join(" ") },
+            "day": format!("{year}-{:02}-11T10:00:00Z", 1 + i % 12),
+            "place": (i % 40 != 0).then_some(place),
+            "key": format!("key {i}"),
+            "tags": if i % 2 == 0 { json!(["even", "all"]) } else { json!(["all"]) },
+        });
+        format!("{line}\n")
+    };
+    (0..240).map(document).collect()
+}
+
+fn ran(arguments: &str) -> Workdir {
+    let place = Workdir::new().with_job(JOB);
+    place.write("texts.jsonl", texts());
+    place.succeed(&format!("run job.toml {arguments}"));
+    place
+}
+
+fn page(place: &Workdir) -> String {
+    fs::read_to_string(place.path("out/report.html")).expect("written")
+}
+
+/// The data that a page is told.
+fn data(page: &str) -> Value {
+    let (_, behind) = page
+        .split_once(r#"<script type="application/json" id="data">"#)
+        .expect("an island");
+    let (json, _) = behind.split_once("</script>").expect("it ends");
+    serde_json::from_str(json).expect("JSON")
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    let all = list.as_array().expect("a list").iter();
+    all.map(|number| number.as_f64().expect("a number"))
+        .collect()
+}
+
+fn pairs(list: &Value) -> Vec<(usize, f64)> {
+    let flat = numbers(list);
+    let pairs = flat.chunks_exact(2);
+    pairs.map(|pair| (pair[0] as usize, pair[1])).collect()
+}
+
+#[test]
+fn the_terms_of_every_position_of_the_slider_are_there() {
+    let place = ran("-w 2 -q");
+    let data = data(&page(&place));
+    let out = place.path("out");
+    let model = matrix::read(&out, None).unwrap();
+    let counts = kept_terms(&out).unwrap();
+    let total: i64 = counts.iter().map(|term| term.count).sum();
+    let texts: Vec<&str> = data["terms"]["texts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect();
+    for topic in 0..4 {
+        let shown: BTreeMap<&str, f64> = pairs(&data["topics"][topic]["terms"])
+            .into_iter()
+            .map(|(term, log)| (texts[term], -log / 1000.0))
+            .collect();
+        let mut all: Vec<(f64, f64, &str)> = Vec::new();
+        for (term, row) in model.rows.iter().enumerate() {
+            for (_, beyond) in row.iter().filter(|entry| entry.0 == topic as u16) {
+                let log = ln(f64::from(*beyond) + model.smoothing[topic]);
+                let share = counts[term].count as f64 / total as f64;
+                all.push((log, log - ln(share), &counts[term].term));
+            }
+        }
+        for step in 0..=20 {
+            let lambda = f64::from(step) / 20.0;
+            let relevance = |e: &(f64, f64, &str)| lambda * e.0 + (1.0 - lambda) * e.1;
+            all.sort_by(|a, b| relevance(b).total_cmp(&relevance(a)));
+            for (log, _, text) in all.iter().take(30) {
+                assert!(
+                    (shown[text] - log).abs() < 0.0006,
+                    "{topic} {lambda} {text}"
+                );
+            }
+        }
+    }
+    let first = &data["topics"][0];
+    let lines = topic_lines(&out).unwrap();
+    assert!((first["share"].as_f64().unwrap() - lines[0].share).abs() < 1e-4);
+    assert_eq!(first["tokens"], lines[0].tokens);
+}
+
+#[test]
+fn shares_by_value_are_those_of_the_tables() {
+    let place = ran("-w 1 -q");
+    let data = data(&page(&place));
+    let trends = data["trends"].as_array().unwrap();
+    let kinds: Vec<_> = trends
+        .iter()
+        .map(|t| (t["name"].clone(), t["kind"].clone()))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (json!("day"), json!("time")),
+            (json!("place"), json!("name")),
+            (json!("tags"), json!("name"))
+        ]
+    );
+    let warnings = data["warnings"].to_string();
+    assert!(warnings.contains("Column key is not shown"), "{warnings}");
+    assert!(warnings.contains("1 document is empty"), "{warnings}");
+
+    // 120 days in ten years, shown by year.
+    let years = &trends[0];
+    assert_eq!(years["values"].as_array().unwrap().len(), 10);
+    let names = ["day", "place", "tags"].map(str::to_owned);
+    let mut reader = projected::ProjectedReader::open_with(&place.path("out"), &names).unwrap();
+    let mut document = projected::ProjectedDocument::default();
+    let (mut sums, mut tokens) = ([[0.0; 10]; 4], [0_i64; 10]);
+    while reader.read_into(&mut document).unwrap() {
+        let year: usize = document.values[0].as_ref().unwrap()[..4].parse().unwrap();
+        tokens[year - 2000] += document.tokens_in_vocabulary;
+        for &(topic, weight) in &document.topics {
+            let expected = f64::from(weight) * document.tokens_in_vocabulary as f64;
+            sums[topic as usize][year - 2000] += expected;
+        }
+    }
+    for topic in 0..4 {
+        let shown = numbers(&years["shares"][topic]);
+        for year in 0..10 {
+            let share = sums[topic][year] / tokens[year] as f64;
+            assert!((shown[year] / 1e6 - share).abs() < 1e-6, "{topic} {year}");
+        }
+    }
+    assert_eq!(numbers(&years["documents"]), [24.0; 10]);
+    assert_eq!(
+        (trends[1]["without"].clone(), trends[2]["without"].clone()),
+        (json!(6), json!(0))
+    );
+    assert_eq!(trends[2]["values"], json!(["all", "even"]));
+    assert_eq!(trends[2]["documents"], json!([240, 120]));
+}
+
+#[test]
+fn documents_and_their_topics_are_those_of_the_tables() {
+    let place = ran("-w 1 -q");
+    let data = data(&page(&place));
+    let shown = &data["documents"];
+    let ids: Vec<&str> = shown["ids"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap())
+        .collect();
+    let mut listed = BTreeSet::new();
+    for topic in 0..4 {
+        let documents = pairs(&data["topics"][topic]["documents"]);
+        assert_eq!(documents.len(), 20);
+        assert!(documents.is_sorted_by(|a, b| a.1 >= b.1));
+        for (document, thousandths) in documents {
+            listed.insert(document);
+            let own = pairs(&shown["topics"][document]);
+            assert!(own.contains(&(topic, thousandths)), "{topic} {own:?}");
+        }
+    }
+    assert_eq!(
+        listed.into_iter().collect::<Vec<_>>(),
+        (0..ids.len()).collect::<Vec<_>>()
+    );
+    assert_eq!(shown["columns"], json!(["day", "place", "key", "tags"]));
+    let number: usize = ids[3].rsplit('>').next().unwrap().parse().unwrap();
+    assert_eq!(shown["values"][2][3], format!("key {number}"));
+}
+
+#[test]
+fn nothing_that_a_document_says_becomes_markup() {
+    let place = ran("-w 1 -q");
+    let page = page(&place);
+    assert!(!page.contains("<script>alert") && !page.contains("onerror=alert(2)>"));
+    let scripts = page.matches("<script").count();
+    assert_eq!((scripts, page.matches("</script>").count()), (3, 3));
+    assert_eq!(page.matches("<script nonce=").count(), 2);
+    assert!(page.contains("default-src 'none'"));
+    let data = data(&page);
+    assert!(
+        data["documents"]["ids"][0]
+            .as_str()
+            .unwrap()
+            .starts_with(ATTACK)
+    );
+    let places = data["trends"][1]["values"].as_array().unwrap();
+    let clipped: String = ATTACK.chars().take(59).chain(['…']).collect();
+    assert!(places.contains(&clipped.into()), "{places:?}");
+}
+
+#[test]
+fn a_result_has_one_page_however_it_is_made() {
+    let [one, three] = ["-w 1 -q", "-w 3 -q"].map(ran);
+    let page_of_run = page(&one);
+    assert!(
+        page_of_run == page(&three),
+        "the same bytes on three workers"
+    );
+    let printed = one.succeed("report out --json");
+    let answer: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        answer,
+        json!({ "report": "out/report.html", "bytes": page_of_run.len() })
+    );
+    assert!(page(&one) == page_of_run, "and when it is made later");
+    assert!(!one.path("out/_temporary").exists());
+    one.succeed("report out --to elsewhere.html");
+    assert!(fs::read_to_string(one.path("elsewhere.html")).unwrap() == page_of_run);
+    assert!(one.succeed("verify out").contains("is sound"));
+    assert_eq!(one.digest("out"), three.digest("out"));
+}
+
+#[test]
+fn a_job_can_do_without_and_a_run_says_where_its_page_is() {
+    let place = ran("-w 1");
+    let printed = place.succeed("run job.toml -w 1 --overwrite --json");
+    let summary: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["report"], "out/report.html");
+    let without = "--set output.report=false --overwrite";
+    let printed = place.succeed(&format!("project job.toml -w 1 {without}"));
+    assert!(!printed.contains("report.html") && !place.path("out/report.html").exists());
+    place.succeed("report out");
+    assert!(place.path("out/report.html").exists());
+}
+
+#[test]
+fn a_result_without_documents_or_columns_has_a_page() {
+    let place = ran("-w 1 -q --set project.method=none --set sample.held_out=0");
+    let bare = data(&page(&place));
+    assert_eq!(bare["topics"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        (&bare["trends"], &bare["documents"]["ids"], &bare["drift"]),
+        (&json!([]), &json!([]), &Value::Null)
+    );
+    assert!(bare["curve"].as_array().unwrap().is_empty());
+    let place = ran("-w 1 -q --set corpus.metadata=[]");
+    let plain = data(&page(&place));
+    assert_eq!(plain["trends"], json!([]));
+    assert!(!plain["documents"]["ids"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_no_finished_result_is_refused_with_the_remedy() {
+    let place = Workdir::new().with_job(JOB);
+    place.write("texts.jsonl", texts());
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        let output = place.output(line);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    };
+    refused(
+        "report absent",
+        64,
+        &["absent: does not exist", "output.path"],
+    );
+    refused("report job.toml", 65, &["not a result", "output.path"]);
+    fs::create_dir(place.path("other")).unwrap();
+    refused("report other", 65, &["not a result"]);
+    assert_eq!(
+        fs::read_dir(place.path("other")).unwrap().count(),
+        0,
+        "nothing is written there"
+    );
+    place.succeed("train job.toml -w 1 -q");
+    refused("report out", 65, &["has not ended", "rerun the job"]);
+    place.succeed("run job.toml -w 1 -q");
+    refused(
+        "report out --to no/such/folder.html",
+        74,
+        &["no/such/folder.html"],
+    );
+    assert!(Path::new(&place.path("out/report.html")).exists());
+}
