@@ -15,6 +15,16 @@ pub(super) fn grouped(number: u64) -> String {
     out
 }
 
+/// A count with its noun: "1 file", "1,234 files".
+pub(super) fn counted(number: u64, noun: &str) -> String {
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", grouped(number))
+}
+
 /// An estimate, to three significant digits: 1234567 → "1,230,000".
 pub(super) fn about(number: u64) -> String {
     let unit = 10_u64.pow(number.max(1).ilog10().saturating_sub(2));
@@ -92,6 +102,11 @@ mod tests {
             ["7", "999", "1,230,000", "100,000"]
         );
         assert_eq!(about(0), "0");
+        assert_eq!(
+            [0, 1, 1_234].map(|n| counted(n, "file")),
+            ["0 files", "1 file", "1,234 files"]
+        );
+        assert_eq!(counted(2, "minibatch"), "2 minibatches");
         assert_eq!(rate(0.0), "0");
         assert_eq!(rate(f64::NAN), "0");
         assert_eq!(rate(3.25), "3.2");

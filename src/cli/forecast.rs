@@ -151,16 +151,14 @@ impl Forecast {
     }
 
     fn documents(&self) -> String {
-        let about = if self.survey.documents_exact {
-            ""
-        } else {
-            "about "
+        let documents = match self.survey.documents_exact {
+            true => figures::grouped(self.survey.documents),
+            false => format!("about {}", figures::about(self.survey.documents)),
         };
         format!(
-            "{about}{} with about {} tokens, in about {} blocks of {}",
-            figures::grouped(self.survey.documents),
-            figures::grouped(self.survey.tokens),
-            figures::grouped(self.survey.blocks),
+            "{documents} with about {} tokens, in about {} of {}",
+            figures::about(self.survey.tokens),
+            figures::counted(self.survey.blocks, "block"),
             figures::bytes(self.survey.block_bytes),
         )
     }
@@ -169,11 +167,11 @@ impl Forecast {
         let estimate = &self.estimate;
         let [passes, online] = estimate.passes;
         format!(
-            "at most {} documents, {} of them held out; {} minibatches per pass, at most {} rounds \
+            "at most {} documents, {} of them held out; {} per pass, at most {} rounds \
              in {passes} passes, {online} of them online; {}; {}",
             figures::grouped(estimate.sample_documents),
             figures::grouped(estimate.held_out_documents),
-            figures::grouped(estimate.minibatches),
+            figures::counted(estimate.minibatches, "minibatch"),
             figures::grouped(estimate.rounds),
             self.remembering(job),
             match estimate.streams {

@@ -180,7 +180,7 @@ fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)
             format!(
                 "{}: {}, {}; {about}{} documents, about {} tokens",
                 kinds.join("; "),
-                files(survey.files),
+                figures::counted(survey.files, "file"),
                 figures::bytes(survey.bytes),
                 figures::about(survey.documents),
                 figures::about(survey.tokens),
@@ -198,12 +198,6 @@ fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)
         ));
     }
     rows
-}
-
-/// "1 file", "1,234 files".
-fn files(count: u64) -> String {
-    let files = if count == 1 { "file" } else { "files" };
-    format!("{} {files}", figures::grouped(count))
 }
 
 /// Sets the columns; without records, a document is a file.
@@ -327,7 +321,7 @@ fn heading(preview: &Preview, path: &Path) -> [String; 4] {
     [
         format!(
             "{} ({}) with about {documents} documents and {tokens} tokens.",
-            files(survey.files),
+            figures::counted(survey.files, "file"),
             preview.formats.join(", "),
         ),
         format!("Show what this job would do: topicmill plan {path}"),

@@ -41,12 +41,11 @@ impl PreviewError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Survey(_) => None,
-            Self::Binary { path } => Some(format!(
-                "convert it to text first: `pdftotext` for PDF, `pandoc -t plain` for documents, \
-                 `iconv -f UTF-16 -t UTF-8` for UTF-16; columns of numbers and text can be read from \
-                 .csv, .tsv, .jsonl and .parquet, by the name ({} has none of these)",
-                path.display()
-            )),
+            Self::Binary { .. } => Some(
+                "convert it to text first: pdftotext for PDF, pandoc -t plain for documents, iconv -f \
+                 UTF-16 -t UTF-8 for UTF-16"
+                    .to_owned(),
+            ),
             Self::NotJsonLines {
                 path,
                 is_array: true,
