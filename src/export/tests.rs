@@ -7,6 +7,7 @@ use std::io::Write;
 use super::relevance::{Relevance, RelevantTerm};
 use super::{ExportError, Format, Phi, Sink};
 use lda::evaluate::relevance::Relevance as TermRelevance;
+use lda::math::special::ln;
 use lda::model::published::PublishedTopic;
 
 const TERMS: usize = 40;
@@ -72,8 +73,8 @@ fn relevant_terms_are_those_of_the_definition() {
                 term,
                 tokens: weight * tokens[k],
                 relevance: TermRelevance {
-                    log_probability: weight.ln(),
-                    log_lift: (weight / (total(w) / all)).ln(),
+                    log_probability: ln(weight),
+                    log_lift: ln(weight / (total(w) / all)),
                 },
             }
         };
@@ -117,7 +118,7 @@ fn salient_terms_are_those_of_the_definition() {
         let sum: f64 = (0..3).map(|k| dense[k][w]).sum();
         let part = |k: usize| {
             let q = dense[k][w] / sum;
-            q * (q / relevance.share(k)).ln()
+            q * ln(q / relevance.share(k))
         };
         relevance.total(w as u32) * (0..3).map(part).sum::<f64>()
     };

@@ -29,7 +29,7 @@ static RESULT: LazyLock<Workdir> = LazyLock::new(|| {
     let document = |d: usize| {
         let words: Vec<&str> = themes[d % 3].split(' ').collect();
         let text = (0..20)
-            .map(|i| words[(d * 5 + i * i) % 6])
+            .map(|i| words[(d + i * i + i / 6) % 6])
             .collect::<Vec<_>>()
             .join(" ");
         let text = if d % 50 == 8 { String::new() } else { text };
