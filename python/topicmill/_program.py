@@ -131,7 +131,7 @@ class _Collector:
 
 
 class _Feeder:
-    """Writes lines to a process on a thread of its own; keeps the error of whoever makes them."""
+    """Writes lines to a process on a thread of its own; keeps the error of their source."""
 
     def __init__(self, process: subprocess.Popen[str], lines: Iterable[str]) -> None:
         assert process.stdin is not None

@@ -77,7 +77,7 @@ def _text(value: object, position: int) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the scalar types of Arrow and numpy; None for what stands for missing."""
+    """Return a value without the scalar types of Arrow and numpy; None for a missing value."""
     if hasattr(value, "as_py"):
         value = value.as_py()
     if isinstance(value, float) and math.isnan(value):

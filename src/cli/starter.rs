@@ -273,7 +273,7 @@ fn language(
     text: &[String],
 ) -> Result<Option<(&'static str, String)>, Failure> {
     if preview.formats[..] == ["uci"] {
-        // Its terms were chosen by whoever counted them.
+        // Its terms were chosen when they were counted.
         if !template.has("vocabulary.stop_words") {
             template.set("vocabulary.stop_words", "none")?;
         }

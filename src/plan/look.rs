@@ -76,7 +76,7 @@ pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
     files.iter().map(content).sum()
 }
 
-/// Records in so many bytes of content, about: those that were seen, scaled.
+/// Records in this many bytes of content, about: those that were seen, scaled.
 pub(super) fn records_of(looks: &[Look], content: u64) -> u64 {
     let records: u64 = looks.iter().map(|look| look.records).sum();
     let bytes: u64 = looks.iter().map(|look| look.bytes).sum();

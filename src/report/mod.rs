@@ -168,12 +168,12 @@ fn inputs(root: &Path) -> Vec<String> {
     names.map(last).take(bounds::MOST_INPUTS).collect()
 }
 
-/// At most so many points of the curve, evenly chosen, the last among them.
+/// At most [`bounds::CURVE_POINTS`] points of the curve, evenly spaced, the last among them.
 fn curve(points: Vec<CurvePoint>) -> Vec<data::Point> {
     let step = points.len().div_ceil(bounds::CURVE_POINTS).max(1);
     let last = points.len().saturating_sub(1);
     let chosen = points.into_iter().enumerate();
-    let chosen = chosen.filter(|(place, _)| (last - place) % step == 0);
+    let chosen = chosen.filter(|(place, _)| (last - place).is_multiple_of(step));
     chosen.map(|(_, point)| point.into()).collect()
 }
 

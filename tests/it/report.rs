@@ -54,14 +54,14 @@ fn texts() -> String {
         let words: Vec<&str> = TOPICS[topic].split(' ').collect();
         let own = (0..30).map(|place| words[(i * 5 + place * place) % words.len()]);
         let text: Vec<&str> = own.chain(["the", "common", "word", ATTACK]).collect();
-        let place = if i % 3 == 0 { ATTACK } else { "north" };
+        let place = if i.is_multiple_of(3) { ATTACK } else { "north" };
         let line = json!({
             "id": format!("{ATTACK}{i}"),
             "text": if i == 5 { String::new() } else { text.join(" ") },
             "day": format!("{year}-{:02}-11T10:00:00Z", 1 + i % 12),
-            "place": (i % 40 != 0).then_some(place),
+            "place": (!i.is_multiple_of(40)).then_some(place),
             "key": format!("key {i}"),
-            "tags": if i % 2 == 0 { json!(["even", "all"]) } else { json!(["all"]) },
+            "tags": if i.is_multiple_of(2) { json!(["even", "all"]) } else { json!(["all"]) },
         });
         format!("{line}\n")
     };

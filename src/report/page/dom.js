@@ -12,7 +12,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A bar of a length between 0 and 1; the number stands beside it. */
+/** A bar of a length between 0 and 1, for the number next to it. */
 function bar(share, className = "") {
   const fill = h("span", { class: "fill" });
   fill.style.setProperty("--share", Math.max(0, Math.min(1, share)));

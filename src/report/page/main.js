@@ -50,12 +50,12 @@ function show(moved) {
   document.title = `${name} – ${title}`;
   if (!moved) return;
   scrollTo(0, 0);
-  // Whoever moves through the list stays there.
+  // The focus stays in the list while moving through it.
   if (list.contains(document.activeElement)) announce(name);
   else main.querySelector("h2").focus({ preventScroll: true });
 }
 
-/** Draws what λ names anew, but for the slider in use. */
+/** Draws again what λ names, except the slider in use. */
 function drawNames() {
   drawList();
   const focused = document.activeElement?.id;

@@ -96,9 +96,9 @@ impl Bins {
             let sorted: BTreeSet<String> = labels.collect();
             sorted.into_iter().collect::<Vec<String>>()
         };
-        let units = UNITS.into_iter().filter(|unit| *unit >= coarsest);
+        let mut units = UNITS.into_iter().filter(|unit| *unit >= coarsest);
         let few = |unit: &Unit| labels(*unit).len() <= bounds.values;
-        let unit = units.clone().find(few).or(units.last())?;
+        let unit = units.clone().find(few).or(units.next_back())?;
         let labels = labels(unit);
         let place = |time: &Time| labels.binary_search(&time.label(unit)).ok();
         let places = times
@@ -198,7 +198,7 @@ impl Time {
             day: None,
             is_decade: &text[4..] == "s",
         };
-        let rest = text[4..].as_bytes();
+        let rest = &text.as_bytes()[4..];
         let part = |from: usize, most: u16| {
             let number = digits(text.get(from..from + 2)?, 1, most)?;
             (text.as_bytes()[from - 1] == b'-').then_some(number as u8)
