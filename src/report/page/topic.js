@@ -61,7 +61,12 @@ function termTable(topic) {
     state.lambda = Number(slider.value);
     draw();
   });
-  slider.addEventListener("change", drawNames);
+  // Each step of a key is a change: the list and the map wait for the last.
+  let names;
+  slider.addEventListener("change", () => {
+    clearTimeout(names);
+    names = setTimeout(drawNames, 250);
+  });
   draw();
   return [
     h("div", { class: "slider" }, h("label", { for: "lambda" }, "Relevance"), h("span", { "aria-hidden": "true" }, "specific"), slider, h("span", { "aria-hidden": "true" }, "probable"), output),
