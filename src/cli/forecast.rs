@@ -7,7 +7,9 @@ use super::placement::Placement;
 use super::{Exit, Failure, figures, machine};
 use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, SynthStage};
+use crate::plan::estimate::seconds::Seconds;
 use crate::plan::estimate::{Estimate, estimate, fitting_sample};
+use crate::plan::preview::kept_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use lda::train::settings::Memory;
 
@@ -18,6 +20,7 @@ pub(super) struct Forecast {
     /// Whether the run will make the corpus first.
     makes_corpus: bool,
     estimate: Estimate,
+    seconds: Seconds,
     output: OutputState,
     /// `host:port` of each process, if they are on several hosts.
     addresses: Vec<String>,
@@ -55,7 +58,13 @@ impl Forecast {
                 (addresses, here)
             }
         };
+        // What the first records do not tell, ingest will.
+        let kept = match unmade {
+            Some(_) => survey.tokens,
+            None => kept_tokens(job, &survey).unwrap_or(survey.tokens),
+        };
         Ok(Self {
+            seconds: Seconds::of(job, &survey, kept, processes * threads),
             estimate: estimate(job, &survey, processes, threads),
             survey,
             makes_corpus: unmade.is_some(),
@@ -100,6 +109,7 @@ impl Forecast {
             "makes_corpus": self.makes_corpus,
             "input": self.survey,
             "estimate": self.estimate,
+            "seconds": self.seconds,
             "memory_peak_bytes": self.estimate.memory.peak(),
             "machine_memory_bytes": self.memory_here,
             "disk_bytes": self.estimate.disk.total(),
@@ -195,7 +205,7 @@ impl Forecast {
     }
 
     fn time(&self) -> String {
-        let seconds = self.estimate.seconds;
+        let seconds = self.seconds;
         let [total, ingest, train, project] = [
             seconds.total(),
             seconds.ingest,

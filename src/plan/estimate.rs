@@ -14,7 +14,7 @@
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
 
-mod seconds;
+pub mod seconds;
 
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
@@ -22,7 +22,6 @@ use crate::job::Job;
 use lda::infer::settings::Method;
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
-pub use seconds::Seconds;
 
 /// The share of tokens that stop lists leave, at most.
 const NOT_STOPPED: f64 = 0.6;
@@ -45,7 +44,7 @@ const OPEN_PARTS: u64 = 2;
 const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
 /// What a job will take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
     /// Documents trained on, at most.
     pub sample_documents: u64,
@@ -65,8 +64,6 @@ pub struct Estimate {
     pub memory: Memory,
     /// Disk for the result.
     pub disk: Disk,
-    /// Time.
-    pub seconds: Seconds,
 }
 
 /// Bytes of memory of one process, at most.
@@ -161,9 +158,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     };
     let pairs = pairs(tokens_in(sampled), sampled);
     let sample_bytes = (pairs * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
-    let tokens = [trained, survey.documents].map(tokens_in);
     Estimate {
-        seconds: Seconds::of(job, survey, &schedule, tokens, processes * threads),
         sample_documents: trained,
         held_out_documents: held_out,
         minibatches: schedule.minibatch_count,

@@ -16,6 +16,9 @@ use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, SurveyError, of_format, survey_of};
 use crate::corpus::input::{self, Input, InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, Format};
+use crate::corpus::stop_words::StopList;
+use crate::corpus::tokenizer::Tokenizer;
+use crate::job::Job;
 pub use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of};
 pub use error::PreviewError;
@@ -23,6 +26,8 @@ use records::Records;
 
 /// Bytes of a text file that are looked at.
 const TEXT_BYTES: u64 = 8 << 10;
+/// Text files whose words are counted.
+const TEXT_FILES: usize = 64;
 
 /// What an input looks like.
 #[derive(Clone, Debug)]
@@ -87,6 +92,49 @@ pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
         records,
         example,
     })
+}
+
+/// The tokens of a job's texts that its stop lists leave, about, from the first records of its input.
+///
+/// # Errors
+/// Those of [`preview`]; a stop list that cannot be read.
+pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
+    let input = input::discover(&job.corpus)?;
+    let mut records = Records::default();
+    for (format, _) in FORMATS {
+        if format == Format::Uci && of_format(&input, format).next().is_some() {
+            // These are counted already, and mostly without stop words.
+            return Ok(survey.tokens);
+        }
+        let files: Vec<&InputFile> = of_format(&input, format).collect();
+        let most = if format == Format::Text {
+            TEXT_FILES
+        } else {
+            LOOK_FILES
+        };
+        for file in files.iter().step_by(files.len().div_ceil(most).max(1)) {
+            records.read(file)?;
+        }
+    }
+    let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
+    let mut tokenizer = Tokenizer::new(&job.tokens);
+    let mut count = |texts: &[&str]| {
+        let mut kept = 0u64;
+        let mut add = |token: &str| kept += u64::from(!lists.contains(token));
+        texts
+            .iter()
+            .for_each(|text| tokenizer.tokens(text, &mut add));
+        kept as f64
+    };
+    let texts = records.starts();
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    let density = count(&texts) / bytes.max(1) as f64;
+    let texts = records.values_of(&job.corpus.text);
+    let mean = count(&texts) / records.len().max(1) as f64;
+    Ok(match records.len() {
+        0 => density * survey.content_bytes as f64,
+        _ => mean * survey.documents as f64,
+    } as u64)
 }
 
 impl Preview {

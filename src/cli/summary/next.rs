@@ -4,9 +4,6 @@ use std::path::Path;
 
 use crate::job::{Job, Summary};
 
-/// The report that a run leaves in its output.
-const REPORT: &str = "report.html";
-
 /// What to do next, a line for each command and what it is for.
 pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
@@ -17,10 +14,6 @@ pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
 fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)> {
     let output = word(&summary.output.to_string_lossy());
     let mut commands = Vec::new();
-    let report = summary.output.join(REPORT);
-    if report.exists() {
-        commands.push((word(&report.to_string_lossy()), "the report, for a browser"));
-    }
     let alive = summary.topics.iter().filter(|topic| !topic.dead);
     if let Some(largest) = alive.max_by(|a, b| a.share.total_cmp(&b.share)) {
         let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);

@@ -1,7 +1,7 @@
 //! How long a job takes, within a factor of two on a core of 2.3 GHz: ingest by bytes, training by
 //! draws, projection by documents and tokens. Held-out quality may end training earlier.
 
-use super::Survey;
+use super::{Survey, sampled_documents};
 use crate::job::Job;
 use lda::infer::settings::{InferSettings, Method};
 use lda::train::schedule::Schedule;
@@ -35,29 +35,28 @@ impl Seconds {
         self.ingest + self.train + self.project
     }
 
-    /// Of `job` on `threads` threads in all; `trained` and `kept` tokens are trained on and
-    /// projected.
-    pub(super) fn of(
-        job: &Job,
-        survey: &Survey,
-        schedule: &Schedule,
-        [trained, kept]: [u64; 2],
-        threads: u64,
-    ) -> Self {
+    /// Of `job` on `threads` threads in all, for a collection of which `kept` tokens are left by
+    /// stop lists.
+    pub fn of(job: &Job, survey: &Survey, kept: u64, threads: usize) -> Self {
         let threads = threads as f64;
         let topics = job.model.topics as f64;
         let drawn = DRAWN / (1.0 + topics / HALVED_BY);
+        let sampled = sampled_documents(job, survey.documents);
+        let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
+        let share = trained as f64 / survey.documents.max(1) as f64;
+        let tokens = (kept as f64 * share) as u64;
+        let schedule = Schedule::new(&job.train, trained, tokens);
         let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
         let online = schedule.online_passes;
         let visits = online * sweeps + schedule.passes.saturating_sub(online);
-        let draws = (visits * trained) as f64;
         let project = job.project.infer.as_ref().map_or(0.0, |infer| {
             let token = token_seconds(infer, topics, drawn);
             survey.documents as f64 * DOCUMENT + kept as f64 * token
         });
         Self {
             ingest: survey.content_bytes as f64 / INGESTED / threads,
-            train: draws / drawn / threads + schedule.round_count() as f64 * ROUND,
+            train: (visits * tokens) as f64 / drawn / threads
+                + schedule.round_count() as f64 * ROUND,
             project: project / threads,
         }
     }
@@ -73,5 +72,31 @@ fn token_seconds(infer: &InferSettings, topics: f64, drawn: f64) -> f64 {
         Method::Hybrid => sweeps / drawn,
         Method::NaiveBayes | Method::MaxEnt => topics * ITERATION,
         Method::Cvb0 | Method::Variational => f64::from(infer.iterations) * topics * ITERATION,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::survey::survey_of_synth;
+
+    fn of(set: &str, threads: usize) -> Seconds {
+        let text = "[synth]\npath = \"x\"\ndocuments = 1000000\nmean_length = 100\n\
+                    [model]\ntopics = 20\n[output]\npath = \"o\"\n";
+        let job = Job::parse(text, Path::new("job"), &[set.to_owned()]).unwrap();
+        let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);
+        Seconds::of(&job, &survey, survey.tokens, threads)
+    }
+
+    #[test]
+    fn time_grows_with_work_and_falls_with_threads() {
+        let [few, many] = ["20", "400"].map(|k| of(&format!("model.topics={k}"), 2));
+        assert!(many.train > 3.0 * few.train && many.project > 3.0 * few.project);
+        assert_eq!(few.ingest, many.ingest);
+        let eight = of("model.topics=20", 8);
+        assert!((eight.ingest - few.ingest / 4.0).abs() < 1e-9 && eight.total() < few.total());
+        assert_eq!(of("project.method=none", 2).project, 0.0);
     }
 }

@@ -111,14 +111,3 @@ fn disk_is_bounded_by_tokens_and_topics() {
     let top = of(&["project.top=3"], 1, 1).disk;
     assert_eq!(top.tables - none.tables, 3 * 1_000_000 * 20);
 }
-
-#[test]
-fn time_grows_with_work_and_falls_with_threads() {
-    let [few, many] = ["20", "400"].map(|k| of(&[&format!("model.topics={k}")], 1, 2).seconds);
-    assert!(many.train > 3.0 * few.train && many.project > 3.0 * few.project);
-    assert_eq!(few.ingest, many.ingest);
-    let eight = of(&["model.topics=20"], 4, 2).seconds;
-    assert!((eight.ingest - few.ingest / 4.0).abs() < 1e-9 && eight.total() < few.total());
-    let trained = of(&["project.method=none"], 1, 2).seconds;
-    assert_eq!(trained.project, 0.0);
-}

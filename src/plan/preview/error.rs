@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::corpus::stop_words::StopWordsError;
 use crate::plan::survey::SurveyError;
 
 /// An input that no job can be proposed for.
@@ -10,6 +11,9 @@ pub enum PreviewError {
     /// It cannot be found or read.
     #[error(transparent)]
     Survey(#[from] SurveyError),
+    /// A stop list of the job cannot be read.
+    #[error(transparent)]
+    StopWords(#[from] StopWordsError),
     /// It is not text.
     #[error("{}: not a text file", path.display())]
     Binary {
@@ -40,7 +44,7 @@ impl PreviewError {
     /// What to do about it, where that is not already said.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Survey(_) => None,
+            Self::Survey(_) | Self::StopWords(_) => None,
             Self::Binary { .. } => Some(
                 "convert it to text first: pdftotext for PDF, pandoc -t plain for documents, iconv -f \
                  UTF-16 -t UTF-8 for UTF-16"

@@ -71,14 +71,24 @@ impl Records {
         names.map(column).collect()
     }
 
+    /// Records, without documents that are files.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The starts of files that are documents.
+    pub(super) fn starts(&self) -> Vec<&str> {
+        self.texts.iter().map(String::as_str).collect()
+    }
+
+    /// The texts of these columns.
+    pub(super) fn values_of<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
+        columns.iter().flat_map(|name| self.values(name)).collect()
+    }
+
     /// The texts of these columns, and those without columns.
     pub(super) fn texts<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
-        let values = columns.iter().flat_map(|name| self.values(name));
-        self.texts
-            .iter()
-            .map(String::as_str)
-            .chain(values)
-            .collect()
+        [self.starts(), self.values_of(columns)].concat()
     }
 
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
