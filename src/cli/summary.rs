@@ -148,8 +148,6 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     let peak = summary.peak_memory_bytes;
     rows.extend(peak.map(|bytes| ("memory", format!("{} peak", figures::bytes(bytes)))));
     rows.push(("output", summary.output.display().to_string()));
-    let report = summary.report.as_ref();
-    rows.extend(report.map(|path| ("report", path.display().to_string())));
     rows
 }
 

@@ -31,7 +31,7 @@ use crate::corpus::collection::{COLLECTION_FILE, Collection};
 use crate::corpus::sample::SampleRule;
 use crate::corpus::synth::synthesize;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
-use crate::tables::output::MANIFEST;
+use crate::tables::output::{MANIFEST, REPORT};
 use crate::tables::{FileMetadata, Manifest};
 use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
@@ -191,6 +191,10 @@ impl<'a> Run<'a> {
         summary.documents = manifest.documents_by_status.values().sum();
         summary.tokens = self.collection()?.tokens_in_vocabulary;
         summary.documents_by_status = manifest.documents_by_status;
+        summary.report = match output.is_published(REPORT)? {
+            true => Some(output.path(REPORT)),
+            false => None,
+        };
         Ok(true)
     }
 

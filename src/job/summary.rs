@@ -24,7 +24,7 @@ pub struct Summary {
     pub project: Option<ProjectSummary>,
     /// The result's folder.
     pub output: PathBuf,
-    /// The page about the result, if this run wrote one.
+    /// The page about the result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
     /// The stages whose result was complete before, so that they were not run again.

@@ -14,6 +14,9 @@ pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
 fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)> {
     let output = word(&summary.output.to_string_lossy());
     let mut commands = Vec::new();
+    if let Some(report) = &summary.report {
+        commands.push((word(&report.to_string_lossy()), "the report, for a browser"));
+    }
     let alive = summary.topics.iter().filter(|topic| !topic.dead);
     if let Some(largest) = alive.max_by(|a, b| a.share.total_cmp(&b.share)) {
         let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);
