@@ -16,6 +16,7 @@ import pytest
 from conftest import TOPICS, WORDS
 
 import topicmill
+from topicmill import _display
 
 
 def test_each_backend_has_the_same_rows(result):
@@ -92,6 +93,13 @@ def test_it_shows_itself(result, capsys):
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + TOPICS
     assert "kitten" in page
+
+
+def test_the_topics_are_found_below_whatever_the_program_prints_before_them():
+    table = " topic  share  coherence  top terms\n     0  1.0 %      0.100  cat dog\n"
+    for before in ("", "topics  2 rows\n\n", "topics  2 rows\n\ntraining   -3.2 (round 1)\n\n"):
+        assert _display.topics_of(before + table) == table
+    assert _display.topics_of("no tables yet\n") == "no tables yet\n"
 
 
 def test_html_escapes_terms():

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from ._weights import DocumentWeight, TermWeight
 from .errors import TopicMillError
 from .fitting import fit
-from .result import DocumentWeight, Result, TermWeight, read
+from .result import Result, read
 
 if TYPE_CHECKING:
     from .estimator import TopicMill

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import shutil
@@ -11,57 +10,26 @@ import weakref
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow.dataset
 from scipy.sparse import csr_array
 
-from . import _program, _projection, _pyldavis, _tables
+from . import _display, _program, _projection, _pyldavis, _tables
 from ._job import Settings, merged
 from ._tables import Backend, Table
+from ._weights import DocumentWeight, TermWeight
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# What a result in a temporary folder is copied without: its job's documents, and what only resuming needs.
+# What a copy of a result in a temporary folder lacks: documents, and what only resuming needs.
 _LEFT_OUT = shutil.ignore_patterns("checkpoints", "logs", "shards", "_lock", "_temporary", ".*")
 
 Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
-
-
-class TermWeight(NamedTuple):
-    """A term of a topic.
-
-    Parameters
-    ----------
-    term : str
-    weight : float
-        Its probability in the topic.
-    """
-
-    term: str
-    weight: float
-
-
-class DocumentWeight(NamedTuple):
-    """A document of a topic.
-
-    Parameters
-    ----------
-    doc_id : int
-        The document's number, from 0, in the input's order.
-    source_id : str
-        Its id in the input.
-    weight : float
-        The topic's proportion in it.
-    """
-
-    doc_id: int
-    source_id: str
-    weight: float
 
 
 class Result:
@@ -166,14 +134,13 @@ class Result:
             raise KeyError(f"no table {name!r} in {self.path}: it has {', '.join(self.tables)}")
         return _tables.read(self.path / name, columns, where)
 
-    def _column(self, table: str, column: str) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = self._arrow(table, [column]).column(column).to_numpy()
-        return values
+    def _column(self, table: str, name: str) -> npt.NDArray[Any]:
+        column: npt.NDArray[Any] = self._arrow(table, [name]).column(name).to_numpy()
+        return column
 
     @property
     def _document_count(self) -> int:
-        rows: int = self.manifest["tables"].get("documents", {"rows": 0})["rows"]
-        return rows
+        return sum(self.manifest["documents_by_status"].values())
 
     # The model as arrays
 
@@ -230,8 +197,8 @@ class Result:
         list of TermWeight
             Pairs of term and probability.
         """
-        field = pyarrow.dataset.field
-        rows = self._of_topic("topic_terms", topic, ["term", "weight"], field("rank") <= n)
+        where = pyarrow.dataset.field("rank") <= n
+        rows = self._of_topic("topic_terms", topic, ["term", "weight"], where)
         return [TermWeight(row["term"], row["weight"]) for row in rows]
 
     def top_documents(self, topic: int, n: int = 10) -> list[DocumentWeight]:
@@ -259,8 +226,7 @@ class Result:
         if not 0 <= topic < len(self.alpha):
             raise IndexError(f"no topic {topic}: the result has topics 0 to {len(self.alpha) - 1}")
         where = (pyarrow.dataset.field("topic") == topic) & where
-        rows: list[dict[str, Any]] = self._arrow(table, columns, where).to_pylist()
-        return rows
+        return list(self._arrow(table, columns, where).to_pylist())
 
     # Inference
 
@@ -319,14 +285,13 @@ class Result:
         statuses : list of str
             ``ok``, ``empty``, ``no_vocabulary``, …; only if `statuses` is true.
         """
-        theta, found = _projection.project(self.path, len(self.alpha), texts, threads, merged(settings, keywords))
+        chosen = merged(settings, keywords)
+        theta, found = _projection.project(self.path, len(self.alpha), texts, threads, chosen)
         return (theta, found) if statuses else theta
 
     # Exports
 
-    def export(
-        self, format: Format, output: str | os.PathLike[str], *, overwrite: bool = False
-    ) -> Path:
+    def export(self, format: Format, output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the result in another program's format: ``topicmill export``.
 
         Parameters
@@ -370,24 +335,12 @@ class Result:
         terms : int, default 10
             Terms per topic.
         """
-        page = _program.run("inspect", self.path, "--topics", str(topics), "--terms", str(terms))
-        # The page begins with the tables and a blank line.
-        print(page.partition("\n\n")[2], end="")
+        flags = ["--topics", str(topics), "--terms", str(terms)]
+        print(_display.topics_of(_program.run("inspect", self.path, *flags)), end="")
 
     def _repr_html_(self) -> str:
-        topics = self._arrow("topics", ["topic", "share", "coherence_npmi", "top_terms"]).to_pylist()
-        topics.sort(key=lambda row: (-row["share"], row["topic"]))
-        rows = "".join(
-            f"<tr><td>{row['topic']}</td><td>{row['share']:.1%}</td><td>{_figure(row['coherence_npmi'])}</td>"
-            f"<td style='text-align: left'>{html.escape(' '.join(row['top_terms'][:10]))}</td></tr>"
-            for row in topics[:30]
-        )
-        more = f"<p>… and {len(topics) - 30:,} more topics</p>" if len(topics) > 30 else ""
-        return (
-            f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr><th>topic</th><th>share</th>"
-            "<th>coherence</th><th style='text-align: left'>top terms</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>{more}"
-        )
+        rows = self._arrow("topics", ["topic", "share", "coherence_npmi", "top_terms"]).to_pylist()
+        return _display.page(repr(self)[1:-1], rows)
 
     # A temporary folder does not outlive its object: a copy takes the files along.
 
@@ -413,10 +366,6 @@ class Result:
         self.path, self._backend, self._is_temporary = path, state["backend"], folder is not None
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
 
 
 def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Result:

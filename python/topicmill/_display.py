@@ -1,0 +1,38 @@
+"""A result on the screen and in a notebook."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+# What the program's table of topics begins with; tables and the training curve come before it.
+_HEADER = re.compile(r"^ *topic +share ", re.MULTILINE)
+_MOST = 30
+
+
+def topics_of(page: str) -> str:
+    """Return the topics from what ``topicmill inspect`` prints."""
+    header = _HEADER.search(page)
+    return page[header.start() :] if header else page
+
+
+def page(title: str, topics: list[dict[str, Any]]) -> str:
+    """Return the largest topics as HTML, from rows of the table ``topics``."""
+    largest = sorted(topics, key=lambda row: (-row["share"], row["topic"]))[:_MOST]
+    rows = "".join(
+        f"<tr><td>{row['topic']}</td><td>{row['share']:.1%}</td><td>{_figure(row['coherence_npmi'])}</td>"
+        f"<td style='text-align: left'>{html.escape(' '.join(row['top_terms'][:10]))}</td></tr>"
+        for row in largest
+    )
+    others = len(topics) - len(largest)
+    more = f"<p>… and {others:,} more topics</p>" if others else ""
+    return (
+        f"<p>{html.escape(title)}</p><table><thead><tr><th>topic</th><th>share</th>"
+        "<th>coherence</th><th style='text-align: left'>top terms</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>{more}"
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
