@@ -158,6 +158,10 @@ fn check_file(path: &Path) {
         }
         "tsv" => drop(vocabulary_file::read(path).expect("a whole vocabulary")),
         "toml" | "sql" => assert!(fs::read_to_string(path).expect("readable").ends_with('\n')),
+        "html" => {
+            let page = fs::read_to_string(path).expect("readable");
+            assert!(page.trim_end().ends_with("</html>"), "a whole page");
+        }
         "" if name == "_lock" || name == "_SUCCESS" => {}
         _ => panic!("{} is not known", path.display()),
     }
