@@ -232,7 +232,7 @@ fn documents_and_their_topics_are_those_of_the_tables() {
 fn nothing_that_a_document_says_becomes_markup() {
     let place = ran("-w 1 -q");
     let page = page(&place);
-    assert!(!page.contains("<script>alert") && !page.contains("onerror=alert(2)>"));
+    assert!(!page.contains("<script>alert") && !page.contains("<img"));
     let scripts = page.matches("<script").count();
     assert_eq!((scripts, page.matches("</script>").count()), (3, 3));
     assert_eq!(page.matches("<script nonce=").count(), 2);
@@ -323,6 +323,7 @@ fn what_is_no_finished_result_is_refused_with_the_remedy() {
         0,
         "nothing is written there"
     );
+    place.succeed("ingest job.toml -w 1 -q");
     place.succeed("train job.toml -w 1 -q");
     refused("report out", 65, &["has not ended", "rerun the job"]);
     place.succeed("run job.toml -w 1 -q");
