@@ -174,7 +174,7 @@ def check_list(page):
     page.select_option("#order", "coherence")
     values = [text.replace("−", "-") for text in page.locator("#list .value").all_text_contents()]
     coherence = [float(text.split()[-1]) for text in values if "–" not in text]
-    check(coherence == sorted(coherence, reverse=True), "the list sorts by coherence")
+    check(coherence == sorted(coherence, reverse=True), "the list sorts by coherence", coherence)
     page.select_option("#order", "size")
 
 

@@ -129,8 +129,8 @@ def test_what_is_wrong_is_said_with_a_remedy(texts, no_leftovers, monkeypatch, a
         topicmill.fit(**{"texts": texts, "topics": TOPICS, **arguments})
 
 
-def test_more_topics_than_terms_are_warned_of(texts):
-    with pytest.warns(UserWarning, match="60 topics, but only 50 terms were kept: train fewer topics"):
+def test_more_topics_than_terms_are_refused(texts):
+    with pytest.raises(topicmill.TopicMillError, match="60 topics are more than the 50 terms of the vocabulary"):
         topicmill.fit(texts, 60, settings=PASSES)
 
 
