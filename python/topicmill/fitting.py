@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -98,27 +97,15 @@ def fit(
     if output is not None:
         folder = Path(output).absolute()
         _run(texts, ids, metadata, folder / _INPUT, folder, flags, verbose)
-        return _checked(Result(folder, backend=backend))
+        return Result(folder, backend=backend)
     temporary = Path(tempfile.mkdtemp(prefix="topicmill-"))
     try:
         _run(texts, ids, metadata, temporary / "input", temporary / "output", flags, verbose)
         shutil.rmtree(temporary / "input")
-        return _checked(Result._temporary(temporary, backend))
+        return Result._temporary(temporary, backend)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-
-
-def _checked(result: Result) -> Result:
-    """Return the result; warn if there are more topics than terms, which no topic can be told by."""
-    topics, terms = len(result.alpha), len(result.terms)
-    if topics > terms:
-        warnings.warn(
-            f"{topics} topics, but only {terms} terms were kept: train fewer topics, or keep more terms "
-            "(vocabulary__min_documents, vocabulary__max_share)",
-            stacklevel=3,
-        )
-    return result
 
 
 def _run(
