@@ -135,7 +135,13 @@ impl Trainer {
             .next
             .filter(|&next| schedule.action(next) == Action::Gibbs);
         if let Some(next) = sampled {
-            let count = Position { taken: 0, ..next };
+            // The round that counts, also where a run began with topics at random.
+            let passes_before = next.passes_before.max(1);
+            let count = Position {
+                taken: 0,
+                passes_before,
+                ..next
+            };
             self.rounds.run(worker, VecDeque::from([count]), 0)?;
             self.rounds.sampling().forget_round();
         }
