@@ -151,10 +151,11 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         false => 0,
     };
     let disk = disk(job, survey, distinct, weights.stored);
-    // A part is of one block of the input, and twice that while it is compressed.
-    let part = |bytes: u64| {
+    // Parts are of one block of the input, and twice that while they are compressed.
+    let blocks = survey.blocks.max(1);
+    let parts = |bytes: u64, open: u64| {
         let [least, most] = PART_BYTES;
-        (2 * bytes / survey.blocks.max(1)).clamp(least, most)
+        (2 * bytes / blocks).clamp(open * least, open * most)
     };
     let pairs = pairs(tokens_in(sampled), sampled);
     let sample_bytes = (pairs * PAIR_BYTES + sampled * DOCUMENT_BYTES).div_ceil(processes);
@@ -168,14 +169,14 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
-            blocks: threads * (in_flight + part(disk.shards)),
+            blocks: threads * (in_flight + parts(disk.shards, 1)),
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * PAIR_BYTES + histograms,
             assignments: assignments(job, &schedule, tokens_in(trained), processes),
-            tables: threads * OPEN_PARTS * part(disk.tables),
+            tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
         },
@@ -292,7 +293,7 @@ fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
         false => 0.0,
     };
     let stored = (topics * full + tail).min(topics * terms);
-    let dense_from = (topics / 20.0).clamp(16.0, 512.0);
+    let dense_from = (topics / 5.0).clamp(16.0, 512.0);
     let dense = (reach / dense_from).min(terms) * topics;
     Weights {
         stored: stored as u64,
@@ -300,8 +301,9 @@ fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
     }
 }
 
-fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
-    let [pair, row, document, term] = ON_DISK;
+/// Bytes of the tables about documents.
+fn of_documents(job: &Job, survey: &Survey) -> u64 {
+    let [_, row, document, _] = ON_DISK;
     let Survey {
         documents, tokens, ..
     } = *survey;
@@ -317,9 +319,14 @@ fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
         Some(_) => documents.saturating_mul(most).min(tokens),
         None => 0,
     };
-    let tables = documents
-        .saturating_mul(document)
-        .saturating_add(rows.saturating_mul(row))
+    let documents = documents.saturating_mul(document);
+    documents.saturating_add(rows.saturating_mul(row))
+}
+
+fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
+    let [pair, row, _, term] = ON_DISK;
+    let tokens = survey.tokens;
+    let tables = of_documents(job, survey)
         .saturating_add(weights.saturating_mul(2 * row))
         .saturating_add(distinct.saturating_mul(term));
     Disk {
