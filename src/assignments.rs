@@ -5,9 +5,11 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use crate::storage::Scratch;
+use lda::train::active::Influence;
 
 /// Bytes of an assignment.
 const WIDTH: usize = 2;
@@ -18,6 +20,34 @@ pub struct Assignments {
     /// Where each document's tokens begin, and where the last one's end.
     starts: Vec<usize>,
     store: Store,
+    influences: Option<Arc<Influences>>,
+}
+
+/// How much documents count for the schedule that draws them; each is read and written by one thread
+/// at a time.
+#[derive(Debug)]
+pub struct Influences(Vec<[AtomicU64; 2]>);
+
+impl Influences {
+    /// Of each document.
+    pub fn new(influences: impl Iterator<Item = Influence>) -> Self {
+        let words = influences.map(bytemuck::cast::<_, [u64; 2]>);
+        Self(words.map(|words| words.map(AtomicU64::new)).collect())
+    }
+
+    /// That of a document.
+    pub fn get(&self, index: usize) -> Influence {
+        let words = self.0[index].each_ref();
+        bytemuck::cast(words.map(|word| word.load(Ordering::Relaxed)))
+    }
+
+    /// Replaces it.
+    pub fn set(&self, index: usize, influence: Influence) {
+        let words: [u64; 2] = bytemuck::cast(influence);
+        for (place, word) in self.0[index].iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -47,7 +77,23 @@ impl Assignments {
         } else {
             Store::Disk(Scratch::create(path, (tokens * WIDTH) as u64)?)
         };
-        Ok(Self { starts, store })
+        Ok(Self {
+            starts,
+            store,
+            influences: None,
+        })
+    }
+
+    /// With what a schedule that draws documents keeps of them.
+    #[must_use]
+    pub fn with_influences(mut self, influences: Arc<Influences>) -> Self {
+        self.influences = Some(influences);
+        self
+    }
+
+    /// What a schedule that draws documents keeps of them.
+    pub fn influences(&self) -> Option<&Influences> {
+        self.influences.as_deref()
     }
 
     /// Documents.

@@ -152,22 +152,14 @@ fn settings(passes: u32) -> TrainSettings {
         minibatch: Some(2048),
         passes: Some(1 + passes),
         memory: Memory::On,
-        memory_bytes: 0,
         online_passes: 1,
-        alpha_after: None,
         alpha_every: Some(0),
         average_every: Some(0),
-        sample_bytes: 4 << 30,
-        burn_in_sweeps: 1,
         kept_sweeps: 1,
-        step_offset: 10.0,
-        step_decay: 0.6,
         prune: 0.0,
         evaluate_every: Some(u32::MAX),
         patience: 0,
-        tolerance: 0.0,
-        checkpoint_every: 0,
-        checkpoint_minutes: 0.0,
+        ..TrainSettings::default()
     }
 }
 

@@ -13,7 +13,7 @@ use lda::math::special::{digamma, exp, exp_digamma};
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::model::parameters::{Entry, GlobalStep, Parameters};
-use lda::train::round::{LocalStep, StreamKey};
+use lda::train::round::{LocalStep, StreamKey, Visit};
 use lda::train::settings::TrainSettings;
 use lda::train::{TrainError, global_step};
 
@@ -100,8 +100,13 @@ impl Learner for Sampled {
                 round: round.number,
                 document: round.documents.document(index as usize),
             };
-            let bag = Bag { terms, counts };
-            self.local.sample(key, bag, table, &self.settings)?;
+            let visit = Visit {
+                key,
+                bag: Bag { terms, counts },
+                table,
+                weight: 1,
+            };
+            self.local.sample(visit, &self.settings)?;
         }
         self.buffers = Some(factors);
         let sampled = Instant::now();

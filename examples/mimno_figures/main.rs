@@ -94,22 +94,12 @@ fn settings(sweeps: u32, step_offset: f64) -> TrainSettings {
         minibatch: Some(MINIBATCH),
         passes: Some(u32::MAX),
         memory: Memory::Off,
-        memory_bytes: 0,
-        online_passes: 0,
-        alpha_after: None,
-        alpha_every: None,
-        average_every: None,
-        sample_bytes: 0,
         burn_in_sweeps: others / 2,
         kept_sweeps: others - others / 2,
         step_offset,
         step_decay: STEP_DECAY,
         prune: PRUNE,
-        evaluate_every: None,
-        patience: 0,
-        tolerance: 0.0,
-        checkpoint_every: 0,
-        checkpoint_minutes: 0.0,
+        ..TrainSettings::default()
     }
 }
 
@@ -129,14 +119,12 @@ impl<'a> Rounds<'a> {
             ..settings(2, step_offset)
         };
         let schedule = Schedule::new(&settings, documents.len() as u64, documents.token_count());
+        let numbers = (0..documents.len()).map(|i| documents.document(i));
+        let places: Vec<u64> = numbers.map(|d| minibatches::place(seed, d)).collect();
         Self {
             documents,
             position: schedule.start(),
-            dealt: minibatches::deal(
-                seed,
-                schedule.minibatch_count,
-                (0..documents.len()).map(|i| documents.document(i)),
-            ),
+            dealt: minibatches::deal(settings.schedule, schedule.minibatch_count, &places),
             schedule,
         }
     }

@@ -3,7 +3,8 @@
 //! Each process writes its own documents; a resuming process reads all files and takes the
 //! documents that are now its own. Layout, little-endian: a magic number, the round that the
 //! checkpoint resumes with, the number of documents; then for each document its number, its tokens,
-//! and a topic for each token; at the end a SHA-256 over all of it.
+//! and a topic for each token; at the end a SHA-256 over all of it. Where documents are drawn, another
+//! magic number, and after each document 16 bytes that the schedule keeps of it.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -12,8 +13,11 @@ use super::sealed::{self, invalid};
 use super::{CheckpointError, read_bytes};
 use crate::assignments::Assignments;
 use crate::corpus::minibatches::Minibatches;
+use lda::train::active::Influence;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
+/// Of documents that are drawn.
+const MAGIC_DRAWN: &[u8; 8] = b"tmassig2";
 
 /// The file of a process, below the folder of checkpoints.
 pub fn file_name(round: u64, process: usize) -> String {
@@ -45,7 +49,11 @@ fn write_body(
     documents: &Minibatches,
     assignments: &Assignments,
 ) -> std::io::Result<()> {
-    out.write_all(MAGIC)?;
+    let influences = assignments.influences();
+    out.write_all(match influences {
+        None => MAGIC,
+        Some(_) => MAGIC_DRAWN,
+    })?;
     out.write_all(&round.to_le_bytes())?;
     out.write_all(&(documents.document_count() as u64).to_le_bytes())?;
     let (mut topics, mut bytes) = (Vec::new(), Vec::new());
@@ -57,12 +65,15 @@ fn write_body(
         topics
             .iter()
             .for_each(|topic| bytes.extend(topic.to_le_bytes()));
+        if let Some(influences) = influences {
+            bytes.extend_from_slice(bytemuck::bytes_of(&influences.get(position)));
+        }
         out.write_all(&bytes)
     })
 }
 
-/// Reads a file, and hands each document's number and assignments to `visit`; all of it is checked
-/// before this returns, so what was visited counts only then.
+/// Reads a file, and hands each document's number, assignments and influence, if it has one, to
+/// `visit`; all of it is checked before this returns, so what was visited counts only then.
 ///
 /// # Errors
 /// The file cannot be read, is damaged, or belongs to another round.
@@ -70,7 +81,7 @@ pub fn read(
     path: &Path,
     round: u64,
     topic_count: usize,
-    visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+    visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> Result<(), CheckpointError> {
     let read =
         sealed::open(path).and_then(|(input, _)| read_from(input, round, topic_count, visit));
@@ -86,7 +97,7 @@ pub fn read_from(
     input: impl Read,
     round: u64,
     topic_count: usize,
-    visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+    visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     sealed::read(input, |input| read_body(input, round, topic_count, visit)).map(|_| ())
 }
@@ -95,16 +106,18 @@ fn read_body(
     input: &mut impl Read,
     round: u64,
     topic_count: usize,
-    mut visit: impl FnMut(u64, &[u16]) -> std::io::Result<()>,
+    mut visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let is_ours = read_bytes::<8>(input)? == *MAGIC;
-    if !is_ours || u64::from_le_bytes(read_bytes(input)?) != round {
+    let magic = read_bytes(input)?;
+    let is_drawn = magic == *MAGIC_DRAWN;
+    if (!is_drawn && magic != *MAGIC) || u64::from_le_bytes(read_bytes(input)?) != round {
         return Err(invalid(
             "it does not hold the assignments of this checkpoint",
         ));
     }
+    let documents = u64::from_le_bytes(read_bytes(input)?);
     let (mut topics, mut bytes) = (Vec::new(), Vec::new());
-    for _ in 0..u64::from_le_bytes(read_bytes(input)?) {
+    for _ in 0..documents {
         let document = u64::from_le_bytes(read_bytes(input)?);
         let tokens = u64::from(u32::from_le_bytes(read_bytes(input)?));
         bytes.clear();
@@ -116,7 +129,11 @@ fn read_body(
         if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
             return Err(invalid("a document's assignments are out of range"));
         }
-        visit(document, &topics)?;
+        let influence = match is_drawn {
+            true => Some(bytemuck::cast(read_bytes::<16>(input)?)),
+            false => None,
+        };
+        visit(document, &topics, influence)?;
     }
     Ok(())
 }
@@ -124,21 +141,26 @@ fn read_body(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assignments::Influences;
     use crate::corpus::minibatches::MinibatchBuilder;
+    use lda::train::minibatches::Deal;
+    use std::sync::Arc;
 
     const ASSIGNED: [(u64, &[u16]); 3] = [(3, &[4, 0, 2]), (8, &[]), (9, &[3, 3])];
 
     fn assigned() -> (Minibatches, Assignments) {
-        let mut builder = MinibatchBuilder::new(0, u64::MAX, "unused".into());
+        let mut builder = MinibatchBuilder::new(u64::MAX, "unused".into());
         for (document, topics) in ASSIGNED {
             let terms: Vec<u32> = (0..topics.len() as u32).collect();
             builder
-                .push(document, &terms, &vec![1; terms.len()])
+                .push([document << 60, document], &terms, &vec![1; terms.len()])
                 .unwrap();
         }
-        let documents = builder.finish(2).unwrap();
+        let documents = builder.finish(&Deal::Even(2)).unwrap();
         let lengths = documents.lengths().unwrap().into_iter();
         let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
+        let influences = (0..3).map(|n| bytemuck::cast([n, n << 40]));
+        let assignments = assignments.with_influences(Arc::new(Influences::new(influences)));
         documents
             .for_each(|position, document, _| {
                 let (_, topics) = ASSIGNED.iter().find(|(d, _)| *d == document).unwrap();
@@ -159,17 +181,24 @@ mod tests {
         let (documents, assignments) = assigned();
         write(&path, 70, &documents, &assignments).unwrap();
         let mut seen = Vec::new();
-        read(&path, 70, 5, |document, topics| {
+        let (mut positions, mut influences) = (0.., Vec::new());
+        read(&path, 70, 5, |document, topics, influence| {
             seen.push((document, topics.to_vec()));
+            let own = assignments
+                .influences()
+                .unwrap()
+                .get(positions.next().unwrap());
+            influences.push(influence == Some(own));
             Ok(())
         })
         .unwrap();
+        assert_eq!(influences, [true; 3]);
         seen.sort_unstable();
         assert_eq!(
             seen,
             ASSIGNED.map(|(document, topics)| (document, topics.to_vec()))
         );
-        let attempt = |round, topics| read(&path, round, topics, |_, _| Ok(()));
+        let attempt = |round, topics| read(&path, round, topics, |_, _, _| Ok(()));
         assert!(attempt(71, 5).is_err() && attempt(70, 4).is_err());
         let bytes = std::fs::read(&path).unwrap();
         for place in 0..bytes.len() {

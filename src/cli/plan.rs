@@ -8,10 +8,10 @@ use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
 use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
-use crate::job::Job;
+use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
-use lda::train::settings::Memory;
+use lda::train::settings::{DocumentSchedule, Memory};
 
 /// Prints the plan, or with `--resolved` the job in full.
 ///
@@ -217,7 +217,11 @@ fn train(job: &Job) -> String {
         (_, 0) => "Gibbs sampling from random topics".to_owned(),
         (_, online) => format!("{online} online, {sweeps}, then Gibbs sampling"),
     };
-    format!("{all}; {phases}{early}")
+    let schedule = match train.schedule {
+        DocumentSchedule::Uniform => String::new(),
+        schedule => format!("; documents: {}", schedule_name(schedule)),
+    };
+    format!("{all}; {phases}{schedule}{early}")
 }
 
 fn project(job: &Job) -> String {

@@ -86,6 +86,14 @@ impl ProcessModel {
         }
     }
 
+    /// The same, but starting from parts that are given by their number.
+    #[must_use]
+    pub fn starting_from(mut self, part: impl Fn(usize) -> Parameters) -> Self {
+        let parts = 0..self.parts.len();
+        self.parts = parts.map(|p| RwLock::new(part(p))).collect();
+        self
+    }
+
     /// V.
     pub fn vocabulary_size(&self) -> usize {
         self.marks.len()

@@ -23,7 +23,7 @@ use super::process_model::ProcessModel;
 use super::profile::Recorder;
 use super::project::{Drift, ProjectPlan, Shards, Tally, project};
 use super::sample::{SampleShared, sample_rule};
-use super::train::Candidates;
+use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
 use crate::cluster::{ClusterError, ClusterSettings, execute};
@@ -47,6 +47,7 @@ pub struct RunShared {
     saved: Once<Saved>,
     checkpoints: Candidates,
     model: Once<Arc<ProcessModel>>,
+    active: Once<Arc<ActiveDocuments>>,
     assignments: Once<Arc<Assignments>>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,

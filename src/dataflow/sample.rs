@@ -21,6 +21,8 @@ use crate::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
 use crate::corpus::shard::{Columns, ShardReader};
+use lda::infer::Bag;
+use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::schedule::Schedule;
 
 /// Held-out documents in a minibatch: at most as many are read from a file at a time.
@@ -37,6 +39,8 @@ pub struct Sample {
     pub training_documents: u64,
     /// Tokens to train on, over all processes (N).
     pub training_tokens: u64,
+    /// Tokens of the shortest of those documents.
+    pub least_tokens: u64,
     /// Documents to measure quality on, over all processes.
     pub held_out_documents: u64,
 }
@@ -145,7 +149,12 @@ pub fn load_sample(
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
-    let mut mine = [0i64; 3];
+    let (seed, order) = (process.job.model.seed, process.job.train.schedule);
+    let (mut mine, mut least) = ([0i64; 3], u64::MAX);
+    let mut in_cell = match order.is_ordered() {
+        true => vec![0; CELLS],
+        false => Vec::new(),
+    };
     for_each_document(
         worker,
         process,
@@ -159,14 +168,26 @@ pub fn load_sample(
                 return Ok(());
             }
             let is_held_out = split == Split::HeldOut;
-            match is_held_out {
-                true => mine[2] += 1,
-                false => {
-                    mine[0] += 1;
-                    mine[1] += document.counts.iter().map(|&n| i64::from(n)).sum::<i64>();
+            let (terms, counts) = (&document.terms, &document.counts);
+            let place = match is_held_out {
+                true => {
+                    mine[2] += 1;
+                    place(seed, number)
                 }
+                false => {
+                    let tokens: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+                    mine[0] += 1;
+                    mine[1] += tokens as i64;
+                    least = least.min(tokens);
+                    scheduled_place(order, seed, number, Bag { terms, counts })
+                }
+            };
+            if let Some(count) = in_cell.get_mut(cell(place))
+                && !is_held_out
+            {
+                *count += 1;
             }
-            send(&mut outbox, number, is_held_out, document);
+            send(&mut outbox, [place, number], is_held_out, document);
             Ok(())
         },
     )?;
@@ -175,17 +196,19 @@ pub fn load_sample(
     let job = &process.job;
     let schedule = Schedule::new(&job.train, documents, tokens);
     process.meet();
-    let counts = [
-        schedule.minibatch_count,
-        held_out.div_ceil(HELD_OUT_AT_ONCE),
+    let in_cell = sum(worker, &in_cell);
+    let deals = [
+        Deal::new(order, schedule.minibatch_count, &in_cell),
+        Deal::Even(held_out.div_ceil(HELD_OUT_AT_ONCE)),
     ];
-    let loaded = (shared.loaded).get(|| received.finish(process, counts))?;
+    let loaded = (shared.loaded).get(|| received.finish(process, &deals))?;
     let [training, held_out_documents] = loaded.clone();
     let sample = Sample {
         training,
         held_out: held_out_documents,
         training_documents: documents,
         training_tokens: tokens,
+        least_tokens: least_of_all(worker, least),
         held_out_documents: held_out,
     };
     Ok((sample, schedule))
@@ -196,12 +219,21 @@ fn sums<const N: usize>(worker: &mut Worker, values: [i64; N]) -> [u64; N] {
     std::array::from_fn(|i| sums[i] as u64)
 }
 
+/// The least of all workers' numbers.
+fn least_of_all(worker: &mut Worker, mine: u64) -> u64 {
+    let all = all_gather(worker, &mine.to_le_bytes());
+    let numbers = all
+        .iter()
+        .flat_map(|bytes| bytemuck::pod_collect_to_vec::<u8, u64>(bytes));
+    numbers.min().unwrap_or(mine)
+}
+
 impl Received {
     fn new(process: &Process) -> Result<Arc<Self>, RunError> {
         let job = &process.job;
         let builder = |name: &str| {
             let (limit, path) = (job.train.sample_bytes, process.scratch_path(name));
-            Mutex::new(MinibatchBuilder::new(job.model.seed, limit, path))
+            Mutex::new(MinibatchBuilder::new(limit, path))
         };
         Ok(Arc::new(Self {
             builders: FILES.map(builder),
@@ -213,14 +245,14 @@ impl Received {
     fn unpack(&self, words: &[u64]) {
         let (mut terms, mut counts) = (Vec::new(), Vec::new());
         let mut rest = words;
-        while let [tagged, length, others @ ..] = rest {
+        while let [place, tagged, length, others @ ..] = rest {
             let (pairs, next) = others.split_at(*length as usize);
             terms.clear();
             counts.clear();
             terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
             counts.extend(pairs.iter().map(|pair| *pair as u32));
             let kind = usize::from(tagged & 1 == 1);
-            let pushed = lock(&self.builders[kind]).push(tagged >> 1, &terms, &counts);
+            let pushed = lock(&self.builders[kind]).push([*place, tagged >> 1], &terms, &counts);
             if let Err(error) = pushed {
                 lock(&self.failure).get_or_insert((kind, error));
             }
@@ -231,14 +263,14 @@ impl Received {
     fn finish(
         &self,
         process: &Process,
-        counts: [u64; 2],
+        deals: &[Deal; 2],
     ) -> Result<[Arc<Minibatches>; 2], RunError> {
         let refuse = |kind: usize, error| process.scratch_error(FILES[kind], error);
         if let Some((kind, error)) = lock(&self.failure).take() {
             return Err(refuse(kind, error));
         }
         let finish = |kind: usize| {
-            let finished = lock(&self.builders[kind]).finish(counts[kind]);
+            let finished = lock(&self.builders[kind]).finish(&deals[kind]);
             finished.map(Arc::new).map_err(|error| refuse(kind, error))
         };
         Ok([finish(0)?, finish(1)?])
@@ -249,14 +281,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends a document to the worker that it belongs to, as words: number and held-out flag, number of
-/// terms, then (term, count) pairs. One that is longer than a block travels in pieces that follow
+/// Sends a document to the worker that it belongs to, as words: its place in the order of
+/// minibatches, number and held-out flag, number of terms, then (term, count) pairs. One that is longer than a block travels in pieces that follow
 /// each other.
-fn send(outbox: &mut Outbox, number: u64, held_out: bool, document: &ShardDocument) {
+fn send(outbox: &mut Outbox, [place, number]: [u64; 2], held_out: bool, document: &ShardDocument) {
     let target = outbox.target(number);
     let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
     for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
-        let head = [number << 1 | u64::from(held_out), terms.len() as u64];
+        let head = [place, number << 1 | u64::from(held_out), terms.len() as u64];
         let pairs = terms.iter().zip(counts);
         let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
         outbox.send(target, head.into_iter().chain(pairs));

@@ -20,7 +20,7 @@ use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
 use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
-use lda::train::settings::{Memory, TrainSettings};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, TrainSettings};
 
 /// A setting that is read off a value; `None` if it is not one.
 pub(super) trait Setting: Sized {
@@ -50,6 +50,13 @@ words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
+words!(LOCAL_METHODS: LocalMethod {
+    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb
+});
+words!(SCHEDULES: DocumentSchedule {
+    "uniform" => Uniform, "sorted" => Sorted, "influence" => Influence, "influence-draws" => InfluenceDraws,
+    "residual" => Residual, "moved" => Moved
+});
 words!(BUDGETS: Budget { "fast" => Fast, "balanced" => Balanced, "thorough" => Thorough });
 words!(METHODS: Method, none "none" {
     "gibbs" => Gibbs, "gibbs-joint" => GibbsJoint, "retrain" => Retrain,
@@ -63,6 +70,12 @@ words!(METRICS: Metric {
 words!(SPLITS: Split, none "all" {
     "held_out" => HeldOut, "sample" => Sample, "projected" => Projected
 });
+
+/// The word for a schedule.
+pub fn schedule_name(schedule: DocumentSchedule) -> String {
+    let word = word(SCHEDULES, &schedule);
+    word.as_str().unwrap_or_default().to_owned()
+}
 
 /// The word for a setting.
 pub(super) fn word<T: Setting + PartialEq>(words: &[&'static str], setting: &T) -> Value {
@@ -196,7 +209,7 @@ impl Values {
 
     pub(super) fn train(&self) -> TrainSettings {
         settings! { self, TrainSettings, "train":
-            minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
+            method, schedule, importance, residual_floor, residual_switch, minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
             alpha_every, average_every, evaluate_every, patience, tolerance, checkpoint_every,
             checkpoint_minutes;
             memory_bytes: self.bytes("train.memory_mib"),
@@ -279,7 +292,8 @@ mod tests {
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
         let job = |sets: &[String]| Job::parse(text, &folder.path().join("job.toml"), sets);
         // Some keys have an effect in one of these jobs only.
-        let bases = ["train.memory=auto", "train.memory=off"].map(str::to_owned);
+        let bases = ["memory=auto", "memory=off", "schedule=residual"];
+        let bases = bases.map(|set| format!("train.{set}"));
         let is_read = |key: &Key, value: &str| {
             bases.iter().any(|base| {
                 let set = job(&[base.clone(), format!("{}={value}", key.path)]);

@@ -39,6 +39,7 @@ use settings::ProjectSettings;
 use source::Source;
 
 pub use error::{JobError, Place};
+pub use fill::schedule_name;
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{

@@ -15,7 +15,7 @@ use super::source::Source;
 use super::synth_input;
 use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
-use lda::train::settings::Memory;
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
 /// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
 /// file.
@@ -37,6 +37,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_alternatives(source)?;
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
+    values.settle_method(source)?;
     values.settle_model(source)?;
     values.settle_train(source)?;
     values.settle_project(source);
@@ -165,6 +166,43 @@ impl Values {
         Ok(())
     }
 
+    /// The papers' comparisons remember nothing, and variational Bayes knows one geometry.
+    fn settle_method(&mut self, source: &Source) -> Result<(), JobError> {
+        let method: LocalMethod = self.get("train.method");
+        let name = self.value("train.method").cloned();
+        let with = || {
+            format!(
+                "with train.method = {}",
+                name.clone().expect("a word for it")
+            )
+        };
+        if method == LocalMethod::Sampled {
+            return Ok(());
+        }
+        let fixed: &[(&'static str, Value)] = match method {
+            LocalMethod::Smc => &[("train.memory", "off".into()), ("train.passes", 1.into())],
+            LocalMethod::BatchVb => &[
+                ("train.memory", "off".into()),
+                ("model.geometry", "exp-psi".into()),
+                ("train.schedule", "uniform".into()),
+            ],
+            _ => &[
+                ("train.memory", "off".into()),
+                ("model.geometry", "exp-psi".into()),
+            ],
+        };
+        for (path, value) in fixed {
+            if source.get(path).is_some_and(|entry| entry.value != *value) {
+                source.refuse(path, || format!("{value}, {}", with()))?;
+            }
+            self.set(path, value.clone());
+        }
+        if method == LocalMethod::OnlineVb && source.get("train.prune").is_none() {
+            self.set("train.prune", 0.0);
+        }
+        Ok(())
+    }
+
     /// The paper's geometry has no Gibbs passes, which know the mean only: it needs `memory` off.
     fn settle_model(&mut self, source: &Source) -> Result<(), JobError> {
         let topics = self.value("model.topics").and_then(Value::as_integer);
@@ -187,18 +225,48 @@ impl Values {
 
     fn settle_train(&mut self, source: &Source) -> Result<(), JobError> {
         let memory: Memory = self.get("train.memory");
-        if memory == Memory::Off && source.get("train.sample_mib").is_none() {
+        let schedule: DocumentSchedule = self.get("train.schedule");
+        let streams = memory == Memory::Off && !schedule.is_drawn();
+        if streams && source.get("train.sample_mib").is_none() {
             self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
         }
-        let (unused, reason) = match (memory, self.get("train.online_passes")) {
-            (Memory::Off, _) => (Mark::Gibbs, "train.memory = \"off\""),
-            (_, 0_u32) => (Mark::Online, "train.online_passes = 0"),
-            _ => return Ok(()),
-        };
-        for key in keys::marked(unused) {
-            let allowed = || format!("absent: it has no effect with {reason}");
-            source.refuse(key.path, allowed)?;
-            self.0.remove(key.path);
+        let method: LocalMethod = self.get("train.method");
+        let forgets = memory == Memory::Off && !method.is_variational();
+        if forgets && schedule.needs_memory() {
+            source.refuse("train.schedule", || {
+                "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
+                 \"influence\" or \"influence-draws\""
+                    .into()
+            })?;
+        }
+        if method == LocalMethod::Smc && schedule.is_drawn() {
+            source.refuse("train.schedule", || {
+                "one that visits each document once, with train.method = \"smc\"".into()
+            })?;
+        }
+        let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
+        let (schedule_is, method_is) = (|| is("train.schedule"), || is("train.method"));
+        let unused = [
+            (memory == Memory::Off).then(|| (Mark::Gibbs, "train.memory = \"off\"".to_owned())),
+            (memory != Memory::Off && self.get::<u32>("train.online_passes") == 0)
+                .then(|| (Mark::Online, "train.online_passes = 0".to_owned())),
+            (method.is_variational()).then(|| (Mark::Sweeps, method_is())),
+            (matches!(method, LocalMethod::Smc | LocalMethod::BatchVb))
+                .then(|| (Mark::Steps, method_is())),
+            (method == LocalMethod::BatchVb).then(|| (Mark::NotBatch, method_is())),
+            (!schedule.is_drawn()).then(|| (Mark::Drawn, schedule_is())),
+            (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
+        ];
+        for (unused, reason) in unused.into_iter().flatten() {
+            for key in keys::marked(unused) {
+                // A job that spells out all defaults is the job that sets nothing.
+                let is_default = self.value(key.path) == key.default_value().as_ref();
+                if !(is_default && matches!(unused, Mark::Drawn | Mark::Residual)) {
+                    let allowed = || format!("absent: it has no effect with {reason}");
+                    source.refuse(key.path, allowed)?;
+                }
+                self.0.remove(key.path);
+            }
         }
         Ok(())
     }

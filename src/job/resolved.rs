@@ -88,6 +88,11 @@ impl Job {
         let made = self.synth.as_ref().map(|synth| vec![synth.input()]);
         match key.kind {
             _ if key.path == "corpus.input" && made.as_ref() == Some(&self.corpus.input) => None,
+            _ if key.marks.contains(&Mark::Later)
+                && key.default_value().as_ref() == Some(value) =>
+            {
+                None
+            }
             _ if key.path.starts_with("maxent.") && !self.project.needs_classifier() => None,
             Kind::File | Kind::StopWords => Some(self.contents(value)),
             _ => Some(value.clone()),

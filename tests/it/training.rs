@@ -6,11 +6,15 @@ use std::sync::Arc;
 use lda::bags::Bags;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::match_topics;
+use lda::infer::Bag;
 use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
+use lda::train::active::ActiveSchedule;
+use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
 use lda::train::schedule::{Phase, Schedule};
+use lda::train::settings::DocumentSchedule;
 use lda::train::{Setup, train as train_on_one_thread};
 use topicmill::assignments::Assignments;
 use topicmill::checkpoint;
@@ -19,7 +23,7 @@ use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{TrainPlan, recall_assignments, save, train};
+use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
 use topicmill::job::Job;
 use topicmill::job::state::CHECKPOINT_FILE;
 use topicmill::tables::output::Output;
@@ -87,14 +91,24 @@ fn size(bags: &Bags) -> [u64; 2] {
 }
 
 /// The documents as a process keeps them.
-fn minibatches(bags: &Bags, count: u64, process: &Process) -> Minibatches {
+fn minibatches(
+    bags: &Bags,
+    schedule: DocumentSchedule,
+    count: u64,
+    process: &Process,
+) -> Minibatches {
     let (seed, limit) = (process.job.model.seed, process.job.train.sample_bytes);
-    let mut builder = MinibatchBuilder::new(seed, limit, process.scratch_path("documents"));
+    let mut builder = MinibatchBuilder::new(limit, process.scratch_path("documents"));
+    let mut in_cell = vec![0; CELLS];
     for index in 0..bags.len() {
-        let (terms, counts) = bags.bag(index);
-        builder.push(bags.document(index), terms, counts).unwrap();
+        let (document, (terms, counts)) = (bags.document(index), bags.bag(index));
+        let place = scheduled_place(schedule, seed, document, Bag { terms, counts });
+        in_cell[cell(place)] += 1;
+        builder.push([place, document], terms, counts).unwrap();
     }
-    builder.finish(count).unwrap()
+    builder
+        .finish(&Deal::new(schedule, count, &in_cell))
+        .unwrap()
 }
 
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
@@ -102,9 +116,13 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
         true => "",
         false => "online_passes = 3\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n",
     };
+    let minibatch = match extra.contains(&"train.method=batch-vb") {
+        true => "",
+        false => "minibatch = 100\n",
+    };
     let text = format!(
         "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
-         [train]\nminibatch = 100\npasses = 12\nevaluate_every = 3\ncheckpoint_every = 7\n\
+         [train]\n{minibatch}passes = 12\nevaluate_every = 3\ncheckpoint_every = 7\n\
          {of_gibbs}[output]\npath = \"{}\"\n",
         folder.display()
     );
@@ -124,23 +142,37 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let saved = checkpoint
         .exists()
         .then(|| checkpoint::read(&checkpoint).unwrap());
-    let model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
+    let mut model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
+    if saved.is_none() {
+        let seed = job.model.seed;
+        let part = |part| lda::train::start(&job.train, seed, &priors, TERMS, [part, threads]);
+        model = model.starting_from(part);
+    }
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;
     let [documents, tokens] = size(&training);
     let schedule = Schedule::new(settings, documents, tokens);
-    let training = minibatches(&training, schedule.minibatch_count, &process);
-    let held_out = minibatches(&held_out, 3, &process);
+    let least = training.lengths().min().unwrap() as u64;
+    let (order, count) = (settings.schedule, schedule.minibatch_count);
+    let training = minibatches(&training, order, count, &process);
+    let held_out = minibatches(&held_out, DocumentSchedule::Uniform, 3, &process);
     assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
-    let assignments = schedule
-        .remembers()
-        .then(|| Arc::new(assignments(&training, &process)));
+    let active = ActiveSchedule::new(settings, least)
+        .map(|schedule| Arc::new(ActiveDocuments::new(schedule, &training).unwrap()));
+    let assignments = schedule.remembers().then(|| {
+        let assignments = assignments(&training, &process);
+        Arc::new(match &active {
+            Some(active) => assignments.with_influences(active.influences()),
+            None => assignments,
+        })
+    });
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
     }
     let sample = Sample {
         training_documents: documents,
         training_tokens: tokens,
+        least_tokens: least,
         held_out_documents: held_out.document_count() as u64,
         training: Arc::new(training),
         held_out: Arc::new(held_out),
@@ -155,6 +187,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 sample: sample.clone(),
                 schedule: schedule.clone(),
                 assignments: assignments.clone(),
+                active: active.clone(),
                 settings_hash: "settings".to_owned(),
                 vocabulary_hash: "vocabulary".to_owned(),
             };
@@ -191,8 +224,8 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 }
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
-/// assignments on disk, without memory.
-const VARIANTS: [&[&str]; 9] = [
+/// assignments on disk, without memory; every schedule and local step.
+const VARIANTS: [&[&str]; 21] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
@@ -202,7 +235,30 @@ const VARIANTS: [&[&str]; 9] = [
     &["train.sample_mib=0"],
     WITHOUT_MEMORY,
     &STREAMED,
+    &["train.schedule=sorted"],
+    &["train.schedule=influence", "train.sample_mib=0"],
+    &["train.schedule=influence-draws", "train.importance=true"],
+    &["train.memory=off", "train.schedule=influence-draws"],
+    RESIDUAL,
+    &["train.schedule=residual", "train.passes=3"],
+    &[
+        "train.schedule=residual",
+        "train.importance=true",
+        "train.residual_floor=1",
+        "train.residual_switch=0.5",
+    ],
+    &["train.schedule=moved", "train.online_passes=1"],
+    &["train.memory=off", "train.method=smc", "train.passes=1"],
+    &["train.memory=off", "train.method=online-vb"],
+    &["train.memory=off", "train.method=batch-vb"],
+    &[
+        "train.memory=off",
+        "train.method=online-vb",
+        "train.schedule=residual",
+    ],
 ];
+
+const RESIDUAL: &[&str] = &["train.schedule=residual"];
 
 #[test]
 fn any_number_of_workers_gives_the_bytes_of_one_thread() {
@@ -272,28 +328,42 @@ fn counts_do_not_drift() {
 /// number of workers, and ends in the same bytes.
 #[test]
 fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
-    let whole = tempfile::tempdir().unwrap();
-    let (expected, _) = by_dataflow(whole.path(), 2, &[]);
+    let scattered: &[&str] = &["train.online_passes=0"];
     let cases = [
-        (&["train.passes=4"][..], Phase::Online, 0),
-        // Between the phases, after 3 passes of 15 rounds.
-        (
-            &["train.passes=4", "train.checkpoint_every=45"],
-            Phase::Gibbs,
-            0,
-        ),
-        (&["train.passes=9"], Phase::Gibbs, 2),
+        (&[][..], "train.passes=4", Phase::Online, 0),
+        (&[], "train.passes=9", Phase::Gibbs, 2),
+        (scattered, "train.passes=9", Phase::Gibbs, 4),
+        // What is known of documents that are drawn comes back, in both phases.
+        (RESIDUAL, "train.passes=4", Phase::Online, 0),
+        (RESIDUAL, "train.passes=9", Phase::Gibbs, 2),
     ];
-    for (extra, phase, averaged) in cases {
+    for (settings, shorter, phase, averaged) in cases {
+        let whole = tempfile::tempdir().unwrap();
+        let (expected, _) = by_dataflow(whole.path(), 2, settings);
         let resumed = tempfile::tempdir().unwrap();
-        by_dataflow(resumed.path(), 2, extra);
+        by_dataflow(resumed.path(), 2, &[settings, &[shorter]].concat());
         let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
         let next = checkpoint.header.next.unwrap();
         assert_eq!((next.phase, checkpoint.header.averaged), (phase, averaged));
         assert_eq!(next.round, checkpoint.header.rounds);
-        let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
-        assert!(bytes == expected, "{extra:?}");
+        let (bytes, _) = by_dataflow(resumed.path(), 3, settings);
+        assert!(bytes == expected, "{settings:?}, {shorter}");
     }
+}
+
+/// Between the phases, after 3 passes of 15 rounds.
+#[test]
+fn a_run_resumed_between_the_phases_ends_in_the_same_bytes() {
+    let whole = tempfile::tempdir().unwrap();
+    let (expected, _) = by_dataflow(whole.path(), 2, &[]);
+    let resumed = tempfile::tempdir().unwrap();
+    let short = ["train.passes=4", "train.checkpoint_every=45"];
+    by_dataflow(resumed.path(), 2, &short);
+    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
+    let next = checkpoint.header.next.unwrap();
+    assert_eq!((next.phase, next.taken), (Phase::Gibbs, 0));
+    let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
+    assert!(bytes == expected);
 }
 
 #[test]
@@ -331,6 +401,25 @@ fn checkpoints_are_written_by_the_clock_too() {
     assert!(saved.header.rounds > 1);
 }
 
+/// Every schedule finds them: with all passes online as the papers have it, and with Gibbs passes.
+#[test]
+fn planted_topics_are_found_by_every_schedule() {
+    for schedule in [
+        "sorted",
+        "influence",
+        "influence-draws",
+        "residual",
+        "moved",
+    ] {
+        let schedule = format!("train.schedule={schedule}");
+        for online in ["train.online_passes=33", "train.online_passes=3"] {
+            let seeds = ["model.seed=1", "model.seed=2", "model.seed=3"];
+            let found = seeds.map(|seed| planted_topics_found(&[seed, &schedule, online]));
+            assert!(found.contains(&TOPICS), "{schedule} {online} {found:?}");
+        }
+    }
+}
+
 /// A run may end in a local optimum, where two topics share two planted ones: most do not.
 #[test]
 fn planted_topics_are_found_again() {
@@ -341,15 +430,16 @@ fn planted_topics_are_found_again() {
         "model.seed=4",
         "model.seed=5",
     ];
-    let found = seeds.map(planted_topics_found);
+    let found = seeds.map(|seed| planted_topics_found(&[seed]));
     let whole = found.iter().filter(|&&found| found == TOPICS);
     assert!(whole.count() >= 3, "{found:?}");
     assert!(found.iter().all(|&found| found >= TOPICS - 2), "{found:?}");
 }
 
-fn planted_topics_found(seed: &str) -> usize {
+fn planted_topics_found(settings: &[&str]) -> usize {
     let folder = tempfile::tempdir().unwrap();
-    let (parameters, _) = on_one_thread(folder.path(), &["train.passes=33", seed]);
+    let settings = [&["train.passes=33"], settings].concat();
+    let (parameters, _) = on_one_thread(folder.path(), &settings);
     let found: Vec<Vec<(u32, f32)>> = (0..TOPICS as u32)
         .map(|k| {
             let value = |w: u32| {

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::{
-    Bags, Extent, HEADER, Minibatches, Piece, Scratch, Store, WIDTH, join_piece, minibatch_at,
-    place, split_piece,
+    Bags, Extent, HEADER, Minibatches, Piece, Scratch, Store, WIDTH, join_piece, split_piece,
 };
+use lda::train::minibatches::{Deal, minibatch_at};
 
 /// Parts that are sorted one by one: of a sample of 10 GiB, each takes 40 MiB of memory.
 const PARTITIONS: usize = 256;
@@ -20,7 +20,6 @@ const PARTITIONS: usize = 256;
 /// Takes in the documents of a process.
 #[derive(Debug)]
 pub struct MinibatchBuilder {
-    seed: u64,
     limit: u64,
     path: PathBuf,
     partitions: Vec<Partition>,
@@ -59,11 +58,9 @@ impl Spilled {
 }
 
 impl MinibatchBuilder {
-    /// For documents dealt by `seed`. Beyond `limit` bytes they are kept in files at `path`, which
-    /// are unlinked at once.
-    pub fn new(seed: u64, limit: u64, path: PathBuf) -> Self {
+    /// Beyond `limit` bytes, documents are kept in files at `path`, which are unlinked at once.
+    pub fn new(limit: u64, path: PathBuf) -> Self {
         Self {
-            seed,
             limit,
             path,
             partitions: no_documents(),
@@ -72,14 +69,21 @@ impl MinibatchBuilder {
         }
     }
 
-    /// Adds a document, or a further piece of one: pieces follow each other in the order of terms.
+    /// Adds a document, given its place, or a further piece of one: pieces follow each other in the
+    /// order of terms.
     ///
     /// # Errors
     /// The scratch file cannot be written.
-    pub fn push(&mut self, document: u64, terms: &[u32], counts: &[u32]) -> io::Result<()> {
-        let partition = minibatch_at(place(self.seed, document), PARTITIONS as u64);
+    pub fn push(
+        &mut self,
+        [place, document]: [u64; 2],
+        terms: &[u32],
+        counts: &[u32],
+    ) -> io::Result<()> {
+        let partition = minibatch_at(place, PARTITIONS as u64);
         let buffer = &mut self.partitions[partition as usize].buffer;
         let piece = Piece {
+            place,
             document,
             terms,
             counts,
@@ -108,11 +112,11 @@ impl MinibatchBuilder {
         Ok(())
     }
 
-    /// All documents, in `count` minibatches; none are left.
+    /// All documents, in the minibatches of `deal`; none are left.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub fn finish(&mut self, count: u64) -> io::Result<Minibatches> {
+    pub fn finish(&mut self, deal: &Deal) -> io::Result<Minibatches> {
         if self.spilled.is_some() {
             self.spill()?;
         }
@@ -127,13 +131,13 @@ impl MinibatchBuilder {
         };
         for partition in std::mem::replace(&mut self.partitions, no_documents()) {
             let words = partition.words(spilled.as_ref().map(|spilled| &spilled.file))?;
-            for_each_sorted(&words, self.seed, |place, document| {
-                writer.advance_to(minibatch_at(place, count))?;
+            for_each_sorted(&words, |document| {
+                writer.advance_to(deal.minibatch(document.place))?;
                 writer.push(document);
                 Ok(())
             })?;
         }
-        writer.finish(count)
+        writer.finish(deal.count())
     }
 }
 
@@ -166,35 +170,33 @@ impl Partition {
 /// Hands the documents in `words` to `visit`, ascending by place, pieces joined.
 fn for_each_sorted(
     words: &[u32],
-    seed: u64,
-    mut visit: impl FnMut(u64, Piece<'_>) -> io::Result<()>,
+    mut visit: impl FnMut(Piece<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let (mut pieces, mut rest) = (Vec::new(), words);
     while let Some((piece, others)) = split_piece(rest) {
-        pieces.push((place(seed, piece.document), piece));
+        pieces.push(piece);
         rest = others;
     }
     // Stable: the pieces of a document stay in their order.
-    pieces.sort_by_key(|&(place, piece)| (place, piece.document));
+    pieces.sort_by_key(|piece| (piece.place, piece.document));
     let (mut terms, mut counts) = (Vec::new(), Vec::new());
-    for pieces in pieces.chunk_by(|a, b| a.1.document == b.1.document) {
-        let (place, first) = pieces[0];
+    for pieces in pieces.chunk_by(|a, b| a.document == b.document) {
+        let first = pieces[0];
         if pieces.len() == 1 {
-            visit(place, first)?;
+            visit(first)?;
             continue;
         }
         terms.clear();
         counts.clear();
-        for (_, piece) in pieces {
+        for piece in pieces {
             terms.extend_from_slice(piece.terms);
             counts.extend_from_slice(piece.counts);
         }
-        let whole = Piece {
-            document: first.document,
+        visit(Piece {
             terms: &terms,
             counts: &counts,
-        };
-        visit(place, whole)?;
+            ..first
+        })?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The documents of a process in minibatches: in memory or, beyond a limit, in a file that holds
 //! each minibatch in one piece, so that a round reads once.
 //!
-//! A minibatch is a range of [`places`](place): documents can be sorted before it is known how many
-//! minibatches there are ([`MinibatchBuilder`]).
+//! A minibatch is a range of [places](lda::train::minibatches): documents can be sorted before it is
+//! known how many minibatches there are ([`MinibatchBuilder`]).
 
 mod builder;
 #[cfg(test)]
@@ -16,13 +16,13 @@ use std::thread::JoinHandle;
 use crate::storage::Scratch;
 pub use builder::MinibatchBuilder;
 use lda::bags::Bags;
-use lda::train::minibatches::{minibatch_at, place};
 
 /// Bytes of a word in the files.
 const WIDTH: u64 = size_of::<u32>() as u64;
 
-/// Words of a document besides its terms and counts: its number, low half first, and how many terms.
-const HEADER: usize = 3;
+/// Words of a document besides its terms and counts: its place and its number, low half first, and
+/// how many terms.
+const HEADER: usize = 5;
 
 /// Where a minibatch ends, and its tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,30 +58,48 @@ struct Loaded {
 #[derive(Clone, Debug)]
 pub struct Minibatch {
     bags: Arc<Bags>,
-    range: Range<usize>,
+    chosen: Chosen,
     /// Documents of the process before the first of `bags`.
     before: usize,
+}
+
+/// Which of some documents are in a minibatch.
+#[derive(Clone, Debug)]
+enum Chosen {
+    Range(Range<usize>),
+    List(Arc<[u32]>),
 }
 
 impl Minibatch {
     /// Documents.
     pub fn len(&self) -> usize {
-        self.range.len()
+        match &self.chosen {
+            Chosen::Range(range) => range.len(),
+            Chosen::List(list) => list.len(),
+        }
     }
 
     /// True without documents.
     pub fn is_empty(&self) -> bool {
-        self.range.is_empty()
+        self.len() == 0
+    }
+
+    /// Where a document is in `bags`.
+    fn place(&self, index: usize) -> usize {
+        match &self.chosen {
+            Chosen::Range(range) => range.start + index,
+            Chosen::List(list) => list[index] as usize,
+        }
     }
 
     /// The number of a document in the collection.
     pub fn document(&self, index: usize) -> u64 {
-        self.bags.document(self.range.start + index)
+        self.bags.document(self.place(index))
     }
 
     /// Distinct terms of a document, ascending, and the tokens of each.
     pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
-        self.bags.bag(self.range.start + index)
+        self.bags.bag(self.place(index))
     }
 
     /// The terms of each document.
@@ -91,7 +109,7 @@ impl Minibatch {
 
     /// The index of a document among all of the process.
     pub fn position(&self, index: usize) -> usize {
-        self.before + self.range.start + index
+        self.before + self.place(index)
     }
 }
 
@@ -179,6 +197,18 @@ impl Minibatches {
         Ok(self.whole(minibatch, bags))
     }
 
+    /// The documents of `list`, by their index among all of the process; `None` if they are in a file.
+    pub fn pick(&self, list: Arc<[u32]>) -> Option<Minibatch> {
+        match &self.store {
+            Store::Memory(bags) => Some(Minibatch {
+                bags: Arc::clone(bags),
+                chosen: Chosen::List(list),
+                before: 0,
+            }),
+            Store::Disk(..) => None,
+        }
+    }
+
     /// A minibatch, for the caller alone.
     ///
     /// # Errors
@@ -233,7 +263,7 @@ impl Minibatches {
 
     fn whole(&self, minibatch: u64, bags: Arc<Bags>) -> Minibatch {
         Minibatch {
-            range: 0..bags.len(),
+            chosen: Chosen::Range(0..bags.len()),
             bags,
             before: self.start(minibatch).documents,
         }
@@ -244,7 +274,7 @@ impl Minibatches {
 fn within(bags: &Arc<Bags>, range: Range<usize>) -> Minibatch {
     Minibatch {
         bags: Arc::clone(bags),
-        range,
+        chosen: Chosen::Range(range),
         before: 0,
     }
 }
@@ -264,6 +294,8 @@ fn read_bags(file: &Scratch, bytes: Range<u64>) -> io::Result<Bags> {
 /// A document, or a piece of one.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
+    /// Its place in the order of minibatches.
+    place: u64,
     document: u64,
     terms: &'a [u32],
     counts: &'a [u32],
@@ -271,22 +303,25 @@ struct Piece<'a> {
 
 /// Appends a piece to some words.
 fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
-    let (low, high) = (piece.document as u32, (piece.document >> 32) as u32);
-    words.extend([low, high, piece.terms.len() as u32]);
+    for number in [piece.place, piece.document] {
+        words.extend([number as u32, (number >> 32) as u32]);
+    }
+    words.push(piece.terms.len() as u32);
     words.extend_from_slice(piece.terms);
     words.extend_from_slice(piece.counts);
 }
 
 /// The piece at the beginning of some words, and the words after it.
 fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
-    let [low, high, length, rest @ ..] = words else {
+    let &[p, q, low, high, length, ref rest @ ..] = words else {
         return None;
     };
-    let (terms, rest) = rest.split_at(*length as usize);
-    let (counts, rest) = rest.split_at(*length as usize);
-    let document = u64::from(*low) | u64::from(*high) << 32;
+    let whole = |low, high| u64::from(low) | u64::from(high) << 32;
+    let (terms, rest) = rest.split_at(length as usize);
+    let (counts, rest) = rest.split_at(length as usize);
     let piece = Piece {
-        document,
+        place: whole(p, q),
+        document: whole(low, high),
         terms,
         counts,
     };

@@ -3,19 +3,21 @@
 use std::path::Path;
 
 use super::*;
+use lda::train::minibatches::{Deal, minibatch_at, place};
 
 /// 1000 documents, document 7 in three pieces, taken in with a limit of `limit` bytes.
 fn minibatches(limit: u64, path: &Path) -> Minibatches {
-    let mut builder = MinibatchBuilder::new(3, limit, path.to_owned());
+    let mut builder = MinibatchBuilder::new(limit, path.to_owned());
     for document in 0..1000u64 {
         let (a, b) = (document as u32, document as u32 + 1);
-        builder.push(document << 33, &[a, b], &[1, 2]).unwrap();
+        let key = |document| [place(3, document), document];
+        builder.push(key(document << 33), &[a, b], &[1, 2]).unwrap();
         if document % 300 == 7 {
-            builder.push(7 << 33, &[a + 5], &[4]).unwrap();
+            builder.push(key(7 << 33), &[a + 5], &[4]).unwrap();
         }
     }
     assert!(!path.exists());
-    builder.finish(6).unwrap()
+    builder.finish(&Deal::Even(6)).unwrap()
 }
 
 #[test]
@@ -88,12 +90,14 @@ fn threads_that_ask_at_once_get_the_same_minibatch() {
 fn there_may_be_no_document_and_minibatches_without_any() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sample");
-    let empty = MinibatchBuilder::new(1, 0, path.clone()).finish(3).unwrap();
+    let empty = MinibatchBuilder::new(0, path.clone())
+        .finish(&Deal::Even(3))
+        .unwrap();
     assert_eq!((empty.count(), empty.document_count()), (3, 0));
     assert!(empty.load(&mut (2..3)).unwrap().is_empty());
-    let mut one = MinibatchBuilder::new(1, 0, path);
-    one.push(5, &[2], &[9]).unwrap();
-    let one = one.finish(50).unwrap();
+    let mut one = MinibatchBuilder::new(0, path);
+    one.push([5, 5], &[2], &[9]).unwrap();
+    let one = one.finish(&Deal::Even(50)).unwrap();
     let lengths: usize = (0..50)
         .map(|n| one.load(&mut (n..n + 1)).unwrap().len())
         .sum();

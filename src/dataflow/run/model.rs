@@ -19,12 +19,13 @@ use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
-use crate::dataflow::train::{TrainPlan, Wanted, choose, save, train};
+use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
 use lda::model::Priors;
 use lda::model::published::{PublishedTopic, publish};
 use lda::model::settings::ModelSettings;
+use lda::train::active::ActiveSchedule;
 use lda::train::schedule::Schedule;
 
 /// What training leaves to the stages after it.
@@ -56,7 +57,7 @@ impl<'a> Run<'a> {
         if is_complete {
             let saved = self.shared.saved.get(|| self.read_model(collection))?;
             summary.already_complete.push("train".to_owned());
-            let model = self.model(collection, Some(saved))?;
+            let model = self.model(collection, Some(saved), None)?;
             let published_eta = saved
                 .header
                 .published_eta
@@ -88,8 +89,9 @@ impl<'a> Run<'a> {
         let settings = &self.process.job.model;
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
+        let active = self.active(&sample)?;
         let assignments = match schedule.remembers() {
-            true => Some(self.assignments(&sample)?),
+            true => Some(self.assignments(&sample, active)?),
             false => None,
         };
         let wanted = Wanted {
@@ -100,13 +102,14 @@ impl<'a> Run<'a> {
         };
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
-        let model = self.model(collection, saved)?;
+        let model = self.model(collection, saved, Some(&priors))?;
         let plan = TrainPlan {
             process: Arc::clone(self.process),
             model: Arc::clone(&model),
             sample: sample.clone(),
             schedule,
             assignments: assignments.cloned(),
+            active: active.cloned(),
             settings_hash: self.process.job.train_hash(),
             vocabulary_hash: collection.vocabulary_fingerprint.clone(),
         };
@@ -138,16 +141,35 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// The process's documents, if each round draws its own.
+    fn active(&self, sample: &Sample) -> Result<Option<&'a Arc<ActiveDocuments>>, RunError> {
+        let settings = &self.process.job.train;
+        let Some(schedule) = ActiveSchedule::new(settings, sample.least_tokens) else {
+            return Ok(None);
+        };
+        let active = (self.shared.active)
+            .get(|| ActiveDocuments::new(schedule, &sample.training).map(Arc::new))?;
+        Ok(Some(active))
+    }
+
     /// Room for the assignments of the process's documents.
-    fn assignments(&self, sample: &Sample) -> Result<&'a Arc<Assignments>, RunError> {
+    fn assignments(
+        &self,
+        sample: &Sample,
+        active: Option<&Arc<ActiveDocuments>>,
+    ) -> Result<&'a Arc<Assignments>, RunError> {
         let process = self.process;
         let path = process.scratch_path(ASSIGNMENTS_FILE);
         self.shared.assignments.get(|| {
             let lengths = sample.training.lengths();
             let lengths = lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
-            Assignments::new(lengths.into_iter(), process.job.train.sample_bytes, &path)
-                .map(Arc::new)
-                .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))
+            let limit = process.job.train.sample_bytes;
+            let assignments = Assignments::new(lengths.into_iter(), limit, &path)
+                .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))?;
+            Ok(Arc::new(match active {
+                Some(active) => assignments.with_influences(active.influences()),
+                None => assignments,
+            }))
         })
     }
 
@@ -165,11 +187,12 @@ impl<'a> Run<'a> {
         Ok(topics)
     }
 
-    /// The process's model: what was saved, or one with nothing learnt.
+    /// The process's model: what was saved, or the one that training with `priors` starts from.
     fn model(
         &self,
         collection: &Collection,
         saved: Option<&Saved>,
+        priors: Option<&Priors>,
     ) -> Result<Arc<ProcessModel>, RunError> {
         let (topics, threads) = (
             self.process.job.model.topics,
@@ -178,7 +201,13 @@ impl<'a> Run<'a> {
         let terms = collection.terms_kept as usize;
         let model = self.shared.model.get(|| {
             let model = ProcessModel::new(topics, terms, threads, saved);
-            Ok::<_, RunError>(Arc::new(model))
+            let (job, seed) = (&self.process.job, self.process.job.model.seed);
+            Ok::<_, RunError>(Arc::new(match (saved, priors) {
+                (None, Some(priors)) => model.starting_from(|part| {
+                    lda::train::start(&job.train, seed, priors, terms, [part, threads])
+                }),
+                _ => model,
+            }))
         })?;
         Ok(Arc::clone(model))
     }

@@ -13,6 +13,7 @@
 //! Rounds run by themselves, in the loop of a dataflow, up to one that waits for all: the end of a
 //! pass, or an evaluation. There the model is scored and saved, and α is learnt.
 
+mod active;
 mod held_out;
 mod recall;
 mod report;
@@ -33,6 +34,7 @@ use super::sample::Sample;
 use crate::assignments::Assignments;
 use crate::checkpoint::{Header, Saved};
 use crate::corpus::minibatches::Minibatches;
+pub use active::ActiveDocuments;
 use lda::evaluate::completion::Completion;
 use lda::model::Priors;
 use lda::train::alpha;
@@ -65,6 +67,8 @@ pub struct TrainPlan {
     pub schedule: Schedule,
     /// The assignments of the process's documents, if the schedule remembers them.
     pub assignments: Option<Arc<Assignments>>,
+    /// The process's documents, if each round draws its own.
+    pub active: Option<Arc<ActiveDocuments>>,
     /// Hash of the settings the model depends on.
     pub settings_hash: String,
     /// Fingerprint of the vocabulary.
@@ -92,6 +96,7 @@ pub fn train(
     }
     let mut stopped_early = false;
     while let Some(first) = trainer.next {
+        trainer.draw(worker, first)?;
         let rounds = plan.schedule.until_all_wait(first);
         let position = *rounds.back().expect("the first one, if no other");
         trainer.rounds.run(worker, rounds, LAG)?;

@@ -202,17 +202,26 @@ pub fn recall_assignments(
             continue;
         }
         let path = process.output.local(&relative)?;
-        read(&path, round, header.topic_count, |document, topics| {
-            let Some(&index) = positions.get(&document) else {
-                return Ok(());
-            };
-            if assignments.token_count(index) != topics.len() {
-                let reason = "a document has another number of tokens";
-                return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
-            }
-            found[index] = true;
-            assignments.write(index, topics)
-        })?;
+        read(
+            &path,
+            round,
+            header.topic_count,
+            |document, topics, influence| {
+                let Some(&index) = positions.get(&document) else {
+                    return Ok(());
+                };
+                if assignments.token_count(index) != topics.len() {
+                    let reason = "a document has another number of tokens";
+                    return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+                }
+                let influences = assignments.influences();
+                found[index] = influences.is_none() || influence.is_some();
+                if let (Some(influences), Some(influence)) = (influences, influence) {
+                    influences.set(index, influence);
+                }
+                assignments.write(index, topics)
+            },
+        )?;
     }
     match found.iter().all(|&f| f) {
         true => Ok(()),

@@ -45,7 +45,10 @@ impl TrainSampling {
             return;
         }
         let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
-        let [documents, tokens] = self.plan.sample.training.share(drawn);
+        let [documents, tokens] = match &self.plan.active {
+            Some(active) if !drawn.is_empty() => active.length(),
+            _ => self.plan.sample.training.share(drawn),
+        };
         progress.work(WorkStage::Train, documents, tokens);
         progress.train(|training| {
             training.rounds = rounds;

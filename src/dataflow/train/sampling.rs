@@ -18,6 +18,7 @@ use lda::math::random::Stage;
 use lda::model::Priors;
 use lda::model::factors::FactorTable;
 use lda::model::statistics::Assigned;
+use lda::train::active::Comparison;
 use lda::train::round::{LocalStep, StreamKey, Visit};
 use lda::train::schedule::{Action, Position};
 use lda::train::{RoundReport, RoundSeconds, round_priors};
@@ -31,13 +32,14 @@ pub struct TrainSampling {
     pub(super) log: Vec<RoundReport>,
     /// Documents and tokens of each minibatch, over all processes.
     pub(super) lengths: Vec<[i64; 2]>,
+    /// Those of the documents that were drawn for the round.
+    pub(super) drawn_length: [u64; 2],
     /// True once a process has received a signal: training ends at the next point from which it can
     /// resume.
     pub(super) is_leaving: bool,
     pub(super) seen: Seen,
     pub(super) spent: RoundSeconds,
-    local: LocalStep,
-    remembered: Vec<u16>,
+    visitor: Visitor,
     /// The documents that are being sampled, and the minibatches to come in this round.
     minibatch: Option<Minibatch>,
     to_come: Range<u64>,
@@ -62,17 +64,17 @@ impl TrainSampling {
         log: Vec<RoundReport>,
     ) -> Self {
         let part = index % plan.process.placement.threads;
-        let local = LocalStep::new(plan.model.vocabulary_size(), priors.topic_count());
+        let visitor = Visitor::new(plan.model.vocabulary_size(), priors.topic_count());
         Self {
             plan,
             priors,
             seen: Seen::after(&log),
             log,
             lengths: Vec::new(),
+            drawn_length: [0; 2],
             is_leaving: false,
             spent: RoundSeconds::default(),
-            local,
-            remembered: Vec::new(),
+            visitor,
             minibatch: None,
             to_come: 0..0,
             unreported: None,
@@ -93,7 +95,10 @@ impl TrainSampling {
 
     /// What this worker's documents say of α since the last call.
     pub(super) fn take_evidence(&mut self) -> Vec<i64> {
-        self.local.take_histograms().evidence(&self.priors.alpha)
+        self.visitor
+            .local
+            .take_histograms()
+            .evidence(&self.priors.alpha)
     }
 
     /// Leaves the round that was begun last out of the log.
@@ -132,6 +137,9 @@ impl TrainSampling {
     /// Documents and tokens that a round draws, over all processes.
     fn length(&self, position: Position) -> [u64; 2] {
         let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
+        if self.plan.active.is_some() && !drawn.is_empty() {
+            return self.drawn_length;
+        }
         let lengths = &self.lengths[drawn.start as usize..drawn.end as usize];
         let sum = |place: usize| lengths.iter().map(|length| length[place] as u64).sum();
         [sum(0), sum(1)]
@@ -145,8 +153,16 @@ impl TrainSampling {
             self.minibatch = None;
             return Ok(false);
         }
-        let loaded = plan.sample.training.load(&mut self.to_come);
-        let minibatch = loaded.map_err(|e| plan.process.scratch_error(TRAINING_FILE, e))?;
+        let minibatch = match &plan.active {
+            Some(active) if plan.schedule.drawn(position).is_some() => {
+                self.to_come = 0..0;
+                active.minibatch()
+            }
+            _ => {
+                let loaded = plan.sample.training.load(&mut self.to_come);
+                loaded.map_err(|e| plan.process.scratch_error(TRAINING_FILE, e))?
+            }
+        };
         let priors = round_priors(&self.priors, plan.schedule.action(position));
         let purpose = Purpose::Train(self.next_purpose());
         let terms = minibatch.terms();
@@ -181,15 +197,15 @@ impl Sampling for TrainSampling {
         };
         let (plan, action) = (Rc::clone(&self.plan), self.plan.schedule.action(position));
         let gathers = plan.schedule.learns_alpha_in(position);
-        let (local, remembered) = (&mut self.local, &mut self.remembered);
+        let visitor = &mut self.visitor;
         let has_more = plan
             .model
             .for_some_documents(minibatch.len(), |index, table| {
                 let document = minibatch.position(index);
                 let visit = visit(&plan, position, (&minibatch, index), table);
-                sample_document(&plan, action, (document, visit), local, remembered)?;
+                visitor.visit(&plan, action, document, visit)?;
                 if gathers {
-                    local.add_to_histograms();
+                    visitor.local.add_to_histograms();
                 }
                 Ok::<_, RunError>(())
             })?;
@@ -198,7 +214,7 @@ impl Sampling for TrainSampling {
     }
 
     fn statistics(&mut self, emit: impl FnMut(Assigned)) {
-        self.local.finish(emit);
+        self.visitor.local.finish(emit);
         self.spent.aggregating = lap(&mut self.since);
     }
 
@@ -216,7 +232,8 @@ impl Sampling for TrainSampling {
                     model.global_step(process, part, step, merged, prune);
                 }
             }
-            action => model.replace(process, part, merged, action != Action::Gibbs),
+            Action::Smc | Action::Gibbs => model.replace(process, part, merged, false),
+            Action::Scatter | Action::Count => model.replace(process, part, merged, true),
         }
         self.spent.updating += lap(&mut self.since);
     }
@@ -236,30 +253,66 @@ fn visit<'a>(
         round: position.round,
         document: minibatch.document(index),
     };
+    let weight = match &plan.active {
+        Some(active) if plan.schedule.action(position) == Action::Online => {
+            active.weight(minibatch.position(index))
+        }
+        _ => 1,
+    };
     Visit {
         key,
         bag: Bag { terms, counts },
         table,
+        weight,
     }
 }
 
-/// Visits one document in the manner of the round, and remembers its assignments.
-fn sample_document(
-    plan: &TrainPlan,
-    action: Action,
-    (index, visit): (usize, Visit<'_>),
-    local: &mut LocalStep,
-    remembered: &mut Vec<u16>,
-) -> Result<(), RunError> {
-    let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
-    if let Some(assignments) = &plan.assignments
-        && matches!(action, Action::Count | Action::Gibbs)
-    {
-        assignments.read(index, remembered).map_err(refuse)?;
+/// Visits documents, one after the other.
+struct Visitor {
+    local: LocalStep,
+    remembered: Vec<u16>,
+    comparison: Comparison,
+}
+
+impl Visitor {
+    fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+        Self {
+            local: LocalStep::new(vocabulary_size, topic_count),
+            remembered: Vec::new(),
+            comparison: Comparison::new(topic_count),
+        }
     }
-    let drawn = local.visit(action, visit, remembered, &plan.process.job.train)?;
-    match &plan.assignments {
-        Some(assignments) => assignments.write(index, drawn).map_err(refuse),
-        None => Ok(()),
+
+    /// Visits a document in the manner of the round, and remembers its assignments, and what the
+    /// schedule that draws it needs.
+    fn visit(
+        &mut self,
+        plan: &TrainPlan,
+        action: Action,
+        index: usize,
+        visit: Visit<'_>,
+    ) -> Result<(), RunError> {
+        let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
+        let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
+        let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
+        if let Some(assignments) = &plan.assignments
+            && (active.is_some() || matches!(action, Action::Count | Action::Gibbs))
+        {
+            assignments.read(index, remembered).map_err(refuse)?;
+        }
+        if is_first {
+            remembered.clear();
+        }
+        let settings = &plan.process.job.train;
+        let drawn = self.local.visit(action, visit, remembered, settings)?;
+        if let Some(active) = active
+            && (is_first || action != Action::Count)
+        {
+            active.visited(index, self.comparison.change(remembered, drawn));
+        }
+        match &plan.assignments {
+            Some(assignments) => assignments.write(index, drawn).map_err(refuse),
+            None => Ok(()),
+        }
     }
 }

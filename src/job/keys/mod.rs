@@ -92,6 +92,19 @@ pub(super) enum Mark {
     Gibbs,
     /// It is of online passes: without effect if there are none.
     Online,
+    /// It is of sampling.
+    Sweeps,
+    /// It is of steps that decay.
+    Steps,
+    /// It is of rounds that take less than all documents.
+    NotBatch,
+    /// Its default is what every job did before there was the key: hashed where it is set to another
+    /// value, so that existing outputs resume.
+    Later,
+    /// It is of documents that each round draws.
+    Drawn,
+    /// It is of documents that are drawn by what their visits have changed.
+    Residual,
     /// It is of inference: without effect if training is the end.
     Inference,
 }

@@ -150,7 +150,7 @@ fn check_file(path: &Path) {
         "model" => drop(checkpoint::read(path).expect("a whole model")),
         "bin" => {
             let round = assignments::round_of(&name).expect("named by its round");
-            assignments::read(path, round, TOPICS, |_, _| Ok(())).expect("whole");
+            assignments::read(path, round, TOPICS, |_, _, _| Ok(())).expect("whole");
         }
         "json" => {
             let text = fs::read_to_string(path).expect("readable");

@@ -34,31 +34,70 @@ fn unknown_keys_are_told_the_line_and_the_nearest() {
     );
 }
 
+/// Settings of which one contradicts the other, and how it is named.
+const CONTRADICTIONS: &[([&str; 2], &str)] = &[
+    (
+        ["train.memory=off", "train.alpha_every=3"],
+        "`train.alpha_every` is 3",
+    ),
+    (
+        ["train.memory=off", "train.online_passes=3"],
+        "`train.online_passes` is 3",
+    ),
+    (
+        ["train.online_passes=0", "train.sweeps=5"],
+        "`train.sweeps` is 5",
+    ),
+    (
+        ["train.online_passes=0", "train.step_decay=0.7"],
+        "`train.step_decay` is 0.7",
+    ),
+    (
+        ["train.memory=on", "model.geometry=exp-psi"],
+        "`model.geometry` is \"exp-psi\"",
+    ),
+    (
+        ["train.memory=off", "train.schedule=residual"],
+        "`train.schedule` is \"residual\"",
+    ),
+    (
+        ["train.schedule=sorted", "train.importance=true"],
+        "`train.importance` is true",
+    ),
+    (
+        ["train.schedule=influence-draws", "train.residual_floor=2"],
+        "`train.residual_floor` is 2",
+    ),
+    (
+        ["train.method=online-vb", "train.sweeps=2"],
+        "`train.sweeps` is 2",
+    ),
+    (
+        ["train.method=online-vb", "train.memory=on"],
+        "`train.memory` is \"on\"",
+    ),
+    (
+        ["train.method=batch-vb", "train.minibatch=9"],
+        "`train.minibatch` is 9",
+    ),
+    (
+        ["train.method=batch-vb", "model.geometry=mean"],
+        "`model.geometry` is \"mean\"",
+    ),
+    (
+        ["train.method=smc", "train.passes=2"],
+        "`train.passes` is 2",
+    ),
+    (
+        ["train.method=smc", "train.schedule=influence-draws"],
+        "`train.schedule` is \"influence-draws\"",
+    ),
+];
+
 #[test]
 fn keys_that_would_change_nothing_are_refused() {
-    for (sets, refused) in [
-        (
-            ["train.memory=off", "train.alpha_every=3"],
-            "`train.alpha_every` is 3",
-        ),
-        (
-            ["train.memory=off", "train.online_passes=3"],
-            "`train.online_passes` is 3",
-        ),
-        (
-            ["train.online_passes=0", "train.sweeps=5"],
-            "`train.sweeps` is 5",
-        ),
-        (
-            ["train.online_passes=0", "train.step_decay=0.7"],
-            "`train.step_decay` is 0.7",
-        ),
-        (
-            ["train.memory=on", "model.geometry=exp-psi"],
-            "`model.geometry` is \"exp-psi\"",
-        ),
-    ] {
-        let told = told(with(&sets));
+    for (sets, refused) in CONTRADICTIONS {
+        let told = told(with(sets));
         assert!(told.contains(refused) && told.contains("train."), "{told}");
     }
     for sets in [
@@ -68,6 +107,9 @@ fn keys_that_would_change_nothing_are_refused() {
             "model.geometry=exp-psi",
         ][..],
         &["train.online_passes=0", "train.alpha_every=5"],
+        &["train.schedule=residual", "train.residual_floor=2"],
+        &["train.method=online-vb", "train.schedule=residual"],
+        &["train.method=smc", "train.sweeps=2"],
     ] {
         assert!(with(sets).is_ok(), "{sets:?}");
     }
@@ -87,6 +129,14 @@ fn wrong_values_are_told_what_is_allowed() {
         (
             "train.step_decay=0.5",
             "`train.step_decay` is 0.5, but must be a number above 0.5",
+        ),
+        (
+            "train.residual_floor=0",
+            "`train.residual_floor` is 0, but must be a number above 0, or \"auto\"",
+        ),
+        (
+            "train.residual_switch=-0.1",
+            "`train.residual_switch` is -0.1, but must be a number from 0",
         ),
         (
             "model.topics=65536",

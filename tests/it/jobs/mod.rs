@@ -106,7 +106,7 @@ fn an_override_replaces_the_other_way_of_saying_it() {
 
 /// Jobs that use every form a key can have.
 fn various() -> Vec<Job> {
-    let sets: [&[&str]; 6] = [
+    let sets: [&[&str]; 8] = [
         &[],
         &[
             "sample.fraction=0.1",
@@ -128,6 +128,8 @@ fn various() -> Vec<Job> {
             "model.geometry=exp-psi",
         ],
         &["train.online_passes=0", "train.passes=7"],
+        &["train.schedule=residual", "train.importance=true"],
+        &["train.method=batch-vb"],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
             "synth.path=made",

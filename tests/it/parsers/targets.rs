@@ -164,7 +164,7 @@ fn classifier(bytes: &[u8]) {
 pub fn assignments(bytes: &[u8]) {
     for bytes in [bytes, &sealed(bytes)] {
         let mut read = 0;
-        let visit = |_, topics: &[u16]| {
+        let visit = |_, topics: &[u16], _| {
             assert!(topics.iter().all(|&topic| topic < 5));
             read += 2 * topics.len();
             Ok(())

@@ -42,6 +42,10 @@ pub enum Stage {
     JointRound = 23,
     /// The topics of single tokens in an export.
     Export = 24,
+    /// Which documents a round draws.
+    Draw = 25,
+    /// The parameters that variational Bayes starts from.
+    Start = 26,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

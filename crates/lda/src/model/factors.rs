@@ -327,16 +327,19 @@ impl<'a> FactorTable<'a> {
 
     /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
     pub fn all(&self, row: Row) -> Vec<f64> {
-        let mut all: Vec<f64> = self
-            .smoothing()
-            .factors
-            .iter()
-            .map(|&h| f64::from(h))
-            .collect();
+        let mut all = Vec::new();
+        self.write_all(row, &mut all);
+        all
+    }
+
+    /// Appends e_kw = g_kw + h_k of every topic, in f64.
+    pub fn write_all(&self, row: Row, to: &mut Vec<f64>) {
+        let start = to.len();
+        to.extend(self.smoothing().factors.iter().map(|&h| f64::from(h)));
+        let all = &mut to[start..];
         let sparse = self.sparse(row);
         for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
             all[usize::from(*topic)] += f64::from(*weight);
         }
-        all
     }
 }

@@ -30,7 +30,7 @@ pub struct Entry {
 /// A change of the parameters by one round (Mimno 2012, Eq. 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GlobalStep {
-    /// ρ_t, in (0, 1).
+    /// ρ_t, in (0, 1].
     pub step_size: f64,
     /// What one assignment stands for: D / (|B| S).
     pub weight: f64,
@@ -131,7 +131,10 @@ impl Parameters {
     ///
     /// `topic_counts` are the round's assignments per topic over all terms, S·N̂_k.
     pub fn decay(&mut self, step: GlobalStep, topic_counts: &[i64]) {
-        self.scale *= 1.0 - step.step_size;
+        match step.step_size {
+            1.0 => self.clear(),
+            step_size => self.scale *= 1.0 - step_size,
+        }
         for (total, &count) in self.totals.iter_mut().zip(topic_counts) {
             *total = (1.0 - step.step_size) * *total + step.step_size * step.weight * count as f64;
         }

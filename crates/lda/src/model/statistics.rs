@@ -163,6 +163,27 @@ impl Moves {
         bucket.filled += topics.len();
     }
 
+    /// Tokens of `term` are assigned to topics, each of them `weight` times.
+    pub fn weighed(&mut self, term: u32, topics: &[u16], weight: u32) {
+        for &topic in topics {
+            self.add(term, topic, i64::from(weight));
+        }
+    }
+
+    /// Adds a count.
+    pub fn add(&mut self, term: u32, topic: u16, count: i64) {
+        if self.early.len() >= self.limit {
+            self.merger.add_words(&self.early);
+            self.early.clear();
+            let early = &mut self.early;
+            self.merger.drain(|entry| early.push(entry.word()));
+        }
+        let early = &mut self.early;
+        in_pieces(count, |count| {
+            early.push(Assigned { term, topic, count }.word());
+        });
+    }
+
     /// Tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
     #[inline]
     pub fn moved(&mut self, term: u32, old: &[u16], new: &[u16]) {
@@ -235,6 +256,16 @@ impl Moves {
     }
 }
 
+/// Hands over a count in pieces that an entry can hold; nothing for 0.
+#[inline]
+fn in_pieces(mut rest: i64, mut emit: impl FnMut(i32)) {
+    while rest != 0 {
+        let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
+        emit(count);
+        rest -= i64::from(count);
+    }
+}
+
 #[inline]
 fn move_word(term: u32, from: u16, to: u16) -> u64 {
     u64::from(term) << (2 * TOPIC_BITS) | u64::from(from) << TOPIC_BITS | u64::from(to)
@@ -297,12 +328,8 @@ impl Tally {
     fn give(&mut self, term: u32, emit: &mut impl FnMut(Assigned)) {
         let by_topic = &mut self.by_topic;
         self.touched.drain(|topic| {
-            let mut rest = std::mem::take(&mut by_topic[usize::from(topic)]);
-            while rest != 0 {
-                let count = rest.clamp(-MAX_COUNT, MAX_COUNT) as i32;
-                emit(Assigned { term, topic, count });
-                rest -= i64::from(count);
-            }
+            let count = std::mem::take(&mut by_topic[usize::from(topic)]);
+            in_pieces(count, |count| emit(Assigned { term, topic, count }));
         });
     }
 

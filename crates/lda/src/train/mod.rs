@@ -5,7 +5,9 @@
 //! workers (`dataflow::train`), tests it (both give the same bytes), and is the yardstick of every
 //! claim about scaling.
 
+pub mod active;
 pub mod alpha;
+pub mod expectation;
 pub mod joint;
 pub mod minibatches;
 pub mod publish;
@@ -24,6 +26,7 @@ use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
+use active::{ActiveSchedule, Comparison, Draw, Influence, Sums};
 use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Phase, Position, Schedule};
 use settings::TrainSettings;
@@ -164,28 +167,75 @@ struct Trainer<'a> {
     averaged: u64,
     /// z_di of each document, once it is assigned.
     assignments: Vec<Vec<u16>>,
+    active: Option<Active>,
     /// The statistics of rounds that have not changed the model yet, oldest first.
     outstanding: VecDeque<(Position, Vec<u64>)>,
     local: LocalStep,
 }
 
+/// Documents that are drawn in each round.
+struct Active {
+    schedule: ActiveSchedule,
+    influences: Vec<Influence>,
+    comparison: Comparison,
+    /// The documents of the round, and how they were drawn.
+    drawn: Vec<u32>,
+    draw: Option<Draw>,
+}
+
+impl Active {
+    fn new(sample: &Bags, setup: &Setup<'_>) -> Option<Self> {
+        let least = sample.lengths().min().unwrap_or(0) as u64;
+        let schedule = ActiveSchedule::new(setup.settings, least)?;
+        let bags = (0..sample.len()).map(|i| sample.bag(i));
+        Some(Self {
+            schedule,
+            influences: bags
+                .map(|(terms, counts)| schedule.first(Bag { terms, counts }))
+                .collect(),
+            comparison: Comparison::new(setup.priors.topic_count()),
+            drawn: Vec::new(),
+            draw: None,
+        })
+    }
+
+    /// Draws the documents of a round.
+    fn draw(&mut self, sample: &Bags, seed: u64, round: u64, length: f64) {
+        let mut sums = Sums::default();
+        self.influences
+            .iter()
+            .for_each(|&influence| sums.add(influence));
+        let draw = self.schedule.draw(&sums, length);
+        let documents = (0..).zip(&self.influences);
+        let taken = documents.filter(|&(index, &influence)| {
+            draw.takes(influence, seed, round, sample.document(index as usize))
+        });
+        self.drawn = taken.map(|(index, _)| index).collect();
+        self.draw = Some(draw);
+    }
+}
+
 impl<'a> Trainer<'a> {
     fn new(sample: &'a Bags, setup: &'a Setup<'a>, schedule: &'a Schedule) -> Self {
         let (topics, terms) = (setup.priors.topic_count(), setup.vocabulary_size);
+        let places: Vec<u64> = (0..sample.len())
+            .map(|index| {
+                let (terms, counts) = sample.bag(index);
+                let (document, bag) = (sample.document(index), Bag { terms, counts });
+                minibatches::scheduled_place(setup.settings.schedule, setup.seed, document, bag)
+            })
+            .collect();
         Self {
             sample,
             setup,
             schedule,
-            dealt: minibatches::deal(
-                setup.seed,
-                schedule.minibatch_count,
-                (0..sample.len()).map(|i| sample.document(i)),
-            ),
+            dealt: minibatches::deal(setup.settings.schedule, schedule.minibatch_count, &places),
             priors: setup.priors.clone(),
-            parameters: Parameters::new(topics, terms, 0, 1),
+            parameters: start(setup.settings, setup.seed, setup.priors, terms, [0, 1]),
             average: None,
             averaged: 0,
             assignments: vec![Vec::new(); sample.len()],
+            active: Active::new(sample, setup),
             outstanding: VecDeque::new(),
             local: LocalStep::new(terms, topics),
         }
@@ -198,6 +248,11 @@ impl<'a> Trainer<'a> {
 
     /// The documents that a round samples.
     fn documents(&self, position: Position) -> Vec<u32> {
+        if let Some(active) = &self.active
+            && self.schedule.drawn(position).is_some()
+        {
+            return active.drawn.clone();
+        }
         let minibatches = self.schedule.minibatches(position);
         self.dealt[minibatches.start as usize..minibatches.end as usize].concat()
     }
@@ -205,6 +260,10 @@ impl<'a> Trainer<'a> {
     /// Samples the minibatch of a round, and changes the model by what came out of the rounds that
     /// the next one needs.
     fn take_round(&mut self, position: Position) -> Result<(), TrainError> {
+        if let Some(active) = &mut self.active {
+            let length = self.schedule.expected_length(position);
+            active.draw(self.sample, self.setup.seed, position.round, length);
+        }
         let entries = self.local_step(position)?;
         self.outstanding.push_back((position, entries));
         while self.outstanding.len() > self.schedule.lag_after(position)
@@ -233,9 +292,22 @@ impl<'a> Trainer<'a> {
                 round: position.round,
                 document: self.sample.document(index),
             };
-            let visit = Visit { key, bag, table };
+            let weight = self.weight(index);
+            let visit = Visit {
+                key,
+                bag,
+                table,
+                weight,
+            };
             let own = &self.assignments[index];
             let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
+            if let Some(active) = &mut self.active
+                && (action != Action::Count || own.is_empty())
+            {
+                let change = active.comparison.change(own, drawn);
+                let influence = &mut active.influences[index];
+                *influence = active.schedule.after(*influence, change);
+            }
             if self.schedule.remembers() {
                 self.assignments[index] = drawn.to_vec();
             }
@@ -246,6 +318,13 @@ impl<'a> Trainer<'a> {
         let mut entries = Vec::new();
         self.local.finish(|entry| entries.push(entry.word()));
         Ok(entries)
+    }
+
+    /// How often an assignment of a document counts.
+    fn weight(&self, index: usize) -> u32 {
+        let active = self.active.as_ref();
+        let weight = active.and_then(|a| Some(a.draw?.weight(a.influences[index])));
+        weight.unwrap_or(1)
     }
 
     /// Changes the model by the statistics of a round.
@@ -263,7 +342,7 @@ impl<'a> Trainer<'a> {
                 self.parameters.clear();
                 replace(&mut self.parameters, entries);
             }
-            Action::Gibbs => replace(&mut self.parameters, entries),
+            Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
         }
     }
 
@@ -286,6 +365,22 @@ impl<'a> Trainer<'a> {
                 }
             }
         }
+    }
+}
+
+/// The model that training starts from, for `terms` terms: part `part` of `part_count`. Nothing is
+/// learnt yet; variational Bayes starts at random.
+pub fn start(
+    settings: &TrainSettings,
+    seed: u64,
+    priors: &Priors,
+    terms: usize,
+    [part, part_count]: [usize; 2],
+) -> Parameters {
+    let size = [priors.topic_count(), terms];
+    match settings.method.is_variational() {
+        true => expectation::random_parameters(seed, priors.eta, size, [part, part_count]),
+        false => Parameters::new(size[0], size[1], part, part_count),
     }
 }
 

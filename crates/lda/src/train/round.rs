@@ -4,6 +4,7 @@
 
 use super::TrainError;
 use super::alpha::Histograms;
+use super::expectation::Expectation;
 use super::schedule::Action;
 use super::settings::TrainSettings;
 use crate::infer::sampler::Sampler;
@@ -47,12 +48,15 @@ pub struct Visit<'a> {
     pub bag: Bag<'a>,
     /// What it is sampled against.
     pub table: FactorTable<'a>,
+    /// How often an assignment counts, in online rounds.
+    pub weight: u32,
 }
 
 /// Samples documents, one after the other, and adds up their statistics.
 #[derive(Debug)]
 pub struct LocalStep {
     sampler: Sampler,
+    expectation: Expectation,
     statistics: Moves,
     /// How often topics occur in the documents sampled again, where α is to be learnt.
     histograms: Histograms,
@@ -64,6 +68,7 @@ impl LocalStep {
     pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
         Self {
             sampler: Sampler::default(),
+            expectation: Expectation::default(),
             statistics: Moves::new(vocabulary_size, topic_count),
             histograms: Histograms::new(topic_count),
             topic_count,
@@ -71,7 +76,7 @@ impl LocalStep {
     }
 
     /// Visits a document as the round's action asks, and counts what came out; gives its
-    /// assignments. `remembered` are those it had.
+    /// assignments. `remembered` are those it had; where there are none to be counted, it is assigned.
     ///
     /// # Errors
     /// A draw with impossible masses.
@@ -82,12 +87,26 @@ impl LocalStep {
         remembered: &'s [u16],
         settings: &TrainSettings,
     ) -> Result<&'s [u16], TrainError> {
-        let Visit { key, bag, table } = visit;
+        let Visit {
+            key, bag, table, ..
+        } = visit;
         match action {
-            Action::Online => self.sample(key, bag, table, settings)?,
+            Action::Online if settings.method.is_variational() => {
+                (self.expectation).add(bag, table, visit.weight, &mut self.statistics);
+                return Ok(self.expectation.assignments());
+            }
+            Action::Online => self.sample(visit, settings)?,
+            Action::Smc => {
+                let sweeps = settings.burn_in_sweeps + settings.kept_sweeps;
+                self.burn_in(key, bag, table, sweeps, &mut key.stream())?;
+                self.count_assignments(1);
+            }
             Action::Scatter => self.scatter(key, bag, table),
             Action::Gibbs => {
                 self.resample(key, bag, table, remembered)?;
+            }
+            Action::Count if remembered.is_empty() => {
+                self.assign(key, bag, table)?;
             }
             Action::Count => {
                 self.recount(bag, remembered);
@@ -102,20 +121,20 @@ impl LocalStep {
     ///
     /// # Errors
     /// A draw with impossible masses.
-    pub fn sample(
-        &mut self,
-        key: StreamKey,
-        bag: Bag<'_>,
-        table: FactorTable<'_>,
-        settings: &TrainSettings,
-    ) -> Result<(), TrainError> {
+    pub fn sample(&mut self, visit: Visit<'_>, settings: &TrainSettings) -> Result<(), TrainError> {
+        let Visit {
+            key,
+            bag,
+            table,
+            weight,
+        } = visit;
         let mut stream = key.stream();
         self.burn_in(key, bag, table, settings.burn_in_sweeps, &mut stream)?;
         for _ in 0..settings.kept_sweeps {
             self.sampler
                 .sweep(table, &mut stream)
                 .map_err(key.error())?;
-            self.count_assignments();
+            self.count_assignments(weight);
         }
         Ok(())
     }
@@ -124,7 +143,7 @@ impl LocalStep {
     /// which nothing is learnt yet.
     fn scatter(&mut self, key: StreamKey, bag: Bag<'_>, table: FactorTable<'_>) {
         self.sampler.scatter(bag, table, &mut key.stream());
-        self.count_assignments();
+        self.count_assignments(1);
     }
 
     /// Assigns a document by one sequential sweep, and counts it; gives the assignments.
@@ -138,7 +157,7 @@ impl LocalStep {
         table: FactorTable<'_>,
     ) -> Result<&[u16], TrainError> {
         self.burn_in(key, bag, table, 0, &mut key.stream())?;
-        self.count_assignments();
+        self.count_assignments(1);
         Ok(self.sampler.assignments())
     }
 
@@ -157,10 +176,14 @@ impl LocalStep {
         Ok(())
     }
 
-    fn count_assignments(&mut self) {
+    fn count_assignments(&mut self, weight: u32) {
         let statistics = &mut self.statistics;
-        self.sampler
-            .for_each_run(|term, topics| statistics.assigned(term, topics));
+        match weight {
+            1 => (self.sampler).for_each_run(|term, topics| statistics.assigned(term, topics)),
+            _ => {
+                (self.sampler).for_each_run(|term, topics| statistics.weighed(term, topics, weight))
+            }
+        }
     }
 
     /// Gibbs: one sweep over a document that counts in the model with the assignments

@@ -19,12 +19,14 @@
 //! pass, when its own counts are in the model.
 //!
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
-//! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all.
+//! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all,
+//! and so does every round whose documents are drawn ([`active`](super::active)).
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::settings::TrainSettings;
+use super::settings::{LocalMethod, TrainSettings};
+use super::{active, expectation};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
@@ -89,8 +91,10 @@ pub struct Position {
 /// What a round does with its documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
-    /// Samples them from scratch, and takes a step towards what came out.
+    /// Samples them from scratch, or approximates them, and takes a step towards what came out.
     Online,
+    /// Samples them once, and adds their counts to the model: sequential Monte Carlo.
+    Smc,
     /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
     Scatter,
     /// Takes the counts of all remembered assignments for the model.
@@ -125,14 +129,18 @@ impl Schedule {
         let [least, most] = MINIBATCHES;
         let rounds = (token_count / TOKENS_A_SQUARED_ROUND).isqrt();
         let chosen = (document_count / rounds.max(LEAST_ROUNDS)).clamp(least, most);
-        let minibatch = settings.minibatch.map_or(chosen, |n| n as u64);
+        let minibatch = match settings.method {
+            LocalMethod::BatchVb => document_count.max(1),
+            _ => settings.minibatch.map_or(chosen, |n| n as u64),
+        };
         let minibatch_count = document_count.div_ceil(minibatch).max(1);
         let gibbs_rounds = minibatch_count.div_ceil(MINIBATCHES_A_ROUND);
         let passes = |[least, most]: [u64; 2]| {
             let chosen = (TOKENS_DRAWN / token_count.max(1)).clamp(least, most);
             settings.passes.map_or(chosen, u64::from)
         };
-        let (passes, online_passes) = if settings.remember(token_count) {
+        let is_sampled = settings.method == LocalMethod::Sampled;
+        let (passes, online_passes) = if is_sampled && settings.remember(token_count) {
             let passes = passes(PASSES);
             (passes, passes.min(u64::from(settings.online_passes)))
         } else {
@@ -152,9 +160,26 @@ impl Schedule {
         }
     }
 
-    /// Whether assignments are remembered: unless all passes are online.
+    /// Whether assignments are remembered: for Gibbs passes, and where documents are drawn by what a
+    /// visit has changed.
     pub fn remembers(&self) -> bool {
+        self.has_gibbs_passes() || self.settings.schedule.needs_memory()
+    }
+
+    fn has_gibbs_passes(&self) -> bool {
         self.online_passes < self.passes
+    }
+
+    /// Whether the documents of each round are drawn.
+    pub fn is_drawn(&self) -> bool {
+        self.settings.schedule.is_drawn()
+    }
+
+    /// S: how many documents a round draws, on average, where they are drawn.
+    pub fn expected_length(&self, position: Position) -> f64 {
+        let share = self.minibatches(position);
+        let share = (share.end - share.start) as f64 / self.minibatch_count as f64;
+        self.document_count as f64 * share
     }
 
     /// Rounds at most.
@@ -166,7 +191,7 @@ impl Schedule {
     fn rounds_of(&self, phase: Phase) -> u64 {
         match phase {
             Phase::Online => self.minibatch_count * self.online_passes,
-            Phase::Gibbs if !self.remembers() => 0,
+            Phase::Gibbs if !self.has_gibbs_passes() => 0,
             Phase::Gibbs => 1 + self.gibbs_rounds * (self.passes - self.online_passes),
         }
     }
@@ -202,7 +227,7 @@ impl Schedule {
     }
 
     fn gibbs_from(&self, next: Position) -> Option<Position> {
-        self.remembers().then(|| Position {
+        self.has_gibbs_passes().then(|| Position {
             round: next.round,
             phase: Phase::Gibbs,
             taken: 0,
@@ -213,6 +238,7 @@ impl Schedule {
     /// What a round does with its documents.
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
+            (Phase::Online, _) if self.settings.method == LocalMethod::Smc => Action::Smc,
             (Phase::Online, _) => Action::Online,
             (Phase::Gibbs, 0) if position.passes_before == 0 => Action::Scatter,
             (Phase::Gibbs, 0) => Action::Count,
@@ -242,14 +268,14 @@ impl Schedule {
         position.passes_before + self.sampled(position) / self.rounds_a_pass(position.phase)
     }
 
-    /// The minibatches whose documents a round draws; `None` where it takes the whole sample as it
-    /// is.
+    /// The minibatches whose documents a round samples, or where they are drawn, as many documents as
+    /// those have; `None` where it takes the whole sample as it is.
     pub fn drawn(&self, position: Position) -> Option<Range<u64>> {
         let rounds = self.rounds_a_pass(position.phase);
         let place = self.sampled(position) % rounds;
         let start = |place| place * self.minibatch_count / rounds;
         match self.action(position) {
-            Action::Online | Action::Gibbs => Some(start(place)..start(place + 1)),
+            Action::Online | Action::Smc | Action::Gibbs => Some(start(place)..start(place + 1)),
             Action::Scatter | Action::Count => None,
         }
     }
@@ -260,21 +286,36 @@ impl Schedule {
     }
 
     /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
-    /// Eq. 11), with ρ_t = (t_0 + t)^−κ, t from 1.
+    /// Eq. 11), with ρ_t = (t_0 + t)^−κ, t from 1. Where drawn documents are weighed, |B| is their
+    /// expected number.
     pub fn step(&self, position: Position, minibatch_length: u64) -> GlobalStep {
         let t = (position.taken + 1) as f64;
-        let step_size = pow(self.settings.step_offset + t, -self.settings.step_decay);
-        let scaled = minibatch_length as f64 * f64::from(self.settings.kept_sweeps);
+        let method = self.settings.method;
+        let step_size = match method {
+            LocalMethod::BatchVb => 1.0,
+            _ => pow(self.settings.step_offset + t, -self.settings.step_decay),
+        };
+        let counted = match method.is_variational() {
+            true => expectation::TOKEN,
+            false => f64::from(self.settings.kept_sweeps),
+        };
+        let length = match self.settings.importance {
+            true => self.expected_length(position) * active::weight_unit(self.settings.importance),
+            false => minibatch_length as f64,
+        };
+        let scaled = length * counted;
         GlobalStep {
             step_size,
             weight: self.document_count as f64 / scaled,
         }
     }
 
-    /// ρ_t of a round over `minibatch_length` documents.
+    /// ρ_t of a round over `minibatch_length` documents; of sequential Monte Carlo, what this round has
+    /// of all rounds so far.
     pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
         match self.action(position) {
             Action::Online => self.step(position, minibatch_length).step_size,
+            Action::Smc => 1.0 / (position.taken + 1) as f64,
             Action::Scatter | Action::Count => 1.0,
             Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
         }
@@ -331,7 +372,7 @@ impl Schedule {
 
     /// Whether α is learnt at all.
     pub fn learns_alpha(&self) -> bool {
-        self.remembers() && self.alpha_every > 0
+        self.has_gibbs_passes() && self.alpha_every > 0
     }
 
     /// True in the passes that end with a step of learning α.
@@ -359,7 +400,12 @@ impl Schedule {
     /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
     pub fn lag_after(&self, position: Position) -> usize {
         let is_whole = self.drawn(position).is_none();
-        match is_whole || self.ends_pass(position) || self.evaluates_after(position) {
+        // Drawn documents may come back in the next round, and what is drawn depends on this one.
+        match self.is_drawn()
+            || is_whole
+            || self.ends_pass(position)
+            || self.evaluates_after(position)
+        {
             true => 0,
             false => LAG,
         }

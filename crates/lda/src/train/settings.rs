@@ -11,10 +11,77 @@ pub enum Memory {
     Off,
 }
 
+/// What an online round does with a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LocalMethod {
+    /// Samples its topics (Mimno 2012).
+    Sampled,
+    /// Samples them once, for good: sequential Monte Carlo with one state (Ahmed et al. 2012; Mimno
+    /// 2012, §4.3). λ = η + the counts of all documents seen.
+    Smc,
+    /// Approximates them by coordinate ascent (Hoffman, Blei & Bach 2010).
+    OnlineVb,
+    /// The same for all documents at once, and ρ = 1 (Blei, Ng & Jordan 2003).
+    BatchVb,
+}
+
+impl LocalMethod {
+    /// Whether statistics are expected counts.
+    pub fn is_variational(self) -> bool {
+        matches!(self, Self::OnlineVb | Self::BatchVb)
+    }
+}
+
+/// Which documents a round visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DocumentSchedule {
+    /// Dealt to minibatches at random; each document once a pass.
+    Uniform,
+    /// The longest first; each document once a pass.
+    Sorted,
+    /// In a random order in which p(d) ∝ Σ_w n_dw² decides who comes next; each document once a pass:
+    /// isLDA (Wahabzada & Kersting 2011, §3).
+    Influence,
+    /// Drawn in each round with that probability.
+    InfluenceDraws,
+    /// Drawn by residuals: how much more γ changed than at the visit before (the same, Algorithm 3).
+    Residual,
+    /// Drawn by the share of a document's tokens that changed their topic at its last visit.
+    Moved,
+}
+
+impl DocumentSchedule {
+    /// Whether each round draws its documents, by what their last visits have shown
+    /// ([`active`](super::active)).
+    pub fn is_drawn(self) -> bool {
+        matches!(self, Self::InfluenceDraws | Self::Residual | Self::Moved)
+    }
+
+    /// Whether documents have a fixed order that depends on their counts.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::Sorted | Self::Influence)
+    }
+
+    /// Whether a visit is compared with the one before.
+    pub fn needs_memory(self) -> bool {
+        matches!(self, Self::Residual | Self::Moved)
+    }
+}
+
 /// Section `[train]` of a job. What is `None` follows from the size of the sample
 /// ([`Schedule::new`](super::schedule::Schedule::new)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSettings {
+    /// What an online round does with a document.
+    pub method: LocalMethod,
+    /// Which documents a round visits.
+    pub schedule: DocumentSchedule,
+    /// Whether drawn documents are weighed by the inverse of their probability, in online rounds.
+    pub importance: bool,
+    /// c: the smallest influence of a document that is drawn by what its visits have shown.
+    pub residual_floor: Option<f64>,
+    /// ε: draws are uniform where |log D − H(p)| is at most this.
+    pub residual_switch: f64,
     /// Documents in a minibatch, on average.
     pub minibatch: Option<usize>,
     /// Passes over the training sample, at most.
@@ -60,6 +127,11 @@ impl Default for TrainSettings {
     /// Those of a job of topicmill that says nothing; its `job::keys` has the reasons.
     fn default() -> Self {
         Self {
+            method: LocalMethod::Sampled,
+            schedule: DocumentSchedule::Uniform,
+            importance: false,
+            residual_floor: None,
+            residual_switch: 0.0,
             minibatch: None,
             passes: None,
             memory: Memory::Auto,
@@ -89,7 +161,9 @@ impl TrainSettings {
         match self.memory {
             Memory::On => true,
             Memory::Off => false,
-            Memory::Auto => token_count.saturating_mul(2) <= self.memory_bytes,
+            Memory::Auto => {
+                self.schedule.needs_memory() || token_count.saturating_mul(2) <= self.memory_bytes
+            }
         }
     }
 }

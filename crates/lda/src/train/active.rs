@@ -1,0 +1,644 @@
+//! Schedules that draw each round's documents (Wahabzada & Kersting 2011, Algorithm 3): a document of
+//! influence ξ(d) is visited with a probability proportional to ξ(d)².
+//!
+//! A round of expected length S includes each document by itself, with probability
+//!
+//! ```text
+//! π(d) = min(1, r p(d)),   p(d) = ξ(d)² / Σ_i ξ(i)²,   r such that Σ_d π(d) = S
+//! ```
+//!
+//! so that whether a document is drawn depends on (seed, round, document), its own weight and some
+//! sums of integers: on any number of workers the same documents are drawn, and nothing but the sums
+//! travels. A draw costs the hashes of D / S documents, some 2 ns each.
+//!
+//! Departures from the paper:
+//!
+//! 1. It draws S documents with replacement. Here a document is drawn at most once a round, and S
+//!    is the expected number.
+//! 2. γ is taken in whole tokens, α aside: of the sampled step, the topic counts of the last sweep; of
+//!    variational Bayes, γ − α rounded. So ∇ is a whole number: Σ_k |n_dk − n_dk of the visit before|. Before the first visit γ = 0, as in its
+//!    derivation of ξ_init = N_d.
+//! 3. It switches to uniform draws for good when |log D − H(p)| ≤ ε. Here each round decides.
+
+use super::settings::{DocumentSchedule, TrainSettings};
+use crate::infer::Bag;
+use crate::math::random::{Stage, hash_unit};
+use crate::math::special::ln;
+
+/// ξ² is kept in units of 2⁻¹⁶, as an integer.
+const UNIT: f64 = (1u64 << 16) as f64;
+/// The largest ξ: of a document of a million tokens.
+const LARGEST: f64 = (1u64 << 20) as f64;
+/// ξ of documents that settle, by [`DocumentSchedule::Moved`], where the job does not say.
+const LEAST_MOVED: f64 = 0.1;
+/// What a document's counts are multiplied by to weigh them in whole numbers: 1 is this many.
+const WEIGHT_UNIT: f64 = 16.0;
+/// The largest weight, in those units.
+const LARGEST_WEIGHT: f64 = 65_535.0;
+
+/// What is known of a document's influence: plain old data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Influence {
+    /// ξ², in units of 2⁻¹⁶.
+    squared: u64,
+    /// ∇ of the last visit.
+    change: u32,
+    /// Visits so far, at most 2³² − 1.
+    visits: u32,
+}
+
+impl Influence {
+    /// True before the first visit.
+    pub fn is_unvisited(self) -> bool {
+        self.visits == 0
+    }
+}
+
+/// What a visit changed in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// N_d.
+    pub tokens: u64,
+    /// Tokens whose topic is another one.
+    pub moved: u64,
+    /// Σ_k |Δn_dk|.
+    pub difference: u64,
+}
+
+/// The rule by which documents' influence changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActiveSchedule {
+    kind: DocumentSchedule,
+    /// c.
+    floor: f64,
+    /// ε.
+    switch: f64,
+    /// Whether a document counts by the inverse of its probability.
+    is_weighted: bool,
+    /// Whether single tokens have topics.
+    is_sampled: bool,
+}
+
+impl ActiveSchedule {
+    /// What the settings say, for a sample whose shortest document has `least_tokens`; `None` if
+    /// documents are not drawn.
+    pub fn new(settings: &TrainSettings, least_tokens: u64) -> Option<Self> {
+        let chosen = match settings.schedule {
+            DocumentSchedule::Moved => LEAST_MOVED,
+            // Algorithm 3, line 6.
+            _ => least_tokens.max(1) as f64,
+        };
+        settings.schedule.is_drawn().then(|| Self {
+            kind: settings.schedule,
+            floor: settings.residual_floor.unwrap_or(chosen),
+            switch: settings.residual_switch,
+            is_weighted: settings.importance,
+            is_sampled: !settings.method.is_variational(),
+        })
+    }
+
+    /// The influence of a document that has not been visited.
+    pub fn first(&self, bag: Bag<'_>) -> Influence {
+        let tokens: u64 = bag.counts.iter().map(|&n| u64::from(n)).sum();
+        let squares = || {
+            bag.counts
+                .iter()
+                .map(|&n| f64::from(n) * f64::from(n))
+                .sum::<f64>()
+        };
+        let influence = match self.kind {
+            // Eq. 3.
+            DocumentSchedule::InfluenceDraws => squares().sqrt(),
+            DocumentSchedule::Moved => 1.0,
+            _ => tokens as f64,
+        };
+        Influence {
+            squared: squared(influence),
+            change: 0,
+            visits: 0,
+        }
+    }
+
+    /// The influence of a document after a visit.
+    pub fn after(&self, before: Influence, change: Change) -> Influence {
+        let visits = before.visits.saturating_add(1);
+        match self.kind {
+            DocumentSchedule::Residual => {
+                // Algorithm 3, lines 13 and 15. γ was 0 before the first visit.
+                let gradient = match before.is_unvisited() {
+                    true => change.tokens,
+                    false => change.difference,
+                };
+                let growth = gradient as f64 - f64::from(before.change);
+                Influence {
+                    squared: squared(growth.max(self.floor)),
+                    change: u32::try_from(gradient).unwrap_or(u32::MAX),
+                    visits,
+                }
+            }
+            DocumentSchedule::Moved => {
+                let moved = match self.is_sampled {
+                    true => change.moved as f64,
+                    false => change.difference as f64 / 2.0,
+                };
+                let share = match before.is_unvisited() {
+                    true => 1.0,
+                    false => moved / change.tokens.max(1) as f64,
+                };
+                let squared = squared(share.max(self.floor));
+                Influence {
+                    squared,
+                    visits,
+                    ..before
+                }
+            }
+            _ => Influence { visits, ..before },
+        }
+    }
+
+    /// How a round of expected length `length` draws its documents.
+    pub fn draw(&self, sums: &Sums, length: f64) -> Draw {
+        let is_uniform = sums
+            .entropy()
+            .is_some_and(|entropy| (ln(sums.documents()) - entropy).abs() <= self.switch);
+        Draw {
+            is_uniform,
+            is_weighted: self.is_weighted,
+            uniform: (length / sums.documents()).min(1.0),
+            rate: sums.rate(length),
+        }
+    }
+}
+
+/// What [`Draw::weight`] is for a document that is as likely as any other.
+pub fn weight_unit(is_weighted: bool) -> f64 {
+    match is_weighted {
+        true => WEIGHT_UNIT,
+        false => 1.0,
+    }
+}
+
+/// Compares visits to documents, one after the other.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// n_dk less that of the visit before.
+    differences: Vec<i32>,
+}
+
+impl Comparison {
+    /// For K topics.
+    pub fn new(topic_count: usize) -> Self {
+        Self {
+            differences: vec![0; topic_count],
+        }
+    }
+
+    /// What a visit changed that found a document's tokens with the topics `old`, and left them with
+    /// the topics `new`; `old` is empty at the first visit.
+    pub fn change(&mut self, old: &[u16], new: &[u16]) -> Change {
+        let tokens = new.len() as u64;
+        if old.is_empty() {
+            return Change {
+                tokens,
+                moved: tokens,
+                difference: tokens,
+            };
+        }
+        let mut moved = 0;
+        for (&from, &to) in old.iter().zip(new) {
+            moved += u64::from(from != to);
+            self.differences[usize::from(from)] -= 1;
+            self.differences[usize::from(to)] += 1;
+        }
+        let touched = old.iter().chain(new);
+        let taken = touched.map(|&k| std::mem::take(&mut self.differences[usize::from(k)]));
+        let difference = taken.map(|change| u64::from(change.unsigned_abs())).sum();
+        Change {
+            tokens,
+            moved,
+            difference,
+        }
+    }
+}
+
+/// ξ² in its units.
+fn squared(influence: f64) -> u64 {
+    let influence = influence.min(LARGEST);
+    (influence * influence * UNIT).round_ties_even().max(1.0) as u64
+}
+
+/// Powers of two that ξ² may have, in its units.
+const OCTAVES: usize = 64;
+
+/// Documents whose ξ² has one power of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Octave {
+    documents: u64,
+    /// Σ ξ².
+    total: u128,
+}
+
+/// Sums over documents, in whole numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sums {
+    octaves: [Octave; OCTAVES],
+    /// Σ ξ² ln ξ² of the same integers, in units of 2⁻¹⁶, rounded document by document.
+    logarithms: u128,
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self {
+            octaves: [Octave::default(); OCTAVES],
+            logarithms: 0,
+        }
+    }
+}
+
+impl Sums {
+    /// Counts a document.
+    pub fn add(&mut self, influence: Influence) {
+        let squared = influence.squared;
+        let octave = &mut self.octaves[squared.max(1).ilog2() as usize];
+        octave.documents += 1;
+        octave.total += u128::from(squared);
+        self.logarithms += (squared as f64 * ln(squared as f64) * UNIT).round_ties_even() as u128;
+    }
+
+    fn documents(&self) -> f64 {
+        self.octaves
+            .iter()
+            .map(|octave| octave.documents)
+            .sum::<u64>() as f64
+    }
+
+    fn total(&self) -> f64 {
+        self.octaves.iter().map(|octave| octave.total).sum::<u128>() as f64
+    }
+
+    /// H(p) = log Σ ξ² − Σ ξ² log ξ² / Σ ξ²; `None` without documents.
+    pub fn entropy(&self) -> Option<f64> {
+        let total = self.total();
+        (total > 0.0).then(|| ln(total) - self.logarithms as f64 / UNIT / total)
+    }
+
+    /// r / Σ ξ² for rounds of expected length `length`: documents of large influence are drawn for
+    /// certain, and the others make up for what these do not take. Decided octave by octave.
+    fn rate(&self, length: f64) -> f64 {
+        let (mut length, mut total) = (length, self.total());
+        for (power, octave) in (0..OCTAVES).zip(&self.octaves).rev() {
+            let smallest = (1u64 << power) as f64;
+            if octave.documents > 0 && smallest * length < total {
+                break;
+            }
+            length = (length - octave.documents as f64).max(0.0);
+            total -= octave.total as f64;
+        }
+        match total > 0.0 {
+            true => length / total,
+            // All are certain.
+            false => 1.0,
+        }
+    }
+
+    /// The sums as numbers that can be added up over workers.
+    pub fn to_words(&self) -> Vec<i64> {
+        let halves = |sum: u128| [(sum & 0xFFFF_FFFF) as i64, (sum >> 32) as i64];
+        let mut words = halves(self.logarithms).to_vec();
+        for octave in &self.octaves {
+            words.push(octave.documents as i64);
+            words.extend(halves(octave.total));
+        }
+        words
+    }
+
+    /// The sums of all workers, from those of [`to_words`](Self::to_words).
+    ///
+    /// # Panics
+    /// There are fewer or more words.
+    pub fn from_words(words: &[i64]) -> Self {
+        let whole = |low: i64, high: i64| ((high as u128) << 32) + low as u128;
+        let mut sums = Self {
+            logarithms: whole(words[0], words[1]),
+            ..Self::default()
+        };
+        let (octaves, _) = words[2..].as_chunks::<3>();
+        assert_eq!(octaves.len(), OCTAVES, "words of sums");
+        for (octave, &[documents, low, high]) in sums.octaves.iter_mut().zip(octaves) {
+            octave.documents = documents as u64;
+            octave.total = whole(low, high);
+        }
+        sums
+    }
+}
+
+/// The draw of a round's documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    is_uniform: bool,
+    is_weighted: bool,
+    /// S / D.
+    uniform: f64,
+    /// r / Σ ξ².
+    rate: f64,
+}
+
+impl Draw {
+    /// π(d): the probability that a document is drawn.
+    pub fn probability(&self, influence: Influence) -> f64 {
+        match self.is_uniform {
+            true => self.uniform,
+            false => (influence.squared as f64 * self.rate).min(1.0),
+        }
+    }
+
+    /// Whether a document is drawn in a round.
+    pub fn takes(&self, influence: Influence, seed: u64, round: u64, document: u64) -> bool {
+        hash_unit(seed, Stage::Draw, round, document) < self.probability(influence)
+    }
+
+    /// What a drawn document's counts are multiplied by: S/D over π(d), in units of
+    /// [`weight_unit`], so that the sum over a round's documents estimates
+    /// S/D times that over all without bias (Horvitz & Thompson 1952); 1 where documents are not weighed.
+    pub fn weight(&self, influence: Influence) -> u32 {
+        if !self.is_weighted {
+            return 1;
+        }
+        let weight = WEIGHT_UNIT * self.uniform / self.probability(influence);
+        weight.round_ties_even().clamp(1.0, LARGEST_WEIGHT) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::random::Stream;
+
+    fn schedule(kind: DocumentSchedule) -> ActiveSchedule {
+        let settings = TrainSettings {
+            schedule: kind,
+            ..TrainSettings::default()
+        };
+        ActiveSchedule::new(&settings, 3).expect("documents are drawn")
+    }
+
+    /// Algorithm 3, lines 3 to 6 and 13 to 15, as the paper has it: in f64, with γ.
+    struct Dense {
+        floor: f64,
+        gamma: Vec<f64>,
+        gradient: f64,
+        influence: f64,
+    }
+
+    impl Dense {
+        fn new(tokens: f64, floor: f64, topics: usize) -> Self {
+            Self {
+                floor,
+                gamma: vec![0.0; topics],
+                gradient: 0.0,
+                influence: tokens, // line 4
+            }
+        }
+
+        fn visit(&mut self, gamma: &[f64]) {
+            let changes = gamma
+                .iter()
+                .zip(&self.gamma)
+                .map(|(new, old)| (new - old).abs());
+            let gradient: f64 = changes.sum(); // line 13
+            self.influence = (gradient - self.gradient).max(self.floor); // line 15
+            (self.gradient, self.gamma) = (gradient, gamma.to_vec());
+        }
+    }
+
+    #[test]
+    fn residuals_agree_with_the_algorithm_written_out() {
+        const TOPICS: usize = 4;
+        let mut stream = Stream::keyed(7, Stage::Synth, 0, 0);
+        let residual = schedule(DocumentSchedule::Residual);
+        for length in [3u32, 10, 200] {
+            let counts = [length];
+            let bag = Bag {
+                terms: &[0],
+                counts: &counts,
+            };
+            let mut influence = residual.first(bag);
+            let mut dense = Dense::new(f64::from(length), 3.0, TOPICS);
+            let mut topics = vec![0u64; TOPICS];
+            for _ in 0..50 {
+                assert_eq!(influence.squared, squared(dense.influence));
+                let mut new = vec![0u64; TOPICS];
+                for _ in 0..length {
+                    new[stream.below(TOPICS as u64) as usize] += 1;
+                }
+                let gamma: Vec<f64> = new.iter().map(|&n| n as f64).collect();
+                dense.visit(&gamma);
+                let pairs = new.iter().zip(&topics);
+                let change = Change {
+                    tokens: u64::from(length),
+                    moved: 0,
+                    difference: pairs.map(|(a, b)| a.abs_diff(*b)).sum(),
+                };
+                influence = residual.after(influence, change);
+                topics = new;
+            }
+        }
+    }
+
+    #[test]
+    fn visits_are_compared_token_by_token_and_topic_by_topic() {
+        let mut comparison = Comparison::new(4);
+        for _ in 0..2 {
+            let change = comparison.change(&[0, 1, 2, 2], &[1, 0, 2, 3]);
+            let expected = Change {
+                tokens: 4,
+                moved: 3,
+                difference: 2,
+            };
+            assert_eq!(change, expected);
+        }
+        let first = comparison.change(&[], &[3, 3]);
+        assert_eq!(
+            first,
+            Change {
+                tokens: 2,
+                moved: 2,
+                difference: 2
+            }
+        );
+    }
+
+    #[test]
+    fn documents_that_keep_their_topics_are_drawn_less_often() {
+        let moved = schedule(DocumentSchedule::Moved);
+        let counts = [10];
+        let bag = Bag {
+            terms: &[0],
+            counts: &counts,
+        };
+        let change = |moved| Change {
+            tokens: 10,
+            moved,
+            difference: 0,
+        };
+        let first = moved.after(moved.first(bag), change(10));
+        let share = |influence: Influence| (influence.squared as f64 / UNIT).sqrt();
+        assert_eq!(share(first), 1.0);
+        assert!((share(moved.after(first, change(5))) - 0.5).abs() < 1e-4);
+        assert!((share(moved.after(first, change(0))) - LEAST_MOVED).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_influence_of_a_document_is_its_norm() {
+        let draws = schedule(DocumentSchedule::InfluenceDraws);
+        let first = draws.first(Bag {
+            terms: &[2, 5],
+            counts: &[3, 4],
+        });
+        assert_eq!(first.squared, squared(5.0));
+        let change = Change {
+            tokens: 7,
+            moved: 7,
+            difference: 14,
+        };
+        assert_eq!(draws.after(first, change).squared, first.squared);
+    }
+
+    fn influences() -> Vec<Influence> {
+        let residual = schedule(DocumentSchedule::Residual);
+        let bags = (0..200u32).map(|i| [1 + i % 40]);
+        bags.map(|counts| {
+            residual.first(Bag {
+                terms: &[0],
+                counts: &counts,
+            })
+        })
+        .collect()
+    }
+
+    fn sums(influences: &[Influence]) -> Sums {
+        let mut sums = Sums::default();
+        influences.iter().for_each(|&influence| sums.add(influence));
+        sums
+    }
+
+    #[test]
+    fn documents_are_drawn_as_often_as_their_probabilities_say() {
+        const ROUNDS: u64 = 20_000;
+        let influences = influences();
+        let draw = schedule(DocumentSchedule::Residual).draw(&sums(&influences), 12.0);
+        let mut visits = vec![0u64; influences.len()];
+        for round in 0..ROUNDS {
+            for (document, &influence) in influences.iter().enumerate() {
+                visits[document] += u64::from(draw.takes(influence, 5, round, document as u64));
+            }
+        }
+        // Each document's visits are binomial: the squares of 200 normal deviates, with mean 200 and
+        // standard deviation 20.
+        let chi_squared: f64 = influences
+            .iter()
+            .zip(&visits)
+            .map(|(&influence, &seen)| {
+                let p = draw.probability(influence);
+                let expected = ROUNDS as f64 * p;
+                (seen as f64 - expected).powi(2) / (expected * (1.0 - p))
+            })
+            .sum();
+        assert!((120.0..280.0).contains(&chi_squared), "{chi_squared}");
+        let mean = visits.iter().sum::<u64>() as f64 / ROUNDS as f64;
+        assert!((mean - 12.0).abs() < 0.2, "{mean} documents a round");
+    }
+
+    #[test]
+    fn weighted_draws_estimate_the_sum_over_all_without_bias() {
+        const ROUNDS: u64 = 20_000;
+        let settings = TrainSettings {
+            schedule: DocumentSchedule::InfluenceDraws,
+            importance: true,
+            ..TrainSettings::default()
+        };
+        let schedule = ActiveSchedule::new(&settings, 1).unwrap();
+        let influences: Vec<Influence> = (0..50u32)
+            .map(|i| {
+                schedule.first(Bag {
+                    terms: &[0],
+                    counts: &[4 + i % 9],
+                })
+            })
+            .collect();
+        let (length, documents) = (10.0, influences.len() as f64);
+        let draw = schedule.draw(&sums(&influences), length);
+        let value = |document: usize| (document % 7) as f64;
+        let mut estimate = 0.0;
+        for round in 0..ROUNDS {
+            for (document, &influence) in influences.iter().enumerate() {
+                if draw.takes(influence, 9, round, document as u64) {
+                    estimate += value(document) * f64::from(draw.weight(influence));
+                }
+            }
+        }
+        estimate *= documents / length / weight_unit(true) / ROUNDS as f64;
+        let sum: f64 = (0..influences.len()).map(value).sum();
+        // Weights are rounded to a sixteenth.
+        assert!((estimate / sum - 1.0).abs() < 0.02, "{estimate} for {sum}");
+    }
+
+    #[test]
+    fn sums_of_parts_are_the_sum_of_all() {
+        let all = influences();
+        let (left, right) = all.split_at(70);
+        let words: Vec<i64> = (sums(left).to_words().iter())
+            .zip(sums(right).to_words())
+            .map(|(a, b)| a + b)
+            .collect();
+        assert_eq!(Sums::from_words(&words), sums(&all));
+    }
+
+    #[test]
+    fn equal_influence_is_uniform_and_unequal_is_not() {
+        let settings = TrainSettings {
+            schedule: DocumentSchedule::Residual,
+            residual_switch: 0.01,
+            ..TrainSettings::default()
+        };
+        let schedule = ActiveSchedule::new(&settings, 1).unwrap();
+        let equal = vec![
+            schedule.first(Bag {
+                terms: &[0],
+                counts: &[9]
+            });
+            30
+        ];
+        assert!((sums(&equal).entropy().unwrap() - ln(30.0)).abs() < 1e-9);
+        assert!(schedule.draw(&sums(&equal), 3.0).is_uniform);
+        assert!(!schedule.draw(&sums(&influences()), 3.0).is_uniform);
+        // No document is drawn with a probability above 1.
+        let draw = schedule.draw(&sums(&equal), 100.0);
+        assert_eq!(draw.probability(equal[0]), 1.0);
+    }
+
+    /// However unequal documents are, as many are drawn as were asked for.
+    #[test]
+    fn documents_that_are_certain_leave_their_share_to_others() {
+        let residual = schedule(DocumentSchedule::Residual);
+        let document = |length: u32| {
+            let counts = [length];
+            residual.first(Bag {
+                terms: &[0],
+                counts: &counts,
+            })
+        };
+        let mut influences: Vec<Influence> = (0..1000).map(|i| document(5 + i % 20)).collect();
+        influences.extend((0..30).map(|i| document(5_000 + 100 * i)));
+        for length in [10.0, 50.0, 400.0, 1029.0] {
+            let draw = residual.draw(&sums(&influences), length);
+            let expected: f64 = influences.iter().map(|&i| draw.probability(i)).sum();
+            // Within an octave, some are certain and others not.
+            assert!(
+                expected <= length * 1.001 && expected > 0.8 * length,
+                "{expected} {length}"
+            );
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The dense local step of the papers' baselines, online and batch variational Bayes (Hoffman, Blei &
+//! Bach 2010, Algorithm 2; Blei, Ng & Jordan 2003): a document's expected counts n_w φ_wk in the place
+//! of sampled ones, in the exp Ψ geometry.
+//!
+//! Expected counts are rounded to units of 2⁻¹² tokens, so that their sums are the same on any number
+//! of workers; what is below half a unit is dropped.
+
+use crate::infer::Bag;
+use crate::infer::variational::{Effort, Variational};
+use crate::math::draw::gamma;
+use crate::math::random::{Stage, Stream};
+use crate::model::factors::FactorTable;
+use crate::model::parameters::{Entry, Parameters};
+use crate::model::statistics::Moves;
+
+/// A token, in the units of expected counts.
+pub const TOKEN: f64 = (1u64 << 12) as f64;
+
+/// As Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
+const EFFORT: Effort = Effort {
+    iterations: 100,
+    tolerance: 1e-3,
+};
+
+/// Approximates documents, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Expectation {
+    local: Variational,
+    /// The factors of the document's terms, W × K.
+    factors: Vec<f64>,
+    alpha: Vec<f64>,
+    expected: Vec<f64>,
+    assignments: Vec<u16>,
+}
+
+impl Expectation {
+    /// Approximates a document, and adds its expected counts, each `weight` times, to `statistics`.
+    pub fn add(
+        &mut self,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        weight: u32,
+        statistics: &mut Moves,
+    ) {
+        let topics = table.topic_count();
+        self.alpha.clear();
+        let alpha = table.smoothing().alpha.iter();
+        self.alpha.extend(alpha.map(|&a| f64::from(a)));
+        self.factors.clear();
+        for &term in bag.terms {
+            let row = table.find(term).expect("factors of all terms are prepared");
+            table.write_all(row, &mut self.factors);
+        }
+        let rows: Vec<&[f64]> = self.factors.chunks_exact(topics).collect();
+        self.local.infer(bag.counts, &rows, &self.alpha, EFFORT);
+        for (index, (&term, row)) in bag.terms.iter().zip(&rows).enumerate() {
+            self.expected.clear();
+            self.expected.resize(topics, 0.0);
+            self.local
+                .add_expected_counts(index, row, &mut self.expected);
+            for (topic, expected) in (0..).zip(&self.expected) {
+                let count = (expected * TOKEN).round_ties_even() as i64 * i64::from(weight);
+                statistics.add(term, topic, count);
+            }
+        }
+    }
+
+    /// γ_d − α of the last document in whole tokens: each topic as often as it has tokens, rounded
+    /// so that they are N_d in all. What a schedule remembers of the visit.
+    pub fn assignments(&mut self) -> &[u16] {
+        let gamma = self.local.document_dirichlet().iter();
+        let tokens = gamma
+            .zip(&self.alpha)
+            .map(|(gamma, alpha)| (gamma - alpha).max(0.0));
+        self.expected.clear();
+        self.expected.extend(tokens);
+        let all = self.expected.iter().sum::<f64>().round_ties_even() as usize;
+        let whole: usize = self
+            .expected
+            .iter()
+            .map(|tokens| tokens.floor() as usize)
+            .sum();
+        let mut order: Vec<usize> = (0..self.expected.len()).collect();
+        let rest = |k: usize| self.expected[k] - self.expected[k].floor();
+        order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)).then(a.cmp(&b)));
+        for &k in order.iter().take(all.saturating_sub(whole)) {
+            self.expected[k] = self.expected[k].floor() + 1.0;
+        }
+        self.assignments.clear();
+        for (topic, &tokens) in (0..).zip(&self.expected) {
+            let copies = std::iter::repeat_n(topic, tokens.floor() as usize);
+            self.assignments.extend(copies);
+        }
+        &self.assignments
+    }
+}
+
+/// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal
+/// topics apart. Part `part` of `part_count`.
+pub fn random_parameters(
+    seed: u64,
+    eta: f64,
+    [topics, terms]: [usize; 2],
+    [part, part_count]: [usize; 2],
+) -> Parameters {
+    let row = |term: u32| {
+        let mut stream = Stream::keyed(seed, Stage::Start, 0, u64::from(term));
+        let draws = (0..topics as u32).map(move |topic| {
+            let value = (gamma(&mut stream, 100.0) / 100.0 - eta).max(0.0) as f32;
+            Entry { topic, value }
+        });
+        draws.filter(|entry| entry.value > 0.0)
+    };
+    let mut totals = vec![0.0; topics];
+    for entry in (0..terms as u32).flat_map(row) {
+        totals[entry.topic as usize] += f64::from(entry.value);
+    }
+    Parameters::new(topics, terms, part, part_count)
+        .restore(1.0, totals, |term| row(term).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::special::{digamma, exp};
+    use crate::model::Priors;
+    use crate::model::factors::Factors;
+    use crate::model::statistics::Assigned;
+
+    const TOPICS: usize = 3;
+    const TERMS: usize = 5;
+
+    fn priors() -> Priors {
+        Priors {
+            alpha: vec![0.2, 0.3, 0.4],
+            eta: 0.1,
+            exp_psi: true,
+        }
+    }
+
+    /// Hoffman 2010, Algorithm 2, the E step as it is printed: φ and γ in turn, for a hundred times.
+    fn reference(bag: Bag<'_>, parameters: &Parameters, priors: &Priors) -> Vec<Vec<f64>> {
+        let lambda = |k: usize, w: u32| {
+            let entry = parameters.row(w).iter().find(|e| e.topic == k as u32);
+            priors.eta + entry.map_or(0.0, |e| f64::from(e.value))
+        };
+        let sum = |k: usize| (0..TERMS as u32).map(|w| lambda(k, w)).sum::<f64>();
+        let tokens: f64 = bag.counts.iter().map(|&n| f64::from(n)).sum();
+        let mut gamma: Vec<f64> = (priors.alpha.iter())
+            .map(|a| a + tokens / TOPICS as f64)
+            .collect();
+        let mut expected = Vec::new();
+        for _ in 0..100 {
+            expected.clear();
+            for (&w, &n) in bag.terms.iter().zip(bag.counts) {
+                let phi: Vec<f64> = (0..TOPICS)
+                    .map(|k| exp(digamma(gamma[k]) + digamma(lambda(k, w)) - digamma(sum(k))))
+                    .collect();
+                let total: f64 = phi.iter().sum();
+                expected.push(
+                    phi.iter()
+                        .map(|p| f64::from(n) * p / total)
+                        .collect::<Vec<f64>>(),
+                );
+            }
+            for (k, gamma) in gamma.iter_mut().enumerate() {
+                *gamma = priors.alpha[k] + expected.iter().map(|row| row[k]).sum::<f64>();
+            }
+        }
+        expected
+    }
+
+    #[test]
+    fn expected_counts_are_those_of_the_algorithm_as_printed() {
+        let priors = priors();
+        let parameters = random_parameters(3, priors.eta, [TOPICS, TERMS], [0, 1]);
+        let bag = Bag {
+            terms: &[0, 2, 4],
+            counts: &[2, 1, 5],
+        };
+        let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+        let parts = [&factors];
+        let mut statistics = Moves::new(TERMS, TOPICS);
+        let mut expectation = Expectation::default();
+        expectation.add(bag, FactorTable::new(&parts), 1, &mut statistics);
+        let mut found = vec![vec![0.0; TOPICS]; TERMS];
+        statistics.drain(|Assigned { term, topic, count }| {
+            found[term as usize][usize::from(topic)] = f64::from(count) / TOKEN;
+        });
+        for (row, &term) in reference(bag, &parameters, &priors).iter().zip(bag.terms) {
+            for (expected, found) in row.iter().zip(&found[term as usize]) {
+                // The loop ends when γ changes by less than 0.001.
+                assert!((expected - found).abs() < 5e-3, "{expected} {found}");
+            }
+        }
+        let assigned = expectation.assignments();
+        assert_eq!(assigned.len(), 8);
+        for k in 0..TOPICS {
+            let tokens: f64 = found.iter().map(|row| row[k]).sum();
+            let rounded = assigned.iter().filter(|&&z| usize::from(z) == k).count();
+            assert!((tokens - rounded as f64).abs() < 1.0, "{tokens} {rounded}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_random_start_are_those_of_the_whole() {
+        let whole = random_parameters(7, 0.1, [TOPICS, 40], [0, 1]);
+        let mean = whole.totals().iter().sum::<f64>() / (40 * TOPICS) as f64;
+        assert!((mean - 0.9).abs() < 0.05, "{mean}");
+        for part in 0..3 {
+            let piece = random_parameters(7, 0.1, [TOPICS, 40], [part, 3]);
+            assert_eq!(piece.totals(), whole.totals());
+            for term in piece.terms() {
+                assert_eq!(piece.row(term), whole.row(term));
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The documents of a process where each round draws its own (`lda::train::active`).
+
+use std::rc::Rc;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use timely::worker::Worker;
+
+use super::Trainer;
+use crate::assignments::Influences;
+use crate::corpus::minibatches::{Minibatch, Minibatches};
+use crate::dataflow::error::RunError;
+use lda::infer::Bag;
+use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
+use lda::train::schedule::Position;
+
+/// What is known of the documents of a process, and which of them the round draws.
+pub struct ActiveDocuments {
+    schedule: ActiveSchedule,
+    /// The documents' numbers in the collection.
+    numbers: Vec<u64>,
+    influences: Arc<Influences>,
+    drawn: RwLock<Option<Drawn>>,
+}
+
+/// The draw of a round, and the process's documents that it took.
+struct Drawn {
+    draw: Draw,
+    minibatch: Minibatch,
+    /// Documents and tokens.
+    length: [u64; 2],
+}
+
+impl ActiveDocuments {
+    /// For documents that have not been visited.
+    ///
+    /// # Errors
+    /// The documents do not fit in memory.
+    pub fn new(schedule: ActiveSchedule, training: &Minibatches) -> Result<Self, RunError> {
+        let refused = || {
+            let message = "the sample of a process is larger than train.sample_mib, and documents are \
+                           drawn from memory: raise it, use more processes, or set train.schedule to \
+                           \"uniform\", \"sorted\" or \"influence\"";
+            RunError::Data(message.to_owned())
+        };
+        let all = (0..training.document_count() as u32).collect();
+        let all = training.pick(all).ok_or_else(refused)?;
+        let first = |index| {
+            let (terms, counts) = all.bag(index);
+            schedule.first(Bag { terms, counts })
+        };
+        Ok(Self {
+            schedule,
+            numbers: (0..all.len()).map(|index| all.document(index)).collect(),
+            influences: Arc::new(Influences::new((0..all.len()).map(first))),
+            drawn: RwLock::new(None),
+        })
+    }
+
+    /// What is known of each document, to be remembered with its assignments.
+    pub fn influences(&self) -> Arc<Influences> {
+        Arc::clone(&self.influences)
+    }
+
+    /// The influence of a document, by its index among those of the process.
+    pub(super) fn influence(&self, index: usize) -> Influence {
+        self.influences.get(index)
+    }
+
+    /// Takes notice of what a visit has changed.
+    pub(super) fn visited(&self, index: usize, change: Change) {
+        let influence = self.schedule.after(self.influence(index), change);
+        self.influences.set(index, influence);
+    }
+
+    fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        (0..self.numbers.len()).for_each(|index| sums.add(self.influence(index)));
+        sums
+    }
+
+    /// Draws the process's documents of a round; gives their number and tokens.
+    fn draw(&self, draw: Draw, seed: u64, round: u64, training: &Minibatches) -> [u64; 2] {
+        let takes = |&index: &u32| {
+            let (influence, number) =
+                (self.influence(index as usize), self.numbers[index as usize]);
+            draw.takes(influence, seed, round, number)
+        };
+        let list = (0..self.numbers.len() as u32).filter(takes).collect();
+        let minibatch = training.pick(list).expect("documents in memory");
+        let tokens = |index| {
+            minibatch
+                .bag(index)
+                .1
+                .iter()
+                .map(|&n| u64::from(n))
+                .sum::<u64>()
+        };
+        let length = [
+            minibatch.len() as u64,
+            (0..minibatch.len()).map(tokens).sum(),
+        ];
+        *self.drawn.write().unwrap_or_else(PoisonError::into_inner) = Some(Drawn {
+            draw,
+            minibatch,
+            length,
+        });
+        length
+    }
+
+    fn with_drawn<T>(&self, read: impl FnOnce(&Drawn) -> T) -> T {
+        let drawn = self.drawn.read().unwrap_or_else(PoisonError::into_inner);
+        read(drawn.as_ref().expect("documents are drawn before a round"))
+    }
+
+    /// The process's documents of the round.
+    pub(super) fn minibatch(&self) -> Minibatch {
+        self.with_drawn(|drawn| drawn.minibatch.clone())
+    }
+
+    /// Their number and tokens.
+    pub(super) fn length(&self) -> [u64; 2] {
+        self.with_drawn(|drawn| drawn.length)
+    }
+
+    /// How often an assignment of a drawn document counts.
+    pub(super) fn weight(&self, index: usize) -> u32 {
+        self.with_drawn(|drawn| drawn.draw.weight(self.influence(index)))
+    }
+}
+
+impl Trainer {
+    /// Draws the documents of a round, if it draws any.
+    pub(super) fn draw(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
+        let plan = Rc::clone(&self.plan);
+        let Some(active) = &plan.active else {
+            return Ok(());
+        };
+        if plan.schedule.drawn(position).is_none() {
+            return Ok(());
+        }
+        // The first worker of a process speaks for all its documents.
+        let speaks = self.part == 0;
+        let mine = if speaks {
+            active.sums()
+        } else {
+            Sums::default()
+        };
+        let sums = self.rounds.sum(worker, &mine.to_words())?;
+        let sums = Sums::from_words(&sums);
+        let length = plan.schedule.expected_length(position);
+        let draw = active.schedule.draw(&sums, length);
+        let seed = plan.process.job.model.seed;
+        let mine = match speaks {
+            true => active.draw(draw, seed, position.round, &plan.sample.training),
+            false => [0; 2],
+        };
+        // This also waits until the documents of every process are drawn.
+        let all = self.rounds.sum(worker, &mine.map(|n| n as i64))?;
+        self.rounds.sampling().drawn_length = [all[0] as u64, all[1] as u64];
+        Ok(())
+    }
+}
