@@ -159,7 +159,7 @@ mod tests {
         let documents = builder.finish(&Deal::Even(2)).unwrap();
         let lengths = documents.lengths().unwrap().into_iter();
         let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
-        let influences = (0..3).map(|n| bytemuck::cast([n, n << 40]));
+        let influences = (0..3u64).map(|n| bytemuck::cast([n, n << 40]));
         let assignments = assignments.with_influences(Arc::new(Influences::new(influences)));
         documents
             .for_each(|position, document, _| {
