@@ -163,13 +163,6 @@ impl Moves {
         bucket.filled += topics.len();
     }
 
-    /// Tokens of `term` are assigned to topics, each of them `weight` times.
-    pub fn weighed(&mut self, term: u32, topics: &[u16], weight: u32) {
-        for &topic in topics {
-            self.add(term, topic, i64::from(weight));
-        }
-    }
-
     /// Adds a count.
     pub fn add(&mut self, term: u32, topic: u16, count: i64) {
         if self.early.len() >= self.limit {

@@ -5,10 +5,12 @@
 //! Expected counts are rounded to units of 2⁻¹² tokens, so that their sums are the same on any number
 //! of workers; what is below half a unit is dropped.
 
+use super::settings::TrainSettings;
 use crate::infer::Bag;
 use crate::infer::variational::{Effort, Variational};
 use crate::math::draw::gamma;
 use crate::math::random::{Stage, Stream};
+use crate::model::Priors;
 use crate::model::factors::FactorTable;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::statistics::Moves;
@@ -95,6 +97,22 @@ impl Expectation {
     }
 }
 
+/// The model that training starts from, for `terms` terms: part `part` of `part_count`. Nothing is
+/// learnt yet; variational Bayes starts at random.
+pub fn start(
+    settings: &TrainSettings,
+    seed: u64,
+    priors: &Priors,
+    terms: usize,
+    [part, part_count]: [usize; 2],
+) -> Parameters {
+    let size = [priors.topic_count(), terms];
+    match settings.method.is_variational() {
+        true => random_parameters(seed, priors.eta, size, [part, part_count]),
+        false => Parameters::new(size[0], size[1], part, part_count),
+    }
+}
+
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal
 /// topics apart. Part `part` of `part_count`.
 pub fn random_parameters(
@@ -123,7 +141,6 @@ pub fn random_parameters(
 mod tests {
     use super::*;
     use crate::math::special::{digamma, exp};
-    use crate::model::Priors;
     use crate::model::factors::Factors;
     use crate::model::statistics::Assigned;
 

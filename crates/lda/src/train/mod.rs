@@ -10,6 +10,7 @@ pub mod alpha;
 pub mod expectation;
 pub mod joint;
 pub mod minibatches;
+mod position;
 pub mod publish;
 pub mod round;
 pub mod schedule;
@@ -26,7 +27,8 @@ use crate::model::Priors;
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
-use active::{ActiveSchedule, Comparison, Draw, Influence, Sums};
+use active::ActiveBags;
+pub use expectation::start;
 use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Phase, Position, Schedule};
 use settings::TrainSettings;
@@ -167,52 +169,10 @@ struct Trainer<'a> {
     averaged: u64,
     /// z_di of each document, once it is assigned.
     assignments: Vec<Vec<u16>>,
-    active: Option<Active>,
+    active: Option<ActiveBags>,
     /// The statistics of rounds that have not changed the model yet, oldest first.
     outstanding: VecDeque<(Position, Vec<u64>)>,
     local: LocalStep,
-}
-
-/// Documents that are drawn in each round.
-struct Active {
-    schedule: ActiveSchedule,
-    influences: Vec<Influence>,
-    comparison: Comparison,
-    /// The documents of the round, and how they were drawn.
-    drawn: Vec<u32>,
-    draw: Option<Draw>,
-}
-
-impl Active {
-    fn new(sample: &Bags, setup: &Setup<'_>) -> Option<Self> {
-        let least = sample.lengths().min().unwrap_or(0) as u64;
-        let schedule = ActiveSchedule::new(setup.settings, least)?;
-        let bags = (0..sample.len()).map(|i| sample.bag(i));
-        Some(Self {
-            schedule,
-            influences: bags
-                .map(|(terms, counts)| schedule.first(Bag { terms, counts }))
-                .collect(),
-            comparison: Comparison::new(setup.priors.topic_count()),
-            drawn: Vec::new(),
-            draw: None,
-        })
-    }
-
-    /// Draws the documents of a round.
-    fn draw(&mut self, sample: &Bags, seed: u64, round: u64, length: f64) {
-        let mut sums = Sums::default();
-        self.influences
-            .iter()
-            .for_each(|&influence| sums.add(influence));
-        let draw = self.schedule.draw(&sums, length);
-        let documents = (0..).zip(&self.influences);
-        let taken = documents.filter(|&(index, &influence)| {
-            draw.takes(influence, seed, round, sample.document(index as usize))
-        });
-        self.drawn = taken.map(|(index, _)| index).collect();
-        self.draw = Some(draw);
-    }
 }
 
 impl<'a> Trainer<'a> {
@@ -235,7 +195,7 @@ impl<'a> Trainer<'a> {
             average: None,
             averaged: 0,
             assignments: vec![Vec::new(); sample.len()],
-            active: Active::new(sample, setup),
+            active: ActiveBags::new(sample, setup),
             outstanding: VecDeque::new(),
             local: LocalStep::new(terms, topics),
         }
@@ -292,7 +252,10 @@ impl<'a> Trainer<'a> {
                 round: position.round,
                 document: self.sample.document(index),
             };
-            let weight = self.weight(index);
+            let weight = self
+                .active
+                .as_ref()
+                .map_or(1, |active| active.weight(index));
             let visit = Visit {
                 key,
                 bag,
@@ -318,13 +281,6 @@ impl<'a> Trainer<'a> {
         let mut entries = Vec::new();
         self.local.finish(|entry| entries.push(entry.word()));
         Ok(entries)
-    }
-
-    /// How often an assignment of a document counts.
-    fn weight(&self, index: usize) -> u32 {
-        let active = self.active.as_ref();
-        let weight = active.and_then(|a| Some(a.draw?.weight(a.influences[index])));
-        weight.unwrap_or(1)
     }
 
     /// Changes the model by the statistics of a round.
@@ -365,22 +321,6 @@ impl<'a> Trainer<'a> {
                 }
             }
         }
-    }
-}
-
-/// The model that training starts from, for `terms` terms: part `part` of `part_count`. Nothing is
-/// learnt yet; variational Bayes starts at random.
-pub fn start(
-    settings: &TrainSettings,
-    seed: u64,
-    priors: &Priors,
-    terms: usize,
-    [part, part_count]: [usize; 2],
-) -> Parameters {
-    let size = [priors.topic_count(), terms];
-    match settings.method.is_variational() {
-        true => expectation::random_parameters(seed, priors.eta, size, [part, part_count]),
-        false => Parameters::new(size[0], size[1], part, part_count),
     }
 }
 

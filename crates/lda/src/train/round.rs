@@ -180,9 +180,11 @@ impl LocalStep {
         let statistics = &mut self.statistics;
         match weight {
             1 => (self.sampler).for_each_run(|term, topics| statistics.assigned(term, topics)),
-            _ => {
-                (self.sampler).for_each_run(|term, topics| statistics.weighed(term, topics, weight))
-            }
+            _ => self.sampler.for_each_run(|term, topics| {
+                for &topic in topics {
+                    statistics.add(term, topic, i64::from(weight));
+                }
+            }),
         }
     }
 

@@ -25,6 +25,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+pub use super::position::{Action, Phase, Position};
 use super::settings::{LocalMethod, TrainSettings};
 use super::{active, expectation};
 use crate::math::special::pow;
@@ -54,54 +55,6 @@ const PASSES: [u64; 2] = [20, 200];
 const ONLINE_PASSES: [u64; 2] = [1, 20];
 /// The fewest rounds between two evaluations of an online pass, which has four by default.
 const EVALUATE_EVERY: u64 = 10;
-
-/// How a round samples its documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Sampled-online variational inference.
-    Online,
-    /// Collapsed Gibbs sampling with remembered assignments.
-    Gibbs,
-}
-
-impl Phase {
-    /// The name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Online => "online",
-            Self::Gibbs => "gibbs",
-        }
-    }
-}
-
-/// Where training is: the round to be taken next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Position {
-    /// The round, from 0, over both phases.
-    pub round: u64,
-    /// Its phase.
-    pub phase: Phase,
-    /// Rounds of this phase before it.
-    pub taken: u64,
-    /// Passes of the phase before this one.
-    pub passes_before: u64,
-}
-
-/// What a round does with its documents.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Action {
-    /// Samples them from scratch, or approximates them, and takes a step towards what came out.
-    Online,
-    /// Samples them once, and adds their counts to the model: sequential Monte Carlo.
-    Smc,
-    /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
-    Scatter,
-    /// Takes the counts of all remembered assignments for the model.
-    Count,
-    /// Draws their assignments again, and replaces their counts.
-    Gibbs,
-}
 
 /// The rounds of a training run.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,49 @@
+//! Where training is, and what a round does there.
+
+/// How a round samples its documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Sampled-online variational inference.
+    Online,
+    /// Collapsed Gibbs sampling with remembered assignments.
+    Gibbs,
+}
+
+impl Phase {
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Gibbs => "gibbs",
+        }
+    }
+}
+
+/// Where training is: the round to be taken next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Position {
+    /// The round, from 0, over both phases.
+    pub round: u64,
+    /// Its phase.
+    pub phase: Phase,
+    /// Rounds of this phase before it.
+    pub taken: u64,
+    /// Passes of the phase before this one.
+    pub passes_before: u64,
+}
+
+/// What a round does with its documents.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// Samples them from scratch, or approximates them, and takes a step towards what came out.
+    Online,
+    /// Samples them once, and adds their counts to the model: sequential Monte Carlo.
+    Smc,
+    /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
+    Scatter,
+    /// Takes the counts of all remembered assignments for the model.
+    Count,
+    /// Draws their assignments again, and replaces their counts.
+    Gibbs,
+}
