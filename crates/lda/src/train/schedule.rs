@@ -20,7 +20,7 @@
 //!
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all,
-//! and so does every round whose documents are drawn ([`active`](super::active)).
+//! and so does every round whose documents are drawn ([`active`]).
 
 use std::collections::VecDeque;
 use std::ops::Range;
