@@ -16,8 +16,8 @@
 //! 1. It draws S documents with replacement. Here a document is drawn at most once a round, and S
 //!    is the expected number.
 //! 2. γ is taken in whole tokens, α aside: of the sampled step, the topic counts of the last sweep; of
-//!    variational Bayes, γ − α rounded. So ∇ is a whole number: Σ_k |n_dk − n_dk of the visit before|. Before the first visit γ = 0, as in its
-//!    derivation of ξ_init = N_d.
+//!    variational Bayes, γ − α rounded. So ∇ is a whole number: Σ_k |n_dk − n_dk of the visit before|.
+//!    Before the first visit γ = 0, as in its derivation of ξ_init = N_d.
 //! 3. It switches to uniform draws for good when |log D − H(p)| ≤ ε. Here each round decides.
 
 mod alone;
@@ -34,8 +34,8 @@ const UNIT: f64 = (1u64 << 16) as f64;
 const LARGEST: f64 = (1u64 << 20) as f64;
 /// ξ of documents that settle, by [`DocumentSchedule::Moved`], where the job does not say.
 const LEAST_MOVED: f64 = 0.1;
-/// What a document's counts are multiplied by to weigh them in whole numbers: 1 is this many.
-const WEIGHT_UNIT: f64 = 16.0;
+/// [`Draw::weight`] of a document that is as likely as any other, where documents are weighed.
+pub const WEIGHT_UNIT: f64 = 16.0;
 /// The largest weight, in those units.
 const LARGEST_WEIGHT: f64 = 65_535.0;
 
@@ -171,14 +171,6 @@ impl ActiveSchedule {
             uniform: (length / sums.documents()).min(1.0),
             rate: sums.rate(length),
         }
-    }
-}
-
-/// What [`Draw::weight`] is for a document that is as likely as any other.
-pub fn weight_unit(is_weighted: bool) -> f64 {
-    match is_weighted {
-        true => WEIGHT_UNIT,
-        false => 1.0,
     }
 }
 
@@ -362,7 +354,7 @@ impl Draw {
     }
 
     /// What a drawn document's counts are multiplied by: S/D over π(d), in units of
-    /// [`weight_unit`], so that the sum over a round's documents estimates
+    /// [`WEIGHT_UNIT`], so that the sum over a round's documents estimates
     /// S/D times that over all without bias (Horvitz & Thompson 1952); 1 where documents are not weighed.
     pub fn weight(&self, influence: Influence) -> u32 {
         if !self.is_weighted {

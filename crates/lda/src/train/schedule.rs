@@ -253,7 +253,7 @@ impl Schedule {
             false => f64::from(self.settings.kept_sweeps),
         };
         let length = match self.settings.importance {
-            true => self.expected_length(position) * active::weight_unit(self.settings.importance),
+            true => self.expected_length(position) * active::WEIGHT_UNIT,
             false => minibatch_length as f64,
         };
         let scaled = length * counted;

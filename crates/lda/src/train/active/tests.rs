@@ -206,7 +206,7 @@ fn weighted_draws_estimate_the_sum_over_all_without_bias() {
             }
         }
     }
-    estimate *= documents / length / weight_unit(true) / ROUNDS as f64;
+    estimate *= documents / length / WEIGHT_UNIT / ROUNDS as f64;
     let sum: f64 = (0..influences.len()).map(value).sum();
     // Weights are rounded to a sixteenth.
     assert!((estimate / sum - 1.0).abs() < 0.02, "{estimate} for {sum}");
