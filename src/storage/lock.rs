@@ -34,10 +34,22 @@ pub(super) fn holder_in(text: &str) -> String {
     named.unwrap_or("process unknown").to_owned()
 }
 
-impl Lock for File {
+/// The open file whose lock is held.
+#[derive(Debug)]
+struct Held(File);
+
+impl Lock for Held {
     /// The kernel keeps it as long as the file is open.
     fn check(&self) -> Result<(), String> {
         Ok(())
+    }
+}
+
+impl Drop for Held {
+    /// Closing is not enough: a process that another thread is starting has the file open, too, until it execs.
+    fn drop(&mut self) {
+        // A lock that cannot be released here is released when the last copy of the file is closed.
+        let _ = self.0.unlock();
     }
 }
 
@@ -61,7 +73,7 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
         file.write_all(bytes).map(|()| bytes.len())
     })?;
     Ok(match is_held {
-        true => Locking::Held(Box::new(file)),
+        true => Locking::Held(Box::new(Held(file))),
         false => Locking::Unsupported,
     })
 }
@@ -73,7 +85,7 @@ pub(super) fn holder_of(path: &Path) -> io::Result<Option<String>> {
         file => file?,
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(None),
+        Ok(()) => file.unlock().map(|()| None),
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(TryLockError::Error(e)) => Err(e),
         Err(TryLockError::WouldBlock) => Ok(Some(holder_in(&text_of(&mut file)))),
@@ -108,5 +120,17 @@ mod tests {
             panic!("it is free again");
         };
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mark\nsecond\n");
+    }
+
+    #[test]
+    fn a_copy_of_the_file_does_not_keep_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let file = File::create(&path).unwrap();
+        file.try_lock().unwrap();
+        let _copy = file.try_clone().unwrap();
+        assert!(holder_of(&path).unwrap().is_some());
+        drop(Held(file));
+        assert_eq!(holder_of(&path).unwrap(), None);
     }
 }

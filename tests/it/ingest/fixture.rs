@@ -5,8 +5,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use topicmill::cluster::{self, ClusterError, ClusterSettings, Placement};
 use topicmill::corpus::ShardDocument;
@@ -15,7 +13,7 @@ use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::dataflow::ingest::{IngestShared, ingest};
 use topicmill::dataflow::process::Process;
 use topicmill::job::Job;
-use topicmill::tables::{Output, TableError};
+use topicmill::tables::Output;
 
 /// A folder for input and output, removed with the value.
 pub struct Fixture {
@@ -55,22 +53,8 @@ impl Fixture {
 
     /// Ingests with `threads` threads.
     pub fn ingest(&self, threads: usize, job: &Job) -> Result<Ingested, ClusterError> {
-        let output = lead(&job.output.path);
+        let output = Output::lead(&job.output.path).unwrap();
         run(&Placement::single(threads), job, output)
-    }
-}
-
-/// Leads the output. Another test of this binary may just start a process, which holds the locks
-/// that were held here until it execs.
-fn lead(path: &Path) -> Output {
-    let until = Instant::now() + Duration::from_secs(10);
-    loop {
-        match Output::lead(path) {
-            Err(TableError::Locked { .. }) if Instant::now() < until => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            led => return led.unwrap(),
-        }
     }
 }
 
