@@ -11,7 +11,6 @@
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
-#[path = "../common/corpus.rs"]
 mod corpus;
 #[path = "../common/halves.rs"]
 mod halves;

@@ -1,6 +1,6 @@
 //! A UCI bag of words in memory, part of it held out.
 
-#[path = "uci.rs"]
+#[path = "../common/uci.rs"]
 mod uci;
 
 use std::error::Error;

@@ -1,0 +1,165 @@
+"""The command line of scripts/training_figures: trains by every setting of a figure, then has the report made."""
+
+import argparse
+import json
+import os
+import signal
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+from bench_peers import environment, processes
+from bench_peers.__main__ import machine, whole
+from bench_peers.refused import Failed, Refused, guarded
+
+SCHEDULES = ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")
+
+# What Mimno 2012 compares; five sweeps each, of which sampling discards two. The paper's priors, but η of the mean
+# geometry, which has its own.
+SAMPLED = {"train.method": "sampled", "train.memory": "off", "train.burn_in": 1, "train.sweeps": 3}
+EXP_PSI = {"model.geometry": "exp-psi", "model.eta": 0.4}
+METHODS = {
+    "online-vb": {"train.method": "online-vb", "model.eta": 0.4},
+    "sampled, exp-psi": SAMPLED | EXP_PSI,
+    "sampled, mean": SAMPLED,
+    "smc": {"train.method": "smc"},
+}
+# Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge, and is not a setting.
+OFFSETS = (1.0, 4.0, 16.0, 64.0, 256.0)
+DECAYS = (0.51, 0.6, 0.7, 0.8, 0.9)
+MINIBATCHES = (100, 250, 500, 1000)
+# Figure 4 of Mimno 2012.
+SHARES = (1.0, 0.5, 0.25, 0.125)
+LATE_OFFSETS = (3e3, 1e4, 3e4, 1e5, 3e5)
+
+FIGURES = {
+    "draws": "held-out likelihood against visits by every schedule, as a job trains by default",
+    "passes": "the same with all passes online, evaluated several times a pass (Wahabzada 2011, Figures 3, 4 a–c, 6, 7)",
+    "accuracy": "classification by schedule, after 1, 2, … passes (Wahabzada 2011, Figure 4 d, e); wants --labels",
+    "settings": "residual against uniform over a hundred settings (Wahabzada 2011, Figure 5)",
+    "methods": "variational Bayes, sampling and SMC: likelihood and coherence (Mimno 2012, Figures 2 and 3)",
+    "topics": "seconds a minibatch and the share of non-zero parameters against K (Mimno 2012, Figure 1 and §4.5)",
+    "offsets": "coherence against t₀ and the size of the corpus (Mimno 2012, Figure 4)",
+}
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/training_figures",
+        description="Redoes figures on training of Mimno 2012 and Wahabzada 2011.",
+        epilog="\n".join(["figures:", *(f"  {name:9} {text}" for name, text in FIGURES.items()), "",
+                          "docs/EXPERIMENTS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line."]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("figure", metavar="FIGURE", choices=FIGURES, help="see below")
+    add("job", metavar="JOB", type=Path, help="a job file")
+    add("--method", choices=("sampled", "online-vb", "batch-vb"), default="sampled", help="the local step of schedules (default: sampled)")
+    add("--lines", default="", metavar="NAME;NAME", help="only these schedules or methods")
+    add("--topics", default="100,200,500,1000,2000", metavar="K,K", help="of the figure topics (default: 100,200,500,1000,2000)")
+    add("--passes", type=whole, metavar="N", help="passes (default: 20 of schedules, 1 of methods and offsets)")
+    add("--every", type=whole, default=5, metavar="N",
+        help="online rounds, or Gibbs passes, between two evaluations (default: 5)")
+    add("--seeds", type=whole, default=3, metavar="N", help="seeds, from 1 (default: 3)")
+    add("--threads", type=whole, default=2, metavar="N", help="threads (default: 2)")
+    add("--documents", type=whole, default=1000, metavar="N", help="documents that are scored, or whose labels are predicted (default: 1000)")
+    add("--labels", metavar="COLUMN", help="the column that is predicted from topics: one of corpus.metadata")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of the job; may be given several times")
+    add("--out", type=Path, default=environment.TARGET / "training", metavar="DIR",
+        help="where results.csv, table.md and figure.svg go (default: target/training)")
+    add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
+    add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
+    return parser.parse_args()
+
+
+def runs(asked: argparse.Namespace) -> list[dict]:
+    """The runs of a figure: what tells each apart (`line`, `seed`, …), its `settings`, and what is `measured`: the rounds,
+    or the model at the end."""
+    lines = asked.lines.split(";") if asked.lines else None
+    schedules = lines or SCHEDULES
+    methods = lines or METHODS
+    of_schedules = {"train.method": asked.method, "train.patience": 0}
+    if asked.figure != "draws" and asked.method == "sampled":
+        of_schedules["train.memory"] = "on"
+        of_schedules["train.online_passes"] = 2**32 - 1
+    of_methods = {"model.alpha": 0.1, "train.minibatch": 100, "train.patience": 0, "train.passes": asked.passes or 1}
+    found: list[dict] = []
+
+    def add(line: str, settings: dict, measured: str = "model", **facts: object) -> None:
+        found.append({"line": line, "measured": measured, **facts, "settings": {**settings, "model.seed": facts["seed"]}})
+
+    for seed in range(1, asked.seeds + 1):
+        passes = {"train.passes": asked.passes or 20}
+        match asked.figure:
+            case "draws" | "passes":
+                every = {"train.evaluate_every": asked.every}
+                for name in schedules:
+                    add(name, of_schedules | passes | every | {"train.schedule": name}, "rounds", seed=seed)
+            case "accuracy":
+                for name, count in product(schedules, range(1, (asked.passes or 4) + 1)):
+                    add(name, of_schedules | {"train.schedule": name, "train.passes": count}, seed=seed, passes=count)
+            case "settings":
+                for offset, decay, minibatch, name in product(OFFSETS, DECAYS, MINIBATCHES, ("uniform", "residual")):
+                    keys = {"train.schedule": name, "train.step_offset": offset, "train.step_decay": decay,
+                            "train.minibatch": minibatch, "train.evaluate_every": 1_000_000}
+                    add(name, of_schedules | passes | keys, "rounds", seed=seed, offset=offset, decay=decay,
+                        minibatch=minibatch)
+            case "methods":
+                for name in methods:
+                    add(name, of_methods | METHODS[name], seed=seed)
+            case "topics":
+                for name, topics in product(methods, map(int, asked.topics.split(","))):
+                    keys = METHODS[name] | {"model.topics": topics, "train.evaluate_every": 1_000_000}
+                    add(name, of_methods | keys, "speed", seed=seed, topics=topics)
+            case "offsets":
+                for share, offset in product(SHARES, LATE_OFFSETS):
+                    keys = METHODS["sampled, exp-psi"] | {"sample.fraction": share, "train.step_offset": offset}
+                    add(f"{share:.1%} of the corpus", of_methods | keys, seed=seed, offset=offset)
+    return found
+
+
+def work() -> int:
+    """Does what the command line says; gives the exit code."""
+    asked = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    if not asked.job.is_file():
+        raise Refused(f"{asked.job}: there is no such file; name a job file")
+    known = METHODS if asked.figure in ("methods", "topics") else SCHEDULES
+    for name in filter(None, asked.lines.split(";")):
+        if name not in known:
+            raise Refused(f"--lines: {name} is none of {'; '.join(known)}")
+    if asked.figure == "accuracy" and not asked.labels:
+        raise Refused("accuracy: name the column that is predicted, --labels COLUMN")
+    python = asked.python or environment.python()
+    binary = asked.binary.resolve() if asked.binary else environment.topicmill()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=asked.out) as scratch:
+        plan = {
+            "job": str(asked.job.resolve()),
+            "binary": str(binary),
+            "threads": asked.threads,
+            "figure": asked.figure,
+            "method": asked.method,
+            "documents": asked.documents,
+            "labels": asked.labels,
+            "set": asked.set,
+            "runs": runs(asked),
+            "machine": machine(),
+            "date": time.strftime("%Y-%m-%d"),
+        }
+        (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        problem = processes.run([python, "-m", "figures.training_runs", scratch])
+        if problem:
+            raise Failed(problem)
+        for name in ("results.csv", "plan.json"):
+            os.replace(Path(scratch) / name, asked.out / name)
+    problem = processes.run([python, "-m", "figures.training_report", asked.out])
+    if problem:
+        raise Failed(f"the report could not be made: {problem}")
+    return 0
+
+
+def main() -> int:
+    return guarded(work)

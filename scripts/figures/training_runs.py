@@ -1,0 +1,132 @@
+"""Trains by every setting of a figure: `python -m figures.training_runs FOLDER`, with FOLDER/plan.json; writes results.csv."""
+
+import csv
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset
+
+FACTS = ("line", "seed", "topics", "passes", "offset", "decay", "minibatch")
+FIGURES = ("visits", "tokens", "seconds", "round_ms", "ms_per_10000", "nonzero_share", "heldout", "left_to_right",
+           "umass", "umass_worst", "npmi", "npmi_worst", "accuracy", "baseline")
+# Rounds at the end of training whose time is taken: sampled models have become sparse by then.
+TIMED = 20
+
+
+def topicmill(plan: dict, stage: str, settings: dict, arguments: tuple = ()) -> dict:
+    """Runs a stage; gives its summary."""
+    command = [plan["binary"], stage, plan["job"], "-w", plan["threads"], "--json", *arguments]
+    pairs = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+    for pair in [*plan["set"], *pairs]:
+        command += ["--set", pair]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"topicmill {stage} ended with {done.returncode}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def rows(folder: Path, name: str) -> list[dict]:
+    """A table of a result."""
+    return pyarrow.dataset.dataset(folder / name).to_table().to_pylist()
+
+
+def curve(log: list[dict], documents: int) -> list[dict]:
+    """The rounds after which the model was evaluated. A pass is as many visits as there are documents."""
+    return [
+        {
+            "visits": row["documents_seen"] / documents,
+            "tokens": row["tokens_seen"],
+            "seconds": row["seconds"],
+            "heldout": row["heldout_loglik_per_token"],
+        }
+        for row in log
+        if row["heldout_loglik_per_token"] is not None
+    ]
+
+
+def speed(log: list[dict]) -> dict:
+    """What a round takes at the end of training."""
+    log = [{"seconds": 0.0, "documents_seen": 0}, *log]
+    taken = min(TIMED, len(log) - 1)
+    last, first = log[-1], log[-1 - taken]
+    seconds = last["seconds"] - first["seconds"]
+    documents = last["documents_seen"] - first["documents_seen"]
+    return {
+        "seconds": last["seconds"],
+        "round_ms": 1e3 * seconds / taken,
+        "ms_per_10000": 1e7 * seconds / documents,
+        "nonzero_share": last["nonzero_share"],
+    }
+
+
+def worst_tenth(values: list[float]) -> float:
+    """The mean of the lowest tenth."""
+    return statistics.mean(sorted(values)[: max(1, len(values) // 10)])
+
+
+def quality(plan: dict, settings: dict, output: Path) -> dict:
+    """How good a trained model is, on documents that it was not trained on."""
+    folder = output.with_name("evaluation")
+    wanted = {"evaluate.documents": plan["documents"]}
+    if plan["figure"] == "accuracy":
+        wanted |= {"evaluate.metrics": ["completion"], "evaluate.labels": plan["labels"], "evaluate.split": "all"}
+    else:
+        wanted["evaluate.metrics"] = ["completion", "left-to-right", "umass", "npmi"]
+    topicmill(plan, "evaluate", settings | wanted, ("--output", folder))
+    named = {(row["metric"], row["method"].split(",")[0]): row["value"] for row in rows(folder, "evaluation")}
+    found = {
+        "heldout": named.get(("log_likelihood_per_token", "document_completion")),
+        "left_to_right": named.get(("log_likelihood_per_token", "left_to_right")),
+    }
+    if plan["figure"] == "accuracy":
+        by_metric = {metric: value for (metric, _), value in named.items()}
+        found |= {name: by_metric[f"classification_{name}"] for name in ("accuracy", "baseline")}
+    else:
+        for short, metric in (("umass", "coherence_umass"), ("npmi", "coherence_npmi")):
+            values = [row["value"] for row in rows(folder, "topic_scores")
+                      if row["metric"] == metric and row["value"] is not None]
+            found |= {short: statistics.mean(values), f"{short}_worst": worst_tenth(values)}
+    shutil.rmtree(folder)
+    return found
+
+
+def measure(plan: dict, collection: Path, run: dict) -> list[dict]:
+    """Trains a copy of the collection; gives what is measured."""
+    output = collection.with_name("result")
+    shutil.copytree(collection, output)
+    settings = {**run["settings"], "output.path": str(output)}
+    documents = topicmill(plan, "train", settings)["train"]["sample_documents"]
+    log = rows(output, "training_log")
+    if run["measured"] == "rounds":
+        found = curve(log, documents)
+    else:
+        found = [{"visits": log[-1]["documents_seen"] / documents, "tokens": log[-1]["tokens_seen"], **speed(log)}]
+    if run["measured"] == "model":
+        found[0] |= quality(plan, settings, output)
+    shutil.rmtree(output)
+    return found
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    collection = folder / "collection"
+    topicmill(plan, "ingest", {"output.path": str(collection)})
+    with open(folder / "results.csv", "w", encoding="utf-8", newline="") as lines:
+        table = csv.DictWriter(lines, FACTS + FIGURES, restval="")
+        table.writeheader()
+        for run in plan["runs"]:
+            facts = {name: run[name] for name in FACTS if name in run}
+            found = measure(plan, collection, run)
+            table.writerows(facts | row for row in found)
+            lines.flush()
+            print(f"  {facts}: {found[-1]}", flush=True)
+    shutil.rmtree(collection)
+
+
+if __name__ == "__main__":
+    main()
