@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import environment, processes
 from .refused import Failed, Refused, guarded
-from .systems import DEFAULT, SYSTEMS
+from .systems import DEFAULT, OURS, SYSTEMS
 
 
 def arguments() -> argparse.Namespace:
@@ -87,7 +87,7 @@ def work() -> int:
         raise Refused(f"{asked.binary}: there is no such program; leave --binary out to have it built")
     python = environment.python()
     binary = None
-    if "topicmill" in asked.systems:
+    if OURS.keys() & set(asked.systems):
         binary = asked.binary.resolve() if asked.binary else environment.topicmill()
     (asked.out / "logs").mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="unfinished-", dir=asked.out))
@@ -139,13 +139,13 @@ def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path 
     print(f"{name}: training …", flush=True)
     train: list[object] = [python, "-m", "bench_peers.systems", name, scratch / "split", folder]
     train += [f"--topics={asked.topics}", f"--seconds={asked.seconds}", f"--threads={asked.threads}"]
-    train += [f"--binary={binary}"] if name == "topicmill" else []
+    train += [f"--binary={binary}"] if name in OURS else []
     problem = processes.run(train, asked.out / "logs" / f"{name}.log", limit=5 * asked.seconds + 600)
     facts: dict[str, typing.Any] = {"name": name, "version": None, "peak_mb": None, "busy_cores": busy}
     facts |= {"problem": problem, "snapshots": []}
     if (folder / "system").exists():
         facts |= json.loads((folder / "system").read_text(encoding="utf-8"))
-    if facts["version"] and name == "topicmill" and not asked.binary:
+    if facts["version"] and name in OURS and not asked.binary:
         facts["version"] += f" {environment.commit()}"
     score = [python, "-m", "bench_peers.evaluate", scratch / "split", folder]
     score_problem = processes.run(score, asked.out / "logs" / f"{name}-scores.log")

@@ -90,8 +90,7 @@ class Topica:
         self.fixed: dict[str, object] = {"sampler": sampler, "alpha_sum": 5.0, "optimize_interval": 10}
         self.fitting: dict[str, object] = {"keep_theta_draws": False, "progress": False}
         self.settings = self.fixed | self.fitting
-        vocabulary = [f"w{term}" for term in range(task.terms)]
-        self.documents = topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+        self.documents = corpus_of(task)
 
     def version(self) -> str:
         return metadata.version("topica")
@@ -115,6 +114,48 @@ class Topica:
         facts = {"seconds": seconds, "passes": sweeps, "alpha": model.alpha.tolist()}
         facts["note"] = " ".join(f"{name}={value}" for name, value in (effort | burn_in).items())
         snapshots.write(self.task.out, (row.astype("float32") for row in model.topic_word), facts)
+        return seconds
+
+    def peak_mb(self) -> float:
+        return memory.own_peak_mb()
+
+
+def corpus_of(task: Task) -> object:
+    """The training documents as topica's corpus, with the split's terms in their order."""
+    import topica
+
+    vocabulary = [f"w{term}" for term in range(task.terms)]
+    return topica.Corpus.from_documents(list(words(task)), vocabulary=vocabulary)
+
+
+class TopicaOnline:
+    """topica's online variational Bayes, on one thread, as it has no more. Each point is a fit of its own, with twice as
+    many passes."""
+
+    def __init__(self, task: Task):
+        self.task = task
+        self.settings: dict[str, object] = {}
+        self.documents = corpus_of(task)
+
+    def version(self) -> str:
+        return metadata.version("topica")
+
+    def train(self) -> None:
+        passes, seconds = 1, 0.0
+        while 2 * seconds <= self.task.seconds:
+            seconds = self.fit(passes)
+            passes *= 2
+
+    def fit(self, passes: int) -> float:
+        """Writes the snapshot of one fit; returns its seconds."""
+        import topica
+
+        model = topica.OnlineLDA(self.task.topics, seed=SEED)
+        started = time.monotonic()
+        model.fit(self.documents, iters=passes)
+        seconds = time.monotonic() - started
+        facts = {"seconds": seconds, "passes": passes, "alpha": [float(value) for value in model.alpha]}
+        snapshots.write(self.task.out, (row.astype("float32") for row in model.topic_word), facts | {"note": ""})
         return seconds
 
     def peak_mb(self) -> float:

@@ -16,6 +16,7 @@ from .notes import notes
 
 # Levels at which systems are compared: the best that any peer reached, and these numbers of nats below.
 BELOW_THE_BEST = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+# What the names of our systems begin with.
 OURS = "topicmill"
 FIGURES = ["passes", "training, s", "log-likelihood, nats/token", "NPMI", "UMass"]
 
@@ -40,15 +41,16 @@ def seconds_to_reach(level: float, snapshots: list[dict]) -> tuple[float, bool] 
 def levels(systems: list[dict]) -> list[float]:
     """Log-likelihoods to compare at, the best first: topicmill's own best, if no peer had it, and those above."""
     best = {system["name"]: max(s["log_likelihood"] for s in system["snapshots"]) for system in systems}
-    peers = [value for name, value in best.items() if name != OURS] or list(best.values())
+    peers = [value for name, value in best.items() if not name.startswith(OURS)] or list(best.values())
+    ours = [value for name, value in best.items() if name.startswith(OURS)]
     chosen = [max(peers) - below for below in BELOW_THE_BEST]
-    return [best[OURS], *chosen] if best.get(OURS, -math.inf) > chosen[0] else chosen
+    return [max(ours), *chosen] if max(ours, default=-math.inf) > chosen[0] else chosen
 
 
 def ratio(times: dict[str, tuple[float, bool] | None]) -> str:
     """The fastest peer's seconds over topicmill's; a bound where one of them is a bound."""
-    peers = [time for name, time in times.items() if name != OURS and time]
-    ours = times.get(OURS)
+    peers = [time for name, time in times.items() if not name.startswith(OURS) and time]
+    ours = min((time for name, time in times.items() if name.startswith(OURS) and time), default=None)
     if not peers or not ours:
         return "–"
     fastest = min(peers)

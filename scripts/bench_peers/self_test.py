@@ -182,7 +182,7 @@ class Systems(unittest.TestCase):
         self.task = Task(folder, folder, 2, 1.0, 1)
 
     def test_topica_finds_the_topics_in_the_order_of_the_splits_terms(self):
-        for name in ["topica", "topica-warp", "topica-lightlda", "topica-cvb0"]:
+        for name in ["topica", "topica-warp", "topica-lightlda", "topica-cvb0", "topica-online"]:
             with self.subTest(name):
                 PEERS[name](self.task).fit(40)
                 rows, facts = snapshots.read(max(self.task.out.glob("0*.json")))

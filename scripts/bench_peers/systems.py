@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from .peers import Gensim, ScikitLearn, Tomotopy, Topica
+from .peers import Gensim, ScikitLearn, Tomotopy, Topica, TopicaOnline
 from .task import System, Task
 from .topicmill import Topicmill
 
@@ -21,10 +21,13 @@ PEERS: dict[str, Callable[[Task], System]] = {
     "topica-warp": partial(Topica, sampler="warp"),
     "topica-lightlda": partial(Topica, sampler="lightlda"),
     "topica-cvb0": partial(Topica, sampler="cvb0"),
+    "topica-online": TopicaOnline,
     "gensim": Gensim,
     "sklearn": ScikitLearn,
 }
-SYSTEMS = ["topicmill", *PEERS]
+# topicmill's methods, by the names of the systems.
+OURS = {"topicmill": "sampled", "topicmill-online-vb": "online-vb", "topicmill-batch-vb": "batch-vb"}
+SYSTEMS = [*OURS, *PEERS]
 # The systems that run unless `--systems` names others.
 DEFAULT = ["topicmill", "tomotopy", "topica", "topica-warp", "gensim", "sklearn"]
 
@@ -40,7 +43,11 @@ def main() -> None:
     parser.add_argument("--binary", type=Path)
     arguments = parser.parse_args()
     task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads)
-    system: System = PEERS[arguments.name](task) if arguments.name in PEERS else Topicmill(task, arguments.binary)
+    system: System
+    if arguments.name in OURS:
+        system = Topicmill(task, arguments.binary, OURS[arguments.name])
+    else:
+        system = PEERS[arguments.name](task)
     facts: dict[str, object] = {"version": system.version(), "settings": system.settings}
     about = arguments.out / "system"
     about.write_text(json.dumps(facts), encoding="utf-8")

@@ -22,6 +22,9 @@ RUNGS: list[tuple[float, list[str]]] = [
     *((15 + gibbs, [f"train.passes={3 + gibbs}"]) for gibbs in (6, 12, 25, 50, 100, 200, 400, 800, 1600)),
 ]
 
+# The dense local steps of the papers, which topicmill has to compare with: every pass is alike.
+PASSES: list[tuple[float, list[str]]] = [(2**n, [f"train.passes={2**n}"]) for n in range(11)]
+
 # All that a job sets besides input, output, topics and seed. Jobs are written from these two; the report lists them.
 # The first is for every job: all documents and terms of the split, and no projection.
 SPLIT_AS_IT_IS: dict[str, object] = {
@@ -31,7 +34,7 @@ SPLIT_AS_IT_IS: dict[str, object] = {
     "sample.fraction": 1.0,
     "project.method": "none",
 }
-# The second is for the runs of RUNGS: each makes all its passes and does not evaluate between them.
+# The second is for training: each run makes all its passes and does not evaluate between them.
 ALL_PASSES: dict[str, object] = {"train.patience": 0, "train.evaluate_every": 1_000_000}
 
 
@@ -43,27 +46,29 @@ def toml(settings: dict[str, object]) -> str:
 class Topicmill:
     """Runs of growing effort; the time of each is what its training_log says."""
 
-    def __init__(self, task: Task, binary: Path):
+    def __init__(self, task: Task, binary: Path, method: str = "sampled"):
         self.task = task
+        self.rungs = RUNGS if method == "sampled" else PASSES
+        self.of_runs = ALL_PASSES if method == "sampled" else ALL_PASSES | {"train.method": method}
         self.binary = binary
         self.peak = 0.0
         self.of_all_runs = SPLIT_AS_IT_IS | {"vocabulary.max_terms": task.terms}
-        self.settings = self.of_all_runs | ALL_PASSES
+        self.settings = self.of_all_runs | self.of_runs
 
     def version(self) -> str:
         return self.printed("--version").split()[1]
 
     def train(self) -> None:
         task = self.task
-        job = self.write_job(toml(ALL_PASSES))
-        for effort, settings in RUNGS:
+        job = self.write_job(toml(self.of_runs))
+        for effort, settings in self.rungs:
             folder = task.out / "run"
             self.run(job, folder, settings)
             self.snapshot(" ".join(settings))
             shutil.rmtree(folder)
             last = max(task.out.glob("*.json"))
             seconds = json.loads(last.read_text(encoding="utf-8"))["seconds"]
-            following = next((more for more, _ in RUNGS if more > effort), effort)
+            following = next((more for more, _ in self.rungs if more > effort), effort)
             if seconds * following / effort > task.seconds:
                 break
 
