@@ -33,6 +33,8 @@ const KEPT_TERM_BYTES: u64 = 160;
 const PAIR_BYTES: u64 = 8;
 /// Bytes of a document besides its pairs: its number, and where it ends.
 const DOCUMENT_BYTES: u64 = 16;
+/// Bytes of the influence of a document, where documents are drawn.
+const INFLUENCE_BYTES: u64 = 24;
 /// Bytes of a prepared weight: a topic, the weight, a running sum.
 const FACTOR_BYTES: u64 = 10;
 /// Bytes of a Parquet part while it is written (a row group, its batches), at least and at most.
@@ -83,7 +85,7 @@ pub struct Memory {
     pub factors: u64,
     /// Training: a round's statistics, here and on their way, and what α is learnt from.
     pub statistics: u64,
-    /// Training: the assignments that are remembered.
+    /// Training: the assignments that are remembered, and the influences of drawn documents.
     pub assignments: u64,
     /// Projection: shards being read, tables being written.
     pub tables: u64,
@@ -175,7 +177,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * PAIR_BYTES + histograms,
-            assignments: assignments(job, &schedule, tokens_in(trained), processes),
+            assignments: assignments(job, &schedule, [trained, tokens_in(trained)], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
@@ -192,12 +194,14 @@ fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     }
 }
 
-/// Two bytes per token, while memory is to hold them.
-fn assignments(job: &Job, schedule: &Schedule, tokens: u64, processes: u64) -> u64 {
-    match schedule.remembers() {
+/// Two bytes per token, while memory is to hold them, and what a drawn document's influence takes.
+fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) -> u64 {
+    let [documents, tokens] = sizes.map(|size| size.div_ceil(processes));
+    let remembered = match schedule.remembers() {
         false => 0,
-        true => (2 * tokens).div_ceil(processes).min(job.train.sample_bytes),
-    }
+        true => (2 * tokens).min(job.train.sample_bytes),
+    };
+    remembered + documents * INFLUENCE_BYTES * u64::from(schedule.is_drawn())
 }
 
 /// Bags, twice while they are sorted, two bytes per token, and the topics of each document: at most
