@@ -225,7 +225,7 @@ fn check_same(
 
 fn no_documents(input: &Input) -> String {
     format!(
-        "the {} files of the input ({} bytes) contain no document: check corpus.input and \
+        "the input contains no document (files: {}, bytes: {}): check corpus.input and \
          corpus.format",
         input.files.len(),
         input.total_bytes

@@ -40,7 +40,7 @@ fn a_collection_without_documents_terms_or_vocabulary_says_what_to_do() {
     fixture.write("a.jsonl", "\n\n");
     let (message, code) = refusal(&fixture, &[]);
     assert!(
-        message.contains("contain no document") && message.contains("corpus.input"),
+        message.contains("contains no document") && message.contains("corpus.input"),
         "{message}"
     );
     assert_eq!(code, 65);
