@@ -20,6 +20,8 @@ pub mod exit;
 
 pub mod storage;
 
+pub mod cells;
+
 pub mod assignments;
 
 pub mod corpus;

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
-use arrow_cast::cast;
-use arrow_schema::DataType;
 
 use super::TableError;
 use super::parts::{Batches, part_files};
+use crate::cells;
 
 /// A row of the columns asked for.
 #[derive(Clone, Copy)]
@@ -69,9 +68,7 @@ fn values(path: &Path, batch: &RecordBatch, name: &str) -> Result<Values, TableE
     if let Some(texts) = array.as_any().downcast_ref::<StringArray>() {
         return Ok(Values::Texts(texts.clone()));
     }
-    let numbers = cast(array, &DataType::Float64).ok();
-    let numbers = numbers.and_then(|array| array.as_any().downcast_ref::<Float64Array>().cloned());
-    numbers
+    cells::numbers(array)
         .map(Values::Numbers)
         .ok_or_else(|| refuse("is neither of numbers nor of texts"))
 }

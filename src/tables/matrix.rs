@@ -9,12 +9,12 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow_cast::cast;
+use arrow_array::{Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema};
 
 use super::TableError;
 use super::parts::{Batches, footer, part_files};
+use crate::cells;
 use crate::evaluate::foreign::{ForeignError, ForeignModel, SMALLEST, Weights, terms};
 
 /// Names of the column with the terms.
@@ -214,7 +214,13 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
     let mut batches = Batches::new(part_files(&root.join("vocabulary"))?, None);
     while let Some(batch) = batches.next()? {
         let path = batches.path();
-        let listed = column(path, &batch, "term_id", &DataType::Int64)?;
+        let listed = column(
+            path,
+            &batch,
+            "term_id",
+            "whole number",
+            cells::whole_numbers,
+        )?;
         let texts = texts(path, &batch, "term")?;
         let kept = (0..batch.num_rows()).filter(|&row| listed.is_valid(row));
         terms.extend(kept.map(|row| texts.value(row).to_owned()));
@@ -288,45 +294,31 @@ fn columns(
 }
 
 fn numbers_of(path: &Path, batch: &RecordBatch, name: &str) -> Result<Float64Array, MatrixError> {
-    let array = filled(path, batch, name, &DataType::Float64)?;
-    Ok(array
-        .as_any()
-        .downcast_ref::<Float64Array>()
-        .cloned()
-        .expect("it was cast to that"))
+    filled(path, batch, name, "number", cells::numbers)
 }
 
 fn whole_numbers(path: &Path, batch: &RecordBatch, name: &str) -> Result<Int64Array, MatrixError> {
-    let array = filled(path, batch, name, &DataType::Int64)?;
-    Ok(array
-        .as_any()
-        .downcast_ref::<Int64Array>()
-        .cloned()
-        .expect("it was cast to that"))
+    filled(path, batch, name, "whole number", cells::whole_numbers)
 }
 
 fn texts(path: &Path, batch: &RecordBatch, name: &str) -> Result<StringArray, MatrixError> {
-    let array = filled(path, batch, name, &DataType::Utf8)?;
-    Ok(array
-        .as_any()
-        .downcast_ref::<StringArray>()
-        .cloned()
-        .expect("it was cast to that"))
+    filled(path, batch, name, "text", cells::texts)
 }
 
 /// A column without nulls.
-fn filled(
+fn filled<A: Array>(
     path: &Path,
     batch: &RecordBatch,
     name: &str,
-    data_type: &DataType,
-) -> Result<ArrayRef, MatrixError> {
-    let array = column(path, batch, name, data_type)?;
+    kind: &str,
+    read: impl Fn(&dyn Array) -> Option<A>,
+) -> Result<A, MatrixError> {
+    let array = column(path, batch, name, kind, read)?;
     match array.null_count() {
         0 => Ok(array),
         nulls => {
             let problem = format!(
-                "column {name} has nulls or values that are no {data_type}, {nulls} in a batch of {}",
+                "column {name} has nulls or values that are no {kind}, {nulls} in a batch of {}",
                 array.len()
             );
             Err(TableError::format(path, problem).into())
@@ -334,16 +326,18 @@ fn filled(
     }
 }
 
-fn column(
+/// A column as `read` gives it; `kind` is what a cell should be.
+fn column<A: Array>(
     path: &Path,
     batch: &RecordBatch,
     name: &str,
-    data_type: &DataType,
-) -> Result<ArrayRef, MatrixError> {
-    let missing = || TableError::format(path, format!("has no column {name}"));
-    let array = batch.column_by_name(name).ok_or_else(missing)?;
-    let other = |_| TableError::format(path, format!("column {name} is no {data_type}"));
-    Ok(cast(array, data_type).map_err(other)?)
+    kind: &str,
+    read: impl Fn(&dyn Array) -> Option<A>,
+) -> Result<A, MatrixError> {
+    let refuse = |problem: String| MatrixError::from(TableError::format(path, problem));
+    let array = batch.column_by_name(name);
+    let array = array.ok_or_else(|| refuse(format!("has no column {name}")))?;
+    read(array).ok_or_else(|| refuse(format!("column {name} is no {kind}")))
 }
 
 fn at(path: &Path, row: usize, problem: &str) -> MatrixError {

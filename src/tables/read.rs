@@ -6,14 +6,16 @@ mod texts;
 
 use std::path::{Path, PathBuf};
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrowPrimitiveType, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray,
     PrimitiveArray, StringArray,
 };
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::DataType;
 
 use super::parts::{Batches, column, describe, footer, part_files};
 use super::{TABLES, TableError};
+use crate::cells;
 pub use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };
@@ -89,24 +91,29 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
     let mut batches = Batches::new(parts, None);
     while rows.len() < limit {
         let Some(batch) = batches.next()? else { break };
-        let unreadable = |e| TableError::parquet(batches.path(), parquet_error(e));
-        let options = FormatOptions::new();
-        let columns = batch
-            .columns()
-            .iter()
-            .map(|column| ArrayFormatter::try_new(column, &options))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(unreadable)?;
         let wanted = batch.num_rows().min(limit - rows.len());
         rows.extend((0..wanted).map(|row| {
-            let texts = columns.iter().map(|column| column.value(row).to_string());
-            texts.collect()
+            let columns = batch.columns().iter();
+            columns.map(|column| shown(column, row)).collect()
         }));
     }
     Ok(Rows {
         columns: fields.into_iter().map(|(name, ..)| name).collect(),
         rows,
     })
+}
+
+/// A cell as text: empty if it is null, a list in brackets, and three dots if it cannot be written as text.
+fn shown(array: &dyn Array, row: usize) -> String {
+    let list = match array.data_type() {
+        _ if array.is_null(row) => return String::new(),
+        DataType::List(_) => array.as_list::<i32>().value(row),
+        DataType::LargeList(_) => array.as_list::<i64>().value(row),
+        kind if cells::is_text(kind) => return cells::text(array, row).unwrap_or_default().into(),
+        _ => return "…".to_owned(),
+    };
+    let items: Vec<String> = (0..list.len()).map(|item| shown(&list, item)).collect();
+    format!("[{}]", items.join(", "))
 }
 
 /// A table of an output folder, and its size.
@@ -230,10 +237,6 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
 /// The number in a row, if there is one.
 fn present<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
     column.is_valid(row).then(|| column.value(row))
-}
-
-fn parquet_error(error: arrow_schema::ArrowError) -> parquet::errors::ParquetError {
-    error.into()
 }
 
 /// At least one file.

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Output, Stdio};
+use std::sync::Arc;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -215,9 +216,9 @@ fn texts(column: &dyn arrow_array::Array) -> Vec<Value> {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
     use arrow_schema::DataType;
-    let column = match column.data_type() {
-        DataType::Dictionary(_, value) => &arrow_cast::cast(column, value).unwrap(),
-        _ => &arrow_array::make_array(column.to_data()),
+    let column: arrow_array::ArrayRef = match column.data_type() {
+        DataType::Dictionary(..) => Arc::new(topicmill::cells::texts(column).unwrap()),
+        _ => arrow_array::make_array(column.to_data()),
     };
     let value = |row: usize| match column.data_type() {
         _ if column.is_null(row) => Value::Null,

@@ -7,17 +7,15 @@
 
 use super::delimited::Columns;
 use super::{Context, DocumentSink, body, join_texts, keeps_damaged};
+use crate::cells;
 use crate::corpus::RawDocument;
 use crate::corpus::block::cutter::Piece;
 use crate::corpus::block::{Content, Cut};
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::CorpusSettings;
 use crate::storage::Source;
-use arrow_array::{
-    Array, ArrayRef, LargeBinaryArray, LargeListArray, LargeStringArray, RecordBatch, cast::AsArray,
-};
-use arrow_cast::{can_cast_types, cast};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use arrow_schema::{ArrowError, DataType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -151,7 +149,7 @@ impl Layout {
         roots.sort_unstable();
         roots.dedup();
         for &root in &roots {
-            if text_type(fields[root].data_type()).is_none() {
+            if !is_readable(fields[root].data_type()) {
                 return Err(InputError::ColumnType {
                     path: file.path.clone(),
                     column: names[root].clone(),
@@ -253,82 +251,85 @@ fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>>
         .collect()
 }
 
-/// The type to which a column is converted before its values are read; `None` if they are not text.
-fn text_type(kind: &DataType) -> Option<DataType> {
-    let item = |field: &Field| {
-        let text = text_type(field.data_type())? == DataType::LargeUtf8;
-        text.then(|| DataType::LargeList(Arc::new(Field::new("item", DataType::LargeUtf8, true))))
-    };
+/// Whether a column of this type is read: of texts or what is written as such, of bytes, or of lists of texts.
+fn is_readable(kind: &DataType) -> bool {
     match kind {
-        DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => Some(DataType::LargeBinary),
-        DataType::List(field) | DataType::LargeList(field) => item(field),
-        kind if kind.is_nested() => None,
-        kind => can_cast_types(kind, &DataType::LargeUtf8).then_some(DataType::LargeUtf8),
+        DataType::List(field) | DataType::LargeList(field) => cells::is_text(field.data_type()),
+        kind => is_binary(kind) || cells::is_text(kind),
     }
 }
 
-/// The values of a column in a batch.
-enum Values {
-    Text(LargeStringArray),
-    Bytes(LargeBinaryArray),
-    /// Lists of texts; `quoted` unless they are written as numbers or truth values.
-    Lists {
-        lists: LargeListArray,
-        quoted: bool,
-    },
+fn is_binary(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
+    )
 }
+
+/// A column in a batch.
+struct Values(ArrayRef);
 
 impl Values {
     fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
-        let unsupported = || ArrowError::CastError(format!("{} is not text", array.data_type()));
-        let kind = text_type(array.data_type()).ok_or_else(unsupported)?;
-        let values = cast(array, &kind)?;
-        Ok(match array.data_type() {
-            DataType::List(field) | DataType::LargeList(field) => {
-                let item = field.data_type();
-                Self::Lists {
-                    lists: values.as_list::<i64>().clone(),
-                    quoted: !(item.is_numeric() || *item == DataType::Boolean),
-                }
+        match is_readable(array.data_type()) {
+            true => Ok(Self(Arc::clone(array))),
+            false => {
+                let message = format!("{} is not text", array.data_type());
+                Err(ArrowError::CastError(message))
             }
-            _ if kind == DataType::LargeBinary => Self::Bytes(values.as_binary::<i64>().clone()),
-            _ => Self::Text(values.as_string::<i64>().clone()),
+        }
+    }
+
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        let array = &self.0;
+        (array.is_valid(row)).then(|| match array.data_type() {
+            DataType::Binary => array.as_binary::<i32>().value(row),
+            DataType::LargeBinary => array.as_binary::<i64>().value(row),
+            DataType::BinaryView => array.as_binary_view().value(row),
+            _ => array.as_fixed_size_binary().value(row),
         })
+    }
+
+    /// The list of a row; `None` if it is null, or the column has none.
+    fn list(&self, row: usize) -> Option<ArrayRef> {
+        let array = &self.0;
+        match array.data_type() {
+            _ if array.is_null(row) => None,
+            DataType::List(_) => Some(array.as_list::<i32>().value(row)),
+            DataType::LargeList(_) => Some(array.as_list::<i64>().value(row)),
+            _ => None,
+        }
     }
 
     /// As an id or as metadata.
     fn value(&self, row: usize) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Text(texts) => texts.is_valid(row).then(|| Cow::Borrowed(texts.value(row))),
-            Self::Bytes(bytes) => bytes
-                .is_valid(row)
-                .then(|| String::from_utf8_lossy(bytes.value(row))),
-            Self::Lists { lists, quoted } => lists.is_valid(row).then(|| {
-                let items = lists.value(row);
-                let json = |item: Option<&str>| match item {
-                    None => "null".to_owned(),
-                    Some(text) if *quoted => serde_json::Value::from(text).to_string(),
-                    Some(text) => text.to_owned(),
-                };
-                let items: Vec<_> = items.as_string::<i64>().iter().map(json).collect();
-                Cow::Owned(format!("[{}]", items.join(",")))
-            }),
+        if is_binary(self.0.data_type()) {
+            return self.bytes(row).map(String::from_utf8_lossy);
         }
+        let Some(items) = self.list(row) else {
+            return cells::text(&self.0, row);
+        };
+        let kind = items.data_type();
+        let is_quoted = !(kind.is_numeric() || *kind == DataType::Boolean);
+        let json = |item| match cells::text(&items, item) {
+            None => "null".to_owned(),
+            Some(text) if is_quoted => serde_json::Value::from(text).to_string(),
+            Some(text) => text.into_owned(),
+        };
+        let items: Vec<_> = (0..items.len()).map(json).collect();
+        Some(Cow::Owned(format!("[{}]", items.join(","))))
     }
 
     /// As a document's text.
     fn text(&self, row: usize) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Lists { lists, .. } if lists.is_valid(row) => {
-                let items = lists.value(row);
-                let lines = items.as_string::<i64>().iter().flatten();
-                join_texts(lines.map(|line| Cow::Owned(line.to_owned())))
-            }
-            other => other.value(row),
-        }
+        let Some(items) = self.list(row) else {
+            return self.value(row);
+        };
+        let lines = (0..items.len()).filter_map(|item| cells::text(&items, item));
+        join_texts(lines.map(|line| Cow::Owned(line.into_owned())))
     }
 }
 
@@ -370,7 +371,7 @@ impl Batch {
         if bytes > context.settings.max_document_bytes {
             return context.too_large(source_id.into_owned(), bytes);
         }
-        let is_bytes = |&&place: &&usize| matches!(self.values[place], Values::Bytes(_));
+        let is_bytes = |&&place: &&usize| is_binary(self.values[place].0.data_type());
         let repaired = columns
             .text
             .iter()
