@@ -51,7 +51,7 @@ words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" =
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 words!(LOCAL_METHODS: LocalMethod {
-    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb
+    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0
 });
 words!(SCHEDULES: DocumentSchedule {
     "uniform" => Uniform, "sorted" => Sorted, "influence" => Influence, "influence-draws" => InfluenceDraws,

@@ -166,7 +166,7 @@ impl Values {
         Ok(())
     }
 
-    /// The papers' comparisons remember nothing, and variational Bayes knows one geometry.
+    /// The papers' comparisons remember nothing, and each dense one knows one geometry.
     fn settle_method(&mut self, source: &Source) -> Result<(), JobError> {
         let method: LocalMethod = self.get("train.method");
         let name = self.value("train.method").cloned();
@@ -186,7 +186,11 @@ impl Values {
                 ("model.geometry", "exp-psi".into()),
                 ("train.schedule", "uniform".into()),
             ],
-            _ => &[
+            LocalMethod::Scvb0 => &[
+                ("train.memory", "off".into()),
+                ("model.geometry", "mean".into()),
+            ],
+            LocalMethod::Sampled | LocalMethod::OnlineVb => &[
                 ("train.memory", "off".into()),
                 ("model.geometry", "exp-psi".into()),
             ],
@@ -197,7 +201,8 @@ impl Values {
             }
             self.set(path, value.clone());
         }
-        if method == LocalMethod::OnlineVb && source.get("train.prune").is_none() {
+        let takes_steps = matches!(method, LocalMethod::OnlineVb | LocalMethod::Scvb0);
+        if takes_steps && source.get("train.prune").is_none() {
             self.set("train.prune", 0.0);
         }
         Ok(())
@@ -231,7 +236,7 @@ impl Values {
             self.set("train.sample_mib", STREAMED_SAMPLE_MIB);
         }
         let method: LocalMethod = self.get("train.method");
-        let forgets = memory == Memory::Off && !method.is_variational();
+        let forgets = memory == Memory::Off && !method.is_dense();
         if forgets && schedule.needs_memory() {
             source.refuse("train.schedule", || {
                 "one that compares no visits, with train.memory = \"off\": \"uniform\", \"sorted\", \
@@ -250,7 +255,7 @@ impl Values {
             (memory == Memory::Off).then(|| (Mark::Gibbs, "train.memory = \"off\"".to_owned())),
             (memory != Memory::Off && self.get::<u32>("train.online_passes") == 0)
                 .then(|| (Mark::Online, "train.online_passes = 0".to_owned())),
-            (method.is_variational()).then(|| (Mark::Sweeps, method_is())),
+            (method.is_dense()).then(|| (Mark::Sweeps, method_is())),
             (matches!(method, LocalMethod::Smc | LocalMethod::BatchVb))
                 .then(|| (Mark::Steps, method_is())),
             (method == LocalMethod::BatchVb).then(|| (Mark::NotBatch, method_is())),

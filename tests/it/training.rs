@@ -225,7 +225,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step.
-const VARIANTS: [&[&str]; 21] = [
+const VARIANTS: [&[&str]; 22] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
@@ -251,6 +251,7 @@ const VARIANTS: [&[&str]; 21] = [
     &["train.memory=off", "train.method=smc", "train.passes=1"],
     &["train.memory=off", "train.method=online-vb"],
     &["train.memory=off", "train.method=batch-vb"],
+    &["train.memory=off", "train.method=scvb0"],
     &[
         "train.memory=off",
         "train.method=online-vb",

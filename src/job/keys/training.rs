@@ -50,8 +50,8 @@ pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
     /// What an online round does with a document: samples its topics (`"sampled"`); samples them once, for good (`"smc"`);
-    /// approximates them by `"online-vb"` or, all documents at once, by `"batch-vb"`. The last three are the papers'
-    /// comparisons: they remember nothing.
+    /// approximates them by `"online-vb"`, by `"scvb0"` or, all documents at once, by `"batch-vb"`. All but the first are
+    /// the papers' comparisons: they remember nothing.
     method: Word(LOCAL_METHODS), Default("sampled"), Later;
     /// Documents in a minibatch, on average; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches, at least
     /// 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
@@ -95,7 +95,7 @@ pub(super) const TRAIN: Section = rows! {
     /// κ of the step size.
     // That of Mimno 2012; must be above 0.5 to converge.
     step_decay: Real(DECAY), Default(0.6), Online, Steps;
-    /// In online rounds, weights below this many tokens are dropped; 0 keeps all, as `"online-vb"` does by
+    /// In online rounds, weights below this many tokens are dropped; 0 keeps all, as `"online-vb"` and `"scvb0"` do by
     /// default.
     // Less than half a token is what decay leaves of chance assignments; dropping it keeps rows short at many topics.
     prune: Real(NOT_NEGATIVE), Default(0.4), Online, Steps;

@@ -77,6 +77,10 @@ const CONTRADICTIONS: &[([&str; 2], &str)] = &[
         "`train.memory` is \"on\"",
     ),
     (
+        ["train.method=scvb0", "model.geometry=exp-psi"],
+        "`model.geometry` is \"exp-psi\"",
+    ),
+    (
         ["train.method=batch-vb", "train.minibatch=9"],
         "`train.minibatch` is 9",
     ),

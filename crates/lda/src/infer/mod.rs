@@ -6,6 +6,7 @@
 //! `variational`. `maxent` predicts proportions from terms alone, `hybrid` goes on from there, and
 //! `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them.
 
+pub mod collapsed;
 pub mod hybrid;
 pub mod inferrer;
 mod lanes;

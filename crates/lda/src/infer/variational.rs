@@ -10,7 +10,7 @@
 //!
 //! φ is never stored (Hoffman 2010, §3.1): with r_w = n_w / Σ_j exp Ψ(γ_j) e_jw it is read off γ
 //! and the factors. Every step goes through all K topics; nothing is random, nothing is sparse.
-//! All in f64: W distinct terms, K topics. No job uses it.
+//! All in f64: W distinct terms, K topics. `train.method = "online-vb"` uses it.
 
 use crate::math::special::exp_digamma;
 

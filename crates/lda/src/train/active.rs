@@ -97,7 +97,7 @@ impl ActiveSchedule {
             floor: settings.residual_floor.unwrap_or(chosen),
             switch: settings.residual_switch,
             is_weighted: settings.importance,
-            is_sampled: !settings.method.is_variational(),
+            is_sampled: !settings.method.is_dense(),
         })
     }
 

@@ -1,12 +1,13 @@
-//! The dense local step of the papers' baselines, online and batch variational Bayes (Hoffman, Blei &
-//! Bach 2010, Algorithm 2; Blei, Ng & Jordan 2003): a document's expected counts n_w φ_wk in the place
-//! of sampled ones, in the exp Ψ geometry.
+//! The dense local steps of the papers' baselines: a document's expected counts in the place of sampled
+//! ones. Those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng &
+//! Jordan 2003), n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
 //!
 //! Expected counts are rounded to units of 2⁻¹² tokens, so that their sums are the same on any number
 //! of workers; what is below half a unit is dropped.
 
-use super::settings::TrainSettings;
+use super::settings::{LocalMethod, TrainSettings};
 use crate::infer::Bag;
+use crate::infer::collapsed::Collapsed;
 use crate::infer::variational::{Effort, Variational};
 use crate::math::draw::gamma;
 use crate::math::random::{Stage, Stream};
@@ -27,18 +28,24 @@ const EFFORT: Effort = Effort {
 /// Approximates documents, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Expectation {
-    local: Variational,
+    variational: Variational,
+    collapsed: Collapsed,
     /// The factors of the document's terms, W × K.
     factors: Vec<f64>,
     alpha: Vec<f64>,
+    /// The expected counts of a term, K long.
     expected: Vec<f64>,
+    /// Those of the whole document, K long.
+    tokens: Vec<f64>,
     assignments: Vec<u16>,
 }
 
 impl Expectation {
-    /// Approximates a document, and adds its expected counts, each `weight` times, to `statistics`.
+    /// Approximates a document by a dense method, and adds its expected counts, each `weight` times, to
+    /// `statistics`.
     pub fn add(
         &mut self,
+        method: LocalMethod,
         bag: Bag<'_>,
         table: FactorTable<'_>,
         weight: u32,
@@ -54,42 +61,48 @@ impl Expectation {
             table.write_all(row, &mut self.factors);
         }
         let rows: Vec<&[f64]> = self.factors.chunks_exact(topics).collect();
-        self.local.infer(bag.counts, &rows, &self.alpha, EFFORT);
+        let collapsed = match method {
+            LocalMethod::Scvb0 => Some(self.collapsed.infer(bag.counts, &rows, &self.alpha)),
+            _ => {
+                (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT);
+                None
+            }
+        };
+        self.tokens.clear();
+        self.tokens.resize(topics, 0.0);
         for (index, (&term, row)) in bag.terms.iter().zip(&rows).enumerate() {
             self.expected.clear();
-            self.expected.resize(topics, 0.0);
-            self.local
-                .add_expected_counts(index, row, &mut self.expected);
+            match collapsed {
+                Some(all) => (self.expected).extend_from_slice(&all[index * topics..][..topics]),
+                None => {
+                    self.expected.resize(topics, 0.0);
+                    (self.variational).add_expected_counts(index, row, &mut self.expected);
+                }
+            }
             for (topic, expected) in (0..).zip(&self.expected) {
                 let count = (expected * TOKEN).round_ties_even() as i64 * i64::from(weight);
                 statistics.add(term, topic, count);
+                self.tokens[usize::from(topic)] += expected;
             }
         }
     }
 
-    /// γ_d − α of the last document in whole tokens: each topic as often as it has tokens, rounded
-    /// so that they are N_d in all. What a schedule remembers of the visit.
+    /// The expected tokens of the last document's topics (of variational Bayes γ_d − α) as whole ones: each
+    /// topic as often as it has tokens, rounded so that they are N_d in all. What a schedule remembers of
+    /// the visit.
     pub fn assignments(&mut self) -> &[u16] {
-        let gamma = self.local.document_dirichlet().iter();
-        let tokens = gamma
-            .zip(&self.alpha)
-            .map(|(gamma, alpha)| (gamma - alpha).max(0.0));
-        self.expected.clear();
-        self.expected.extend(tokens);
-        let all = self.expected.iter().sum::<f64>().round_ties_even() as usize;
-        let whole: usize = self
-            .expected
-            .iter()
+        let all = self.tokens.iter().sum::<f64>().round_ties_even() as usize;
+        let whole: usize = (self.tokens.iter())
             .map(|tokens| tokens.floor() as usize)
             .sum();
-        let mut order: Vec<usize> = (0..self.expected.len()).collect();
-        let rest = |k: usize| self.expected[k] - self.expected[k].floor();
+        let mut order: Vec<usize> = (0..self.tokens.len()).collect();
+        let rest = |k: usize| self.tokens[k] - self.tokens[k].floor();
         order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)).then(a.cmp(&b)));
         for &k in order.iter().take(all.saturating_sub(whole)) {
-            self.expected[k] = self.expected[k].floor() + 1.0;
+            self.tokens[k] = self.tokens[k].floor() + 1.0;
         }
         self.assignments.clear();
-        for (topic, &tokens) in (0..).zip(&self.expected) {
+        for (topic, &tokens) in (0..).zip(&self.tokens) {
             let copies = std::iter::repeat_n(topic, tokens.floor() as usize);
             self.assignments.extend(copies);
         }
@@ -98,7 +111,7 @@ impl Expectation {
 }
 
 /// The model that training starts from, for `terms` terms: part `part` of `part_count`. Nothing is
-/// learnt yet; variational Bayes starts at random.
+/// learnt yet; dense methods start at random.
 pub fn start(
     settings: &TrainSettings,
     seed: u64,
@@ -107,7 +120,7 @@ pub fn start(
     [part, part_count]: [usize; 2],
 ) -> Parameters {
     let size = [priors.topic_count(), terms];
-    match settings.method.is_variational() {
+    match settings.method.is_dense() {
         true => random_parameters(seed, priors.eta, size, [part, part_count]),
         false => Parameters::new(size[0], size[1], part, part_count),
     }
@@ -199,7 +212,8 @@ mod tests {
         let parts = [&factors];
         let mut statistics = Moves::new(TERMS, TOPICS);
         let mut expectation = Expectation::default();
-        expectation.add(bag, FactorTable::new(&parts), 1, &mut statistics);
+        let table = FactorTable::new(&parts);
+        expectation.add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics);
         let mut found = vec![vec![0.0; TOPICS]; TERMS];
         statistics.drain(|Assigned { term, topic, count }| {
             found[term as usize][usize::from(topic)] = f64::from(count) / TOKEN;

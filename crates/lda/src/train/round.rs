@@ -91,8 +91,9 @@ impl LocalStep {
             key, bag, table, ..
         } = visit;
         match action {
-            Action::Online if settings.method.is_variational() => {
-                (self.expectation).add(bag, table, visit.weight, &mut self.statistics);
+            Action::Online if settings.method.is_dense() => {
+                let statistics = &mut self.statistics;
+                (self.expectation).add(settings.method, bag, table, visit.weight, statistics);
                 return Ok(self.expectation.assignments());
             }
             Action::Online => self.sample(visit, settings)?,

@@ -248,7 +248,7 @@ impl Schedule {
             LocalMethod::BatchVb => 1.0,
             _ => pow(self.settings.step_offset + t, -self.settings.step_decay),
         };
-        let counted = match method.is_variational() {
+        let counted = match method.is_dense() {
             true => expectation::TOKEN,
             false => f64::from(self.settings.kept_sweeps),
         };

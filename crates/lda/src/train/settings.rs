@@ -23,12 +23,14 @@ pub enum LocalMethod {
     OnlineVb,
     /// The same for all documents at once, and ρ = 1 (Blei, Ng & Jordan 2003).
     BatchVb,
+    /// Approximates them with θ integrated out, in two passes (Foulds et al. 2013).
+    Scvb0,
 }
 
 impl LocalMethod {
-    /// Whether statistics are expected counts.
-    pub fn is_variational(self) -> bool {
-        matches!(self, Self::OnlineVb | Self::BatchVb)
+    /// Whether statistics are expected counts, of all topics, in the place of sampled ones.
+    pub fn is_dense(self) -> bool {
+        matches!(self, Self::OnlineVb | Self::BatchVb | Self::Scvb0)
     }
 }
 
