@@ -96,12 +96,15 @@ pub enum Body<'a> {
         /// Whether bytes were replaced.
         repaired: bool,
     },
-    /// Counts over the terms of `vocabulary` (bags of words): (index in `vocabulary`, count).
+    /// Terms that the input has counted already.
     Counts {
-        /// The input's own terms.
-        vocabulary: &'a [String],
-        /// Index in `vocabulary` and count of each distinct term, in the input's order.
-        counts: Vec<(u32, u32)>,
+        /// Each term and its tokens, in the input's order; a term may occur again.
+        counts: Vec<(Cow<'a, str>, u32)>,
+        /// Whether the terms are words as a text has them, to which `[tokens]` applies; else they
+        /// are used unchanged.
+        words: bool,
+        /// Whether bytes that are not UTF-8 were replaced.
+        repaired: bool,
     },
     /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
     Missing {

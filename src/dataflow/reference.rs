@@ -92,11 +92,10 @@ impl Reference {
                         counts.add_text(&mut terms);
                     }
                     Body::Counts {
-                        vocabulary,
-                        counts: of,
+                        counts: of, words, ..
                     } => {
-                        let words = of.iter().map(|&(word, _)| &vocabulary[word as usize]);
-                        terms.extend(words.filter_map(|word| term_of(word)));
+                        let mut push = |word: &str, _| terms.extend(term_of(word));
+                        tokenizer.counted(&of, words, &mut push);
                         counts.add_set(&mut terms);
                     }
                     Body::Missing { .. } => counts.unreadable += 1,

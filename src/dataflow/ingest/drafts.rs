@@ -128,7 +128,6 @@ fn draft(
     let mut writer = ShardWriter::create(&path, &settings.metadata, ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<ShardError> = None;
-    drafter.begin_source(source);
     read_block(block, settings, &mut |raw| {
         if failed.is_some() {
             return;

@@ -45,14 +45,11 @@ impl Seen {
         let (text, repaired, status) = match &document.body {
             Body::Text { text, repaired } => (text.to_string(), *repaired, None),
             Body::Missing { status, reason } => (reason.clone(), false, Some(*status)),
-            Body::Counts { vocabulary, counts } => {
-                let count =
-                    |&(term, count): &(u32, u32)| format!("{}:{count}", vocabulary[term as usize]);
-                (
-                    counts.iter().map(count).collect::<Vec<_>>().join(" "),
-                    false,
-                    None,
-                )
+            Body::Counts {
+                counts, repaired, ..
+            } => {
+                let counts = counts.iter().map(|(term, count)| format!("{term}:{count}"));
+                (counts.collect::<Vec<_>>().join(" "), *repaired, None)
             }
         };
         Self {
