@@ -209,7 +209,7 @@ fn stands_beside_documents(path: &Path) -> bool {
 
 /// The name without what compression appends.
 fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd"]
+    [".gz", ".zst", ".zstd", ".bz2"]
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(name)
@@ -374,7 +374,7 @@ mod tests {
             let (_folder, settings) = folder(&[(name, bytes)]);
             discover(&settings).unwrap_err().to_string()
         };
-        assert!(refusal("a.jsonl.bz2", b"BZh91AY&SY").contains("is bzip2"));
+        assert!(refusal("a.jsonl.xz", b"\xfd7zXZ\0").contains("is xz"));
         assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
     }

@@ -68,7 +68,7 @@ pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
         [seen + look.seen, on_disk + look.on_disk]
     });
     let content = |file: &&InputFile| match file.compression {
-        Compression::Gzip | Compression::Zstd if on_disk > 0 => {
+        Compression::Gzip | Compression::Zstd | Compression::Bzip2 if on_disk > 0 => {
             (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
         }
         _ => file.expected_bytes(),

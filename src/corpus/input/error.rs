@@ -61,7 +61,7 @@ pub enum InputError {
     },
     /// A file is compressed in a way that is not supported.
     #[error(
-        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip or zstd", .path.display()
+        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip, zstd or bzip2", .path.display()
     )]
     Compression {
         /// The file.

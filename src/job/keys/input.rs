@@ -26,7 +26,7 @@ pub(super) const CORPUS: Section = rows! {
     /// `s3://bucket/folder`. `""` is the job file's folder. Resolved jobs contain it, so that they can be moved.
     base: File, Default(""), Unhashed;
     /// Files, folders (recursively) and globs (`*`, `**`, `?`, `[a-z]`). `~` and `${NAME:-default}` are expanded.
-    /// Plain, `.gz` or `.zst`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
+    /// Plain, `.gz`, `.zst` or `.bz2`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
     input: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
         Required(["texts/**/*.txt"]);
     /// Globs of files to leave out. Without a `/`, a glob excludes every file or folder of that name; with one, it is a

@@ -6,7 +6,7 @@ mod uci;
 
 use super::*;
 use crate::corpus::block::{BlockQueue, Share, estimate};
-use crate::corpus::compression::tests::{gzip, zstandard};
+use crate::corpus::compression::tests::{bzip, gzip, zstandard};
 use crate::corpus::input::discover;
 use std::path::Path;
 use std::sync::Arc;
@@ -140,6 +140,7 @@ fn every_cut_of_every_format_and_compression_gives_the_same_documents() {
             ("", bytes.to_vec()),
             (".gz", [gzip(halves.0), gzip(halves.1)].concat()),
             (".zst", [zstandard(halves.0), zstandard(halves.1)].concat()),
+            (".bz2", [bzip(halves.0), bzip(halves.1)].concat()),
         ];
         for (ending, packed) in packed {
             let (_folder, mut settings) = sample(&format!("{name}{ending}"), &packed);
