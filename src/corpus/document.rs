@@ -24,11 +24,13 @@ pub enum DocumentStatus {
     TooLarge = 5,
     /// The file ended in the middle (a truncated gzip, an I/O error); represents what was lost.
     Truncated = 6,
+    /// The job leaves it out, by `[htrc]`.
+    Filtered = 7,
 }
 
 impl DocumentStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ok,
         Self::Repaired,
         Self::Empty,
@@ -36,6 +38,7 @@ impl DocumentStatus {
         Self::ParseError,
         Self::TooLarge,
         Self::Truncated,
+        Self::Filtered,
     ];
 
     /// The name written to the tables.
@@ -53,6 +56,7 @@ impl DocumentStatus {
             Self::ParseError => "parse_error",
             Self::TooLarge => "too_large",
             Self::Truncated => "truncated",
+            Self::Filtered => "filtered",
         }
     }
 
@@ -106,7 +110,7 @@ pub enum Body<'a> {
         /// Whether bytes that are not UTF-8 were replaced.
         repaired: bool,
     },
-    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
+    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated`, `Filtered` or `Empty`.
     Missing {
         /// The status of this document.
         status: DocumentStatus,

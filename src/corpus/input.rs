@@ -85,6 +85,11 @@ impl Input {
         self.files.iter().map(InputFile::expected_bytes).sum()
     }
 
+    /// Whether some files are volumes, of which documents are sections.
+    pub fn has_volumes(&self) -> bool {
+        self.files.iter().any(|file| file.format == Format::Htrc)
+    }
+
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
     /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
@@ -192,6 +197,7 @@ fn guess(name: &str) -> Format {
         .rsplit_once('.')
         .map_or("", |(_, extension)| extension)
     {
+        "json" if name.ends_with(".json.bz2") => Format::Htrc,
         "jsonl" | "ndjson" | "json" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,

@@ -2,6 +2,7 @@
 //!
 //! The job file is parsed and validated in `job`; the values here cannot be wrong.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Formats that `reader` understands.
@@ -19,6 +20,8 @@ pub enum Format {
     Parquet,
     /// UCI bag of words: `docword*` beside `vocab*`.
     Uci,
+    /// HathiTrust Extracted Features: a file is a volume.
+    Htrc,
 }
 
 /// What to do with a file that ends in the middle (a truncated gzip, a read error).
@@ -55,6 +58,8 @@ pub struct CorpusSettings {
     pub max_document_bytes: u64,
     /// What to do with damaged files.
     pub on_damage: OnDamage,
+    /// Section `[htrc]`.
+    pub htrc: HtrcSettings,
 }
 
 impl CorpusSettings {
@@ -63,6 +68,41 @@ impl CorpusSettings {
         let metadata = self.metadata.iter().map(String::as_str);
         metadata.chain(self.group.as_deref())
     }
+}
+
+/// Section `[htrc]` of a job: what is read of Extracted Features, and how volumes become documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HtrcSettings {
+    /// What a document is.
+    pub section: SectionSize,
+    /// Pages at the start of each volume that are not read.
+    pub skip_first_pages: usize,
+    /// Pages at its end that are not read.
+    pub skip_last_pages: usize,
+    /// Languages of volumes (three letters) and of pages (two) that are read; all, if none is named.
+    pub languages: Vec<String>,
+    /// The first year of publication that is read.
+    pub first_year: u32,
+    /// The last one.
+    pub last_year: u32,
+    /// Parts of speech whose tokens are read, with `*` for any ending; all, if none is named.
+    pub parts_of_speech: Vec<String>,
+}
+
+impl HtrcSettings {
+    /// First and last year of jobs that read volumes of any year, and of none.
+    pub const ANY_YEAR: RangeInclusive<u32> = 0..=9999;
+}
+
+/// The size of the sections that volumes are cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionSize {
+    /// So many pages.
+    Pages(usize),
+    /// Whole pages with at least so many words together.
+    Words(u64),
+    /// Not cut.
+    Volume,
 }
 
 /// How text is cut into tokens.

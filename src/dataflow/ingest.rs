@@ -55,7 +55,9 @@ impl IngestShared {
 
     /// Keeps the reason of a document without text.
     fn remark(&self, body: &Body<'_>) {
-        if let Body::Missing { reason, .. } = body {
+        if let Body::Missing { status, reason } = body
+            && *status != DocumentStatus::Filtered
+        {
             let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
             if remarks.len() < MAX_REMARKS {
                 remarks.push(reason.clone());
@@ -299,7 +301,7 @@ fn collection(
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.metadata.clone(),
-        grouped: settings.group.is_some(),
+        grouped: settings.group.is_some() || source.input.has_volumes(),
         shards,
     }
 }

@@ -66,7 +66,7 @@ impl Reference {
     /// The first file that holds counts, and so no order to slide a window over.
     pub fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
-        let counts = files.find(|file| file.format == Format::Uci);
+        let counts = files.find(|file| matches!(file.format, Format::Uci | Format::Htrc));
         counts.map(|file| file.name.as_str())
     }
 

@@ -55,7 +55,7 @@ pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
     let is_told = |file: &InputFile| match file.format {
         Format::Parquet | Format::Uci => true,
         Format::Text => file.compression == Compression::Plain,
-        Format::JsonLines | Format::Csv | Format::Tsv => false,
+        Format::JsonLines | Format::Csv | Format::Tsv | Format::Htrc => false,
     };
     let files = files.iter().step_by(step).filter(|file| !is_told(file));
     files.map(|file| Look::at(file, limit)).collect()

@@ -3,7 +3,9 @@
 //! Every record of the input becomes exactly one document: an unreadable one has a
 //! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
 
+mod counts;
 pub(crate) mod delimited;
+mod htrc;
 mod jsonl;
 pub mod line;
 pub(crate) mod parquet;
@@ -39,12 +41,12 @@ pub fn read_block(
 ) -> Result<(), InputError> {
     let file = block.file();
     match &block.content {
-        Content::Texts(files) => {
-            for file in &block.input.files[files.clone()] {
-                text::read(file, settings, emit)?;
-            }
-            Ok(())
-        }
+        Content::Files(files) => block.input.files[files.clone()]
+            .iter()
+            .try_for_each(|file| match file.format {
+                Format::Htrc => htrc::read(file, settings, emit),
+                _ => text::read(file, settings, emit),
+            }),
         Content::Lines(range) => read_range(file, range, settings, emit),
         Content::Pieces { pieces, header } => {
             let context = Context::new(file, settings);

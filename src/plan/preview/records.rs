@@ -36,7 +36,7 @@ impl Records {
     /// Adds a file's first records, or its start if it is a document.
     pub(super) fn read(&mut self, file: &InputFile) -> Result<(), PreviewError> {
         let records = match file.format {
-            Format::Uci => return Ok(()),
+            Format::Uci | Format::Htrc => return Ok(()),
             Format::Text => {
                 let start = first_bytes(file, super::TEXT_BYTES)?;
                 self.texts

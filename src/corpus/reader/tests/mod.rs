@@ -1,6 +1,7 @@
 //! What holds for every format: no document is lost or duplicated, wherever the input is cut.
 
 mod damage;
+mod htrc;
 mod parquet;
 mod uci;
 
@@ -8,6 +9,7 @@ use super::*;
 use crate::corpus::block::{BlockQueue, Share, estimate};
 use crate::corpus::compression::tests::{bzip, gzip, zstandard};
 use crate::corpus::input::discover;
+use crate::corpus::settings::{HtrcSettings, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +27,15 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         block_bytes: None,
         max_document_bytes: 1 << 20,
         on_damage: OnDamage::Fail,
+        htrc: HtrcSettings {
+            section: SectionSize::Pages(10),
+            skip_first_pages: 0,
+            skip_last_pages: 0,
+            languages: Vec::new(),
+            first_year: *HtrcSettings::ANY_YEAR.start(),
+            last_year: *HtrcSettings::ANY_YEAR.end(),
+            parts_of_speech: Vec::new(),
+        },
     }
 }
 
