@@ -48,6 +48,8 @@ pub struct CorpusSettings {
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.
     pub text: Vec<String>,
+    /// Key of JSON Lines that holds the counts of a document's words, instead of its text.
+    pub counts: Option<String>,
     /// Column or key that names the volume.
     pub group: Option<String>,
     /// Columns or keys carried into the `documents` table.
@@ -63,6 +65,15 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
+    /// Whether documents of this format are counts, in no order.
+    pub fn gives_counts(&self, format: Format) -> bool {
+        match format {
+            Format::Uci | Format::Htrc => true,
+            Format::JsonLines => self.counts.is_some(),
+            Format::Text | Format::Csv | Format::Tsv | Format::Parquet => false,
+        }
+    }
+
     /// The columns that may hold a document's label: `metadata`, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = &str> {
         let metadata = self.metadata.iter().map(String::as_str);

@@ -171,7 +171,7 @@ impl Values {
     pub(super) fn corpus(&self) -> CorpusSettings {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
-            base, input, exclude, format, id, text, group, metadata, on_damage;
+            base, input, exclude, format, id, text, counts, group, metadata, on_damage;
             block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
             max_document_bytes: self.bytes("corpus.max_document_mib"),
             htrc: self.htrc(),

@@ -102,9 +102,7 @@ pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
     let input = input::discover(&job.corpus)?;
     let mut records = Records::default();
     for (format, _) in FORMATS {
-        if matches!(format, Format::Uci | Format::Htrc)
-            && of_format(&input, format).next().is_some()
-        {
+        if job.corpus.gives_counts(format) && of_format(&input, format).next().is_some() {
             // These are counted already, and mostly without stop words.
             return Ok(survey.tokens);
         }

@@ -6,6 +6,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+/// Terms and their counts.
+pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
+
+/// A number as a count, if it is one: whole and not negative.
+pub(super) fn whole(number: f64) -> Option<u32> {
+    let is_count = number >= 0.0 && number.fract() == 0.0;
+    // A larger one becomes the largest.
+    is_count.then_some(number as u32)
+}
+
 /// The keys and values of a JSON object in their order, those that occur twice too; keys without
 /// escapes are borrowed.
 pub(super) struct Pairs<'a, V>(pub(super) Vec<(Cow<'a, str>, V)>);

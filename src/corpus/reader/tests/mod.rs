@@ -1,5 +1,6 @@
 //! What holds for every format: no document is lost or duplicated, wherever the input is cut.
 
+mod counts;
 mod damage;
 mod htrc;
 mod parquet;
@@ -22,6 +23,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         format: None,
         id: "id".into(),
         text: vec!["text".into()],
+        counts: None,
         group: None,
         metadata: Vec::new(),
         block_bytes: None,
