@@ -22,6 +22,8 @@ pub enum Format {
     Uci,
     /// HathiTrust Extracted Features: a file is a volume.
     Htrc,
+    /// A line is a document as MALLET imports it: id, label, text.
+    Mallet,
 }
 
 /// What to do with a file that ends in the middle (a truncated gzip, a read error).
@@ -70,7 +72,7 @@ impl CorpusSettings {
         match format {
             Format::Uci | Format::Htrc => true,
             Format::JsonLines => self.counts.is_some(),
-            Format::Text | Format::Csv | Format::Tsv | Format::Parquet => false,
+            Format::Text | Format::Csv | Format::Tsv | Format::Parquet | Format::Mallet => false,
         }
     }
 

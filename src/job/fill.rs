@@ -45,7 +45,7 @@ macro_rules! words {
 
 words!(FORMATS: Format, none "auto" {
     "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci,
-    "htrc" => Htrc
+    "htrc" => Htrc, "mallet" => Mallet
 });
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });

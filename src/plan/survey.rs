@@ -135,7 +135,7 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 7] = [
+pub(super) const FORMATS: [(Format, &str); 8] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Csv, "csv"),
@@ -143,6 +143,7 @@ pub(super) const FORMATS: [(Format, &str); 7] = [
     (Format::Parquet, "parquet"),
     (Format::Uci, "uci"),
     (Format::Htrc, "htrc"),
+    (Format::Mallet, "mallet"),
 ];
 
 fn name_of(file: &InputFile) -> String {
@@ -195,7 +196,7 @@ impl Survey {
                 self.documents_exact &= files.is_empty();
                 return Ok(());
             }
-            Format::JsonLines | Format::Csv | Format::Tsv => {
+            Format::JsonLines | Format::Csv | Format::Tsv | Format::Mallet => {
                 self.documents += records_of(&looks, content);
                 self.documents_exact &= files.is_empty();
             }

@@ -5,6 +5,7 @@ use super::{Content, LineRange};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::reader::delimited::Header;
+use crate::corpus::reader::mallet;
 use crate::corpus::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
 use std::sync::Arc;
@@ -19,7 +20,10 @@ fn boundary_of(format: Format) -> Boundary {
 
 /// Whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
-    let lines = matches!(file.format, Format::JsonLines | Format::Tsv);
+    let lines = matches!(
+        file.format,
+        Format::JsonLines | Format::Tsv | Format::Mallet
+    );
     lines && file.compression == Compression::Plain
 }
 
@@ -27,7 +31,7 @@ pub(super) fn is_divisible(file: &InputFile) -> bool {
 pub(crate) struct Records {
     /// The bytes after the header.
     pub(crate) cutter: RecordCutter<Box<dyn Read + Send>>,
-    /// The columns of a delimited file; none when it holds no record at all.
+    /// The columns of a file that has some; none when it should begin with them and is empty.
     header: Option<Arc<Header>>,
     /// A break within the header.
     first: Vec<Piece>,
@@ -53,8 +57,13 @@ impl Records {
             header: None,
             first: Vec::new(),
         };
-        if matches!(file.format, Format::Csv | Format::Tsv) {
-            records.read_header(file, settings)?;
+        match file.format {
+            Format::Csv | Format::Tsv => records.read_header(file, settings)?,
+            Format::Mallet => {
+                let header = Header::fixed(&mallet::COLUMNS, file, settings)?;
+                records.header = Some(Arc::new(header));
+            }
+            _ => {}
         }
         Ok(records)
     }

@@ -85,14 +85,32 @@ impl Header {
                 .flat_map(|(_, line)| line.split(|&byte| byte == b'\t'))
                 .for_each(add),
         }
+        Self::of(&names, file, settings)
+    }
+
+    /// The header of a format that has always the same columns, and no line that says so.
+    pub(crate) fn fixed(
+        names: &[&str],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        Self::of(&names, file, settings)
+    }
+
+    fn of(
+        names: &[String],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
         Ok(Self {
             fields: names.len(),
-            columns: Columns::find(&names, file, settings)?,
+            columns: Columns::find(names, file, settings)?,
         })
     }
 
     /// The document of a row.
-    fn document<'a>(
+    pub(super) fn document<'a>(
         &self,
         context: &Context<'_>,
         offset: u64,

@@ -8,6 +8,7 @@ pub(crate) mod delimited;
 mod htrc;
 mod jsonl;
 pub mod line;
+pub(crate) mod mallet;
 pub(crate) mod parquet;
 mod text;
 mod uci;
@@ -158,6 +159,7 @@ impl<'a> Context<'a> {
                 (Format::Tsv, Some(header)) => {
                     delimited::read_tsv(self, header, *offset, bytes, emit)
                 }
+                (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
                 _ => jsonl::read(self, *offset, bytes, emit),
             },
         }
