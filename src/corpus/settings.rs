@@ -24,6 +24,14 @@ pub enum Format {
     Htrc,
     /// A line is a document as MALLET imports it: id, label, text.
     Mallet,
+    /// SVMlight's lines, and LIBSVM's: `label number:count …`.
+    SvmLight,
+    /// Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
+    Vw,
+    /// The lines of Blei's lda-c: `terms number:count …`, beside a vocabulary.
+    LdaC,
+    /// A sparse matrix of documents and terms, beside a vocabulary.
+    MatrixMarket,
 }
 
 /// What to do with a file that ends in the middle (a truncated gzip, a read error).
@@ -70,7 +78,12 @@ impl CorpusSettings {
     /// Whether documents of this format are counts, in no order.
     pub fn gives_counts(&self, format: Format) -> bool {
         match format {
-            Format::Uci | Format::Htrc => true,
+            Format::Uci
+            | Format::Htrc
+            | Format::SvmLight
+            | Format::Vw
+            | Format::LdaC
+            | Format::MatrixMarket => true,
             Format::JsonLines => self.counts.is_some(),
             Format::Text | Format::Csv | Format::Tsv | Format::Parquet | Format::Mallet => false,
         }

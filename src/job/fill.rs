@@ -45,7 +45,8 @@ macro_rules! words {
 
 words!(FORMATS: Format, none "auto" {
     "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci,
-    "htrc" => Htrc, "mallet" => Mallet
+    "htrc" => Htrc, "mallet" => Mallet,
+    "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });

@@ -73,7 +73,7 @@ pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
         if !files.is_empty() {
             formats.push(word);
         }
-        if !matches!(format, Format::Text | Format::Uci | Format::Htrc) {
+        if format != Format::Text && !settings.gives_counts(format) {
             example = example.or(files.first().map(|file| (*file).clone()));
         }
     }

@@ -135,7 +135,7 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 8] = [
+pub(super) const FORMATS: [(Format, &str); 12] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Csv, "csv"),
@@ -144,6 +144,10 @@ pub(super) const FORMATS: [(Format, &str); 8] = [
     (Format::Uci, "uci"),
     (Format::Htrc, "htrc"),
     (Format::Mallet, "mallet"),
+    (Format::SvmLight, "svmlight"),
+    (Format::Vw, "vw"),
+    (Format::LdaC, "lda-c"),
+    (Format::MatrixMarket, "mtx"),
 ];
 
 fn name_of(file: &InputFile) -> String {
@@ -175,7 +179,7 @@ impl Survey {
                     self.documents += table_schema(view.path())?.rows;
                 }
             }
-            Format::Uci => {
+            Format::Uci | Format::MatrixMarket => {
                 for file in files {
                     let (documents, entries) = bag_header(file)?;
                     self.documents += documents;
@@ -196,7 +200,7 @@ impl Survey {
                 self.documents_exact &= files.is_empty();
                 return Ok(());
             }
-            Format::JsonLines | Format::Csv | Format::Tsv | Format::Mallet => {
+            _ => {
                 self.documents += records_of(&looks, content);
                 self.documents_exact &= files.is_empty();
             }
@@ -209,10 +213,12 @@ impl Survey {
 /// Documents and entries that a bag of words declares; none if it declares nothing.
 fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
     let content = first_bytes(file, LOOK_BYTES)?;
-    let text = String::from_utf8_lossy(&content[..content.len().min(256)]);
-    let mut lines = text.lines().map(|line| line.trim().parse().unwrap_or(0));
-    let documents = lines.next().unwrap_or(0);
-    Ok((documents, lines.nth(1).unwrap_or(0)))
+    let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
+    let lines = text.lines().filter(|line| !line.starts_with('%'));
+    let numbers = lines.flat_map(str::split_ascii_whitespace);
+    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
+    let documents = numbers.next().unwrap_or(0);
+    Ok((documents, numbers.nth(1).unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::cutter::{Boundary, Piece, RecordCutter};
 use super::{Content, LineRange};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
+use crate::corpus::reader::columns_of;
 use crate::corpus::reader::delimited::Header;
-use crate::corpus::reader::mallet;
 use crate::corpus::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
 use std::sync::Arc;
@@ -20,10 +20,8 @@ fn boundary_of(format: Format) -> Boundary {
 
 /// Whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
-    let lines = matches!(
-        file.format,
-        Format::JsonLines | Format::Tsv | Format::Mallet
-    );
+    use Format::{JsonLines, LdaC, Mallet, SvmLight, Tsv, Vw};
+    let lines = matches!(file.format, JsonLines | Tsv | Mallet | SvmLight | Vw | LdaC);
     lines && file.compression == Compression::Plain
 }
 
@@ -59,11 +57,11 @@ impl Records {
         };
         match file.format {
             Format::Csv | Format::Tsv => records.read_header(file, settings)?,
-            Format::Mallet => {
-                let header = Header::fixed(&mallet::COLUMNS, file, settings)?;
-                records.header = Some(Arc::new(header));
+            format => {
+                let names = columns_of(format);
+                let header = names.map(|names| Header::fixed(names, file, settings));
+                records.header = header.transpose()?.map(Arc::new);
             }
-            _ => {}
         }
         Ok(records)
     }

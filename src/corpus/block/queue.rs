@@ -187,7 +187,9 @@ impl BlockQueue {
                 Box::new(FileRuns(blocks.into_iter().enumerate()))
             }
             Format::Parquet => Box::new(GroupRuns::open(file, settings, block_bytes)?),
-            Format::Uci => Box::new(CountStream::open(file, settings, block_bytes)?),
+            Format::Uci | Format::MatrixMarket => {
+                Box::new(CountStream::open(file, settings, block_bytes)?)
+            }
             _ if is_divisible(file) => Box::new(LineRanges::open(file, settings, block_bytes)?),
             _ => Box::new(RecordStream::open(file, settings, block_bytes)?),
         })

@@ -5,7 +5,7 @@ use super::delimited::Header;
 use super::{Context, DocumentSink, lines};
 
 /// What a line holds; the label may be a group or metadata.
-pub(crate) const COLUMNS: [&str; 3] = ["id", "label", "text"];
+pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
 
 /// Hands over the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(

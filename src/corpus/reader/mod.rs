@@ -7,11 +7,14 @@ mod counts;
 pub(crate) mod delimited;
 mod htrc;
 mod jsonl;
+mod ldac;
 pub mod line;
-pub(crate) mod mallet;
+mod mallet;
 pub(crate) mod parquet;
+mod svmlight;
 mod text;
 mod uci;
+mod vw;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -58,6 +61,17 @@ pub fn read_block(
         }
         Content::Counts(counts) => uci::read(counts, file, settings, emit),
         Content::RowGroups(groups) => groups.read(file, settings, emit),
+    }
+}
+
+/// The columns of a format of lines that always has the same; the text may be counts.
+pub(crate) fn columns_of(format: Format) -> Option<&'static [&'static str]> {
+    match format {
+        Format::Mallet => Some(&mallet::COLUMNS),
+        Format::SvmLight => Some(&svmlight::COLUMNS),
+        Format::Vw => Some(&vw::COLUMNS),
+        Format::LdaC => Some(&ldac::COLUMNS),
+        _ => None,
     }
 }
 
@@ -160,6 +174,11 @@ impl<'a> Context<'a> {
                     delimited::read_tsv(self, header, *offset, bytes, emit)
                 }
                 (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
+                (Format::SvmLight, Some(header)) => {
+                    svmlight::read(self, header, *offset, bytes, emit)
+                }
+                (Format::Vw, Some(header)) => vw::read(self, header, *offset, bytes, emit),
+                (Format::LdaC, Some(header)) => ldac::read(self, header, *offset, bytes, emit),
                 _ => jsonl::read(self, *offset, bytes, emit),
             },
         }

@@ -1,8 +1,9 @@
-//! The entries of a bag of words, one `document term count` per line: the counts of each document
+//! The entries of a UCI bag of words or a Matrix Market file, one `document term count` per line: the counts of each document
 //! of a block.
 //!
 //! A document's id is its number.
 
+use super::counts::whole;
 use super::{Context, DocumentSink};
 use crate::corpus::block::uci::Counts;
 use crate::corpus::input::{InputError, InputFile};
@@ -22,7 +23,7 @@ pub(super) fn read(
     let mut counts = Vec::new();
     let text = String::from_utf8_lossy(&block.entries);
     for (line, number) in text.lines().zip(block.line..) {
-        let failure = |reason: String| InputError::Uci {
+        let failure = |reason: String| InputError::Counts {
             path: file.path.clone(),
             line: number,
             reason,
@@ -36,7 +37,7 @@ pub(super) fn read(
         if document < next || document >= block.documents.end {
             let (last, end) = (next, block.documents.end - 1);
             return Err(failure(format!(
-                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the first line's"
+                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document"
             )));
         }
         let term_count = block.vocabulary.len();
@@ -51,7 +52,7 @@ pub(super) fn read(
         }
         if count > 0 {
             let term = Cow::Borrowed(&block.vocabulary[(term - 1) as usize][..]);
-            counts.push((term, u32::try_from(count).unwrap_or(u32::MAX)));
+            counts.push((term, count));
         }
     }
     for document in next..block.documents.end {
@@ -65,12 +66,12 @@ pub(super) fn read(
     Ok(())
 }
 
-fn parse(line: &str) -> Option<(u64, u64, u64)> {
-    let mut numbers = line
-        .split_ascii_whitespace()
-        .map(|number| number.parse().ok());
-    let entry = (numbers.next()??, numbers.next()??, numbers.next()??);
-    numbers.next().is_none().then_some(entry)
+fn parse(line: &str) -> Option<(u64, u64, u32)> {
+    let mut fields = line.split_ascii_whitespace();
+    let mut number = || fields.next()?.parse().ok();
+    let (document, term) = (number()?, number()?);
+    let count = whole(fields.next()?.parse().ok()?)?;
+    fields.next().is_none().then_some((document, term, count))
 }
 
 /// The document of this number.

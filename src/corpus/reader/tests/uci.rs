@@ -58,7 +58,7 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
         check(
             "2\n3\n3\n1 1 1\n2 1 1\n",
             "line 5: ",
-            "has 2 entries, but its third line says 3",
+            "has 2 entries, but its header says 3",
         );
         check("2\n3\n1\n1 1 1\n2 1 1\n", "line 4: ", "has 2 entries");
         check("2\n4\n1\n1 1 1\n", "line 2: ", "vocab.x.txt has 3");
