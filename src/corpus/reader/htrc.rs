@@ -8,7 +8,7 @@
 //! read as the bracket.
 
 use super::counts::Pairs;
-use super::text::read_whole;
+use super::text::{read_all, read_whole};
 use super::{Context, DocumentSink};
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, HtrcSettings, SectionSize};
@@ -45,6 +45,15 @@ pub(super) fn read(
         }
     }
     Ok(())
+}
+
+/// The tokens of a volume as one text, in no order, to recognise its language by.
+pub(crate) fn words_of(file: &InputFile) -> Option<String> {
+    let bytes = read_all(file, u64::MAX).ok()?;
+    let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
+    let counts = volume.features.pages.iter().flat_map(Page::counts);
+    let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count as usize));
+    Some(words.collect())
 }
 
 /// A file: what is read of it.

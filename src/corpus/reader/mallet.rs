@@ -5,7 +5,7 @@ use super::delimited::Header;
 use super::{Context, DocumentSink, lines};
 
 /// What a line holds; the label may be a group or metadata.
-pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
+pub(crate) const COLUMNS: [&str; 3] = ["id", "label", "text"];
 
 /// Hands over the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(
@@ -16,13 +16,17 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) {
     for (begins, line) in lines(offset, bytes) {
-        let line = line.trim_ascii();
-        if !line.is_empty() {
-            let (id, rest) = first_field(line);
-            let (label, text) = first_field(rest);
-            emit(header.document(context, begins, &[id, label, text]));
+        if !line.trim_ascii().is_empty() {
+            emit(header.document(context, begins, &fields(line)));
         }
     }
+}
+
+/// The fields of a line.
+pub(crate) fn fields(line: &[u8]) -> [&[u8]; 3] {
+    let (id, rest) = first_field(line.trim_ascii());
+    let (label, text) = first_field(rest);
+    [id, label, text]
 }
 
 /// Up to the first white space, and what follows that and commas.

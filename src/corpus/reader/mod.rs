@@ -5,11 +5,11 @@
 
 mod counts;
 pub(crate) mod delimited;
-mod htrc;
+pub(crate) mod htrc;
 mod jsonl;
 mod ldac;
 pub mod line;
-mod mallet;
+pub(crate) mod mallet;
 pub(crate) mod parquet;
 mod svmlight;
 mod text;

@@ -60,7 +60,7 @@ pub(super) fn read_whole(
 }
 
 /// All that the file holds, or `limit` + 1 bytes of it.
-fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
     let opened = file.compression.open(&file.path)?;
     read_start(opened.take(limit.saturating_add(1)), u64::MAX)
 }
