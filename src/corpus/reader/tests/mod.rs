@@ -3,6 +3,7 @@
 mod counts;
 mod damage;
 mod htrc;
+mod keys;
 mod mallet;
 mod parquet;
 mod uci;
