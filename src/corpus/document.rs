@@ -165,3 +165,40 @@ impl ShardDocument {
         self.counts.iter().map(|&c| u64::from(c)).sum()
     }
 }
+
+/// Numbers documents within their volumes, whose documents follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Sections {
+    group: Option<String>,
+    next: u64,
+    begun: bool,
+}
+
+impl Sections {
+    /// For documents the first of which is this section of its volume.
+    pub fn starting(first: u64) -> Self {
+        Self {
+            next: first,
+            ..Self::default()
+        }
+    }
+
+    /// The place of the next document in its volume, from 0; none without a volume.
+    ///
+    /// ```
+    /// # use topicmill::corpus::Sections;
+    /// let mut sections = Sections::starting(7);
+    /// let numbers = [Some("a"), Some("a"), None, Some("b")].map(|volume| sections.number(volume));
+    /// assert_eq!(numbers, [Some(7), Some(8), None, Some(0)]);
+    /// ```
+    pub fn number(&mut self, group: Option<&str>) -> Option<u64> {
+        if self.group.as_deref() != group {
+            self.group = group.map(str::to_owned);
+            self.next *= u64::from(!self.begun);
+        }
+        self.begun = true;
+        let number = self.next;
+        self.next += 1;
+        group.map(|_| number)
+    }
+}
