@@ -38,8 +38,8 @@ pub(super) fn read(
         Err(error) => {
             let name = &file.name;
             let reason = format!(
-                "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download the file again, \
-                 or leave it out by corpus.exclude"
+                "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
+                 corpus.format if it holds something else"
             );
             emit(context.missing(name.clone(), DocumentStatus::ParseError, reason));
         }
@@ -52,7 +52,8 @@ pub(crate) fn words_of(file: &InputFile) -> Option<String> {
     let bytes = read_all(file, u64::MAX).ok()?;
     let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
-    let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count as usize));
+    // A broken count does not fill the memory.
+    let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
     Some(words.collect())
 }
 
@@ -134,12 +135,15 @@ impl Volume<'_> {
                 body,
             });
         };
-        let missing = |status, why: String| Body::Missing {
+        let missing = |status, id: &str, why: String| Body::Missing {
             status,
-            reason: format!("{htid}: {why}"),
+            reason: format!("{id}: {why}"),
         };
         if let Some(why) = self.is_filtered(filters) {
-            hand_over(htid.to_owned(), missing(DocumentStatus::Filtered, why));
+            hand_over(
+                htid.to_owned(),
+                missing(DocumentStatus::Filtered, htid, why),
+            );
             return;
         }
         let pages = &self.features.pages;
@@ -147,7 +151,8 @@ impl Volume<'_> {
         let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
         if pages.is_empty() {
             let why = format!("no page is left of {}", self.features.pages.len());
-            hand_over(htid.to_owned(), missing(DocumentStatus::Empty, why));
+            hand_over(htid.to_owned(), missing(DocumentStatus::Empty, htid, why));
+            return;
         }
         for section in sections(pages, filters.section) {
             let counts: Vec<_> = section
@@ -156,15 +161,16 @@ impl Volume<'_> {
                 .flat_map(|page| page.tokens(filters))
                 .map(|(token, count)| (Cow::Borrowed(token), count))
                 .collect();
+            let id = section_id(htid, section, filters.section);
             let body = match counts.is_empty() {
-                true => missing(DocumentStatus::Empty, "no token in these pages".to_owned()),
+                true => missing(DocumentStatus::Empty, &id, "no tokens".to_owned()),
                 false => Body::Counts {
                     counts,
                     words: true,
                     repaired,
                 },
             };
-            hand_over(section_id(htid, section, filters.section), body);
+            hand_over(id, body);
         }
     }
 

@@ -95,6 +95,10 @@ fn filters_leave_out_volumes_pages_and_tokens() {
     assert_eq!(middle, ["#p0003-0003 baleine:1 bleue:3"]);
     assert_eq!(with(|htrc| htrc.skip_first_pages = 4), [" empty"]);
     assert_eq!(with(|htrc| htrc.skip_last_pages = 40), [" empty"]);
+    let nothing = with(|htrc| {
+        (htrc.skip_first_pages, htrc.section) = (9, SectionSize::Volume);
+    });
+    assert_eq!(nothing, [" empty"]);
     let nouns = with(|htrc| htrc.parts_of_speech = vec!["NN*".into(), "ADJ".into()]);
     assert_eq!(nouns, ["#p0001-0004 Whale:2 Whale:1 bleue:3"]);
     for filter in [
