@@ -19,6 +19,12 @@ pub(super) fn whole(number: f64) -> Option<u32> {
     is_count.then_some(number as u32)
 }
 
+/// A count as text: `2`, or `2.0` as programs write that keep counts as floating-point numbers.
+pub(super) fn count_of(text: &str) -> Option<u32> {
+    let exact = text.parse().ok();
+    exact.or_else(|| whole(text.parse().ok()?))
+}
+
 /// The counts of fields `number:count`; an error says which is none. A number stands for a term of
 /// the vocabulary, the first of which has the number `first`, or for itself.
 pub(super) fn numbered<'a>(
@@ -28,7 +34,7 @@ pub(super) fn numbered<'a>(
 ) -> Result<Counted<'a>, String> {
     let count = |field: &'a str| {
         let pair = field.split_once(':').and_then(|(number, count)| {
-            let count = whole(count.parse().ok()?)?;
+            let count = count_of(count)?;
             Some((number.parse::<u64>().ok()?, number, count))
         });
         let Some((number, text, count)) = pair else {

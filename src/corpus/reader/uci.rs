@@ -3,7 +3,7 @@
 //!
 //! A document's id is its number.
 
-use super::counts::whole;
+use super::counts::count_of;
 use super::{Context, DocumentSink};
 use crate::corpus::block::uci::Counts;
 use crate::corpus::input::{InputError, InputFile};
@@ -70,7 +70,7 @@ fn parse(line: &str) -> Option<(u64, u64, u32)> {
     let mut fields = line.split_ascii_whitespace();
     let mut number = || fields.next()?.parse().ok();
     let (document, term) = (number()?, number()?);
-    let count = whole(fields.next()?.parse().ok()?)?;
+    let count = count_of(fields.next()?)?;
     fields.next().is_none().then_some((document, term, count))
 }
 

@@ -3,7 +3,7 @@
 //! Terms are used unchanged, those of all namespaces together; one without a count occurs once. The
 //! tag is the document's id; the label may be a group or metadata.
 
-use super::counts::{Counted, document, texts, whole};
+use super::counts::{Counted, count_of, document, texts};
 use super::delimited::Header;
 use super::{Context, DocumentSink};
 use std::borrow::Cow;
@@ -57,7 +57,7 @@ fn counts_of(after: &str) -> Result<Counted<'_>, String> {
     });
     let count = |field| match str::rsplit_once(field, ':') {
         None => Ok((Cow::Borrowed(field), 1)),
-        Some((term, count)) => match count.parse().ok().and_then(whole) {
+        Some((term, count)) => match count_of(count) {
             Some(count) => Ok((Cow::Borrowed(term), count)),
             None => Err(format!(
                 "`{field}`: `{count}` is not a count; correct the line"
