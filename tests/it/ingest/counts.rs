@@ -49,79 +49,73 @@ fn ingest(fixture: &Fixture, overrides: &[&str]) -> (Vec<ShardDocument>, String)
     (documents(&job, &ingested.collection), vocabulary)
 }
 
-#[test]
-fn every_format_of_counts_gives_the_bags_of_the_texts() {
-    let bags = bags();
-    let mut terms: Vec<&String> = bags.iter().flatten().map(|(word, _)| word).collect();
-    terms.sort();
-    terms.dedup();
-    let number = |word: &str| terms.iter().position(|term| *term == word).unwrap();
-    let vocabulary: String = terms.iter().map(|term| format!("{term}\n")).collect();
-    let entries: usize = bags.iter().map(Vec::len).sum();
-    let sizes = [bags.len(), terms.len(), entries];
+/// The collection in the formats that name terms; `i` is a volume a line.
+fn files_of_words(bags: &Bags) -> Vec<(&'static str, String)> {
     let repeated = |word: &str, n: u32| vec![word; n as usize].join(" ");
     let quoted = |word: &str, n: u32| format!("{word:?}: {n},");
     let object = |terms: &str| format!("{{{}}}", terms.trim_end_matches(','));
-    let entry = |first: usize| move |word: &str, n| format!("{}:{n}", number(word) + first);
-    let matrix: String = (1..)
-        .zip(&bags)
-        .flat_map(|(document, bag)| bag.iter().map(move |(word, n)| (document, word, n)))
-        .map(|(document, word, n)| format!("{document} {} {n}\n", number(word) + 1))
-        .collect();
-    let page = |document: usize, terms: &str| {
-        let tagged = terms.replace(": ", ": {\"NN\": ").replace(',', "},");
+    let text = |d, _, t| format!(r#"{{"id": {d}, "text": "{t}"}}"#);
+    let counts = |d, _, t: String| format!(r#"{{"id": {d}, "n": {}}}"#, object(&t));
+    let volume = |d, _, t: String| {
+        let tagged = t.replace(": ", ": {\"NN\": ").replace(',', "},");
         format!(
-            "{{\"htid\": \"{document}\", \"metadata\": {{}}, \"features\": {{\"pages\": [{{\"seq\": \"1\", \
+            "{{\"htid\": \"{d}\", \"metadata\": {{}}, \"features\": {{\"pages\": [{{\"seq\": \"1\", \
              \"body\": {{\"tokenPosCount\": {}}}}}]}}}}",
             object(&tagged)
         )
     };
-    let files = [
-        (
-            "a.jsonl",
-            lines(&bags, repeated, |d, _, t| {
-                format!(r#"{{"id": {d}, "text": "{t}"}}"#)
-            }),
-        ),
-        (
-            "b.jsonl",
-            lines(&bags, quoted, |d, _, t| {
-                format!(r#"{{"id": {d}, "n": {}}}"#, object(&t))
-            }),
-        ),
+    let named = |word: &str, n| format!("{word}:{n}");
+    vec![
+        ("a.jsonl", lines(bags, repeated, text)),
+        ("b.jsonl", lines(bags, quoted, counts)),
         (
             "c.txt",
-            lines(&bags, repeated, |d, _, t| format!("{d} - {t}")),
+            lines(bags, repeated, |d, _, t| format!("{d} - {t}")),
         ),
+        ("f.vw", lines(bags, named, |d, _, t| format!("0 '{d}| {t}"))),
+        ("i", lines(bags, quoted, volume)),
+    ]
+}
+
+/// The collection in the formats that number terms, with their vocabulary.
+fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
+    let mut terms: Vec<&String> = bags.iter().flatten().map(|(word, _)| word).collect();
+    terms.sort();
+    terms.dedup();
+    let number = |word: &str| terms.iter().position(|term| *term == word).unwrap();
+    let entry = |first: usize| move |word: &str, n| format!("{}:{n}", number(word) + first);
+    let matrix: String = (1..)
+        .zip(bags)
+        .flat_map(|(document, bag)| bag.iter().map(move |(word, n)| (document, word, n)))
+        .map(|(document, word, n)| format!("{document} {} {n}\n", number(word) + 1))
+        .collect();
+    let entries = matrix.lines().count();
+    let sizes = [bags.len(), terms.len(), entries].map(|size| size.to_string());
+    let banner = "%%MatrixMarket matrix coordinate integer general";
+    let files = vec![
         (
             "d.svm",
-            lines(&bags, entry(1), |d, _, t| format!("0 {t} # {d}")),
+            lines(bags, entry(1), |d, _, t| format!("0 {t} # {d}")),
         ),
         (
             "e.ldac",
-            lines(&bags, entry(0), |_, n, t| format!("{n} {t}")),
+            lines(bags, entry(0), |_, n, t| format!("{n} {t}")),
         ),
-        (
-            "f.vw",
-            lines(
-                &bags,
-                |word, n| format!("{word}:{n}"),
-                |d, _, t| format!("0 '{d}| {t}"),
-            ),
-        ),
-        (
-            "docword.g.txt",
-            format!("{}\n{}\n{}\n{matrix}", sizes[0], sizes[1], sizes[2]),
-        ),
-        (
-            "h.mtx",
-            format!(
-                "%%MatrixMarket matrix coordinate integer general\n{} {} {}\n{matrix}",
-                sizes[0], sizes[1], sizes[2]
-            ),
-        ),
-        ("i", lines(&bags, quoted, |d, _, t| page(d, &t))),
+        ("docword.g.txt", format!("{}\n{matrix}", sizes.join("\n"))),
+        ("h.mtx", format!("{banner}\n{}\n{matrix}", sizes.join(" "))),
     ];
+    (
+        files,
+        terms.iter().map(|term| format!("{term}\n")).collect(),
+    )
+}
+
+#[test]
+fn every_format_of_counts_gives_the_bags_of_the_texts() {
+    let bags = bags();
+    let (numbered, vocabulary) = files_of_numbers(&bags);
+    let is_numbered = |name| numbered.iter().any(|(numbered, _)| *numbered == name);
+    let files = [files_of_words(&bags), numbered.clone()].concat();
     let mut expected: Option<(Vec<ShardDocument>, String)> = None;
     for (name, content) in files {
         let fixture = Fixture::new();
@@ -139,7 +133,7 @@ fn every_format_of_counts_gives_the_bags_of_the_texts() {
                 fixture.write(&format!("{number:03}.json"), volume);
             }
         }
-        if ["d.svm", "e.ldac", "docword.g.txt", "h.mtx"].contains(&name) {
+        if is_numbered(name) {
             fixture.write("vocab.txt", &vocabulary);
         }
         let (mut documents, vocabulary) = ingest(&fixture, &overrides);
