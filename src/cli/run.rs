@@ -161,7 +161,7 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
     let first = remarks.iter().min()?;
     let statuses = summary.documents_by_status.iter();
     let without = statuses.filter(|(status, count)| {
-        **count > 0 && !matches!(status.as_str(), "ok" | "no_vocabulary")
+        **count > 0 && !matches!(status.as_str(), "ok" | "no_vocabulary" | "filtered")
     });
     let kinds: Vec<String> = without
         .clone()

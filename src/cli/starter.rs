@@ -18,6 +18,8 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// Topics of a small one, at least.
 const LEAST_TOPICS: u64 = 5;
+/// What `documents` has of the volumes of Extracted Features.
+const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
 /// Languages that are written without spaces between words, of which the tokenizer makes single
 /// characters.
 const UNSPACED: [&str; 4] = ["ja", "ko", "th", "zh"];
@@ -217,6 +219,18 @@ fn columns(
     let text = preview
         .text_columns(&chosen.unwrap_or_default())
         .map_err(refused)?;
+    if preview.formats[..] == ["htrc"] {
+        if !template.has("corpus.metadata") {
+            template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
+        }
+        return Ok(vec![
+            (
+                "id",
+                "the volume and its pages, as mdp.1#p0001-0010".to_owned(),
+            ),
+            ("metadata", VOLUME_METADATA.join(", ")),
+        ]);
+    }
     if text.is_empty() {
         return Ok(vec![("id", "the file's name".to_owned())]);
     }
@@ -272,8 +286,9 @@ fn language(
     args: &StarterArgs,
     text: &[String],
 ) -> Result<Option<(&'static str, String)>, Failure> {
-    if preview.formats[..] == ["uci"] {
-        // Its terms were chosen when they were counted.
+    let bags = ["uci", "mtx", "lda-c", "svmlight", "vw"];
+    if preview.formats.iter().all(|format| bags.contains(format)) {
+        // Their terms were chosen when they were counted.
         if !template.has("vocabulary.stop_words") {
             template.set("vocabulary.stop_words", "none")?;
         }

@@ -4,14 +4,14 @@
 //! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
 //! depend on the input and the settings alone, never on the reader: the n-th block of a file of
 //! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
-//! [`block_bytes`]; a block of texts is some files of at least B bytes together, one of Parquet
+//! [`block_bytes`]; a block of texts or volumes is some files of at least B bytes together, one of Parquet
 //! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
 //! may hold no document at all.
 
 pub(crate) mod cutter;
+mod files;
 mod lines;
 mod queue;
-mod texts;
 pub(crate) mod uci;
 
 pub(crate) use lines::check_damage;
@@ -21,7 +21,7 @@ pub use queue::{BlockQueue, Share};
 use super::input::{Input, InputFile};
 use super::reader::delimited::Header;
 use super::reader::parquet::RowGroups;
-use super::settings::{CorpusSettings, Format};
+use super::settings::CorpusSettings;
 use cutter::Piece;
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Block {
     /// where that is exact: for showing how far a run is.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
-            Content::Texts(files) => self.input.files[files.clone()]
+            Content::Files(files) => self.input.files[files.clone()]
                 .iter()
                 .map(InputFile::expected_bytes)
                 .sum(),
@@ -71,8 +71,8 @@ impl Block {
 
 /// What a block holds, or where it lies.
 pub(crate) enum Content {
-    /// Files of the input, each a document.
-    Texts(Range<usize>),
+    /// Files of the input that are read whole: each a text, or a volume.
+    Files(Range<usize>),
     /// A range of a plain file of lines, read by the thread that parses it.
     Lines(LineRange),
     /// Records cut from a stream.
@@ -121,10 +121,10 @@ pub struct Estimate {
 pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
     let block_bytes = block_bytes(input, settings);
     let blocks_of = |files: Range<usize>| match &input.files[files.start] {
-        file if file.format == Format::Text => texts::cut(input, files, block_bytes).len() as u64,
+        file if files::is_whole(file) => files::cut(input, files, block_bytes).len() as u64,
         file => file.expected_bytes().div_ceil(block_bytes),
     };
-    let blocks = texts::sources(input).into_iter().map(blocks_of).sum();
+    let blocks = files::sources(input).into_iter().map(blocks_of).sum();
     Estimate {
         content_bytes: input.expected_bytes(),
         block_bytes,

@@ -71,6 +71,9 @@ pub struct ShardEntry {
     pub documents_with_terms: u64,
     /// Their tokens in the vocabulary.
     pub tokens: u64,
+    /// The place of its first document in its volume; not 0 if the volume began in another shard.
+    #[serde(default)]
+    pub first_section: u64,
 }
 
 /// A `collection.json` that cannot be used.
@@ -193,6 +196,7 @@ mod tests {
                     documents,
                     documents_with_terms,
                     tokens,
+                    first_section: 0,
                 })
             })
             .collect();

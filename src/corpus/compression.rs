@@ -2,8 +2,8 @@
 //! content.
 //!
 //! Names are ignored: a `.gz` that was decompressed in place is read as plain. Gzip files of
-//! several members and zstd files of several frames (as written by `pigz`, `pzstd` and `cat a b`)
-//! are read as one stream. Other compressions are recognised only to be refused with a remedy.
+//! several members, zstd files of several frames and bzip2 files of several streams (as written by
+//! `pigz`, `pzstd`, `pbzip2` and `cat a b`) are read as one. Other compressions are recognised only to be refused with a remedy.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -25,6 +25,8 @@ pub enum Compression {
     Gzip,
     /// Zstandard, one frame or many.
     Zstd,
+    /// Bzip2, one stream or many.
+    Bzip2,
 }
 
 impl Compression {
@@ -36,7 +38,8 @@ impl Compression {
     /// # use topicmill::corpus::compression::Compression;
     /// assert_eq!(Compression::of(&[0x1f, 0x8b, 8, 0]), Ok(Compression::Gzip));
     /// assert_eq!(Compression::of(b"{\"id\": 1}"), Ok(Compression::Plain));
-    /// assert_eq!(Compression::of(b"BZh91AY&SY"), Err("bzip2"));
+    /// assert_eq!(Compression::of(b"BZh91AY&SY"), Ok(Compression::Bzip2));
+    /// assert_eq!(Compression::of(b"PK\x03\x04"), Err("zip"));
     /// ```
     pub fn of(start: &[u8]) -> Result<Self, &'static str> {
         match start {
@@ -44,7 +47,9 @@ impl Compression {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Self::Zstd),
             // A skippable frame: seekable and parallel writers may put one first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Ok(Self::Zstd),
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Err("bzip2"),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Ok(Self::Bzip2),
+            // The end of a stream without a block: nothing was compressed.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, ..] => Ok(Self::Bzip2),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Err("xz"),
             [b'P', b'K', 3, 4, ..] => Err("zip"),
             _ => Ok(Self::Plain),
@@ -66,6 +71,9 @@ impl Compression {
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
                 BufReader::with_capacity(DISK_BUFFER_BYTES, file),
             )),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(
+                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
+            )),
             Self::Zstd => {
                 let buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
@@ -79,7 +87,7 @@ impl Compression {
     pub fn expected_bytes(self, bytes: u64) -> u64 {
         match self {
             Self::Plain => bytes,
-            Self::Gzip | Self::Zstd => bytes.saturating_mul(4),
+            Self::Gzip | Self::Zstd | Self::Bzip2 => bytes.saturating_mul(4),
         }
     }
 }
@@ -108,11 +116,18 @@ pub(crate) mod tests {
         zstd::encode_all(bytes, 1).unwrap()
     }
 
+    /// `bytes` as a bzip2 stream.
+    pub(crate) fn bzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn several_members_and_frames_read_as_one_stream() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstandard] {
+        for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstandard, bzip] {
             let packed = [pack(b"one "), pack(b""), pack(b"two")].concat();
             std::fs::write(&path, &packed).unwrap();
             let compression = Compression::of(&packed).unwrap();

@@ -24,11 +24,13 @@ pub enum DocumentStatus {
     TooLarge = 5,
     /// The file ended in the middle (a truncated gzip, an I/O error); represents what was lost.
     Truncated = 6,
+    /// The job leaves it out, by `[htrc]`.
+    Filtered = 7,
 }
 
 impl DocumentStatus {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ok,
         Self::Repaired,
         Self::Empty,
@@ -36,6 +38,7 @@ impl DocumentStatus {
         Self::ParseError,
         Self::TooLarge,
         Self::Truncated,
+        Self::Filtered,
     ];
 
     /// The name written to the tables.
@@ -53,6 +56,7 @@ impl DocumentStatus {
             Self::ParseError => "parse_error",
             Self::TooLarge => "too_large",
             Self::Truncated => "truncated",
+            Self::Filtered => "filtered",
         }
     }
 
@@ -96,14 +100,17 @@ pub enum Body<'a> {
         /// Whether bytes were replaced.
         repaired: bool,
     },
-    /// Counts over the terms of `vocabulary` (bags of words): (index in `vocabulary`, count).
+    /// Terms that the input has counted already.
     Counts {
-        /// The input's own terms.
-        vocabulary: &'a [String],
-        /// Index in `vocabulary` and count of each distinct term, in the input's order.
-        counts: Vec<(u32, u32)>,
+        /// Each term and its tokens, in the input's order; a term may occur again.
+        counts: Vec<(Cow<'a, str>, u32)>,
+        /// Whether the terms are words as a text has them, to which `[tokens]` applies; else they
+        /// are used unchanged.
+        words: bool,
+        /// Whether bytes that are not UTF-8 were replaced.
+        repaired: bool,
     },
-    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated` or `Empty`.
+    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated`, `Filtered` or `Empty`.
     Missing {
         /// The status of this document.
         status: DocumentStatus,
@@ -156,5 +163,42 @@ impl ShardDocument {
     /// Tokens that are in the vocabulary (N_d).
     pub fn tokens_in_vocabulary(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+}
+
+/// Numbers documents within their volumes, whose documents follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Sections {
+    group: Option<String>,
+    next: u64,
+    begun: bool,
+}
+
+impl Sections {
+    /// For documents the first of which is this section of its volume.
+    pub fn starting(first: u64) -> Self {
+        Self {
+            next: first,
+            ..Self::default()
+        }
+    }
+
+    /// The place of the next document in its volume, from 0; none without a volume.
+    ///
+    /// ```
+    /// # use topicmill::corpus::Sections;
+    /// let mut sections = Sections::starting(7);
+    /// let numbers = [Some("a"), Some("a"), None, Some("b")].map(|volume| sections.number(volume));
+    /// assert_eq!(numbers, [Some(7), Some(8), None, Some(0)]);
+    /// ```
+    pub fn number(&mut self, group: Option<&str>) -> Option<u64> {
+        if self.group.as_deref() != group {
+            self.group = group.map(str::to_owned);
+            self.next *= u64::from(!self.begun);
+        }
+        self.begun = true;
+        let number = self.next;
+        self.next += 1;
+        group.map(|_| number)
     }
 }

@@ -2,7 +2,8 @@
 //! local ids of one worker.
 //!
 //! Each worker has its own [`Drafter`]: a tokenizer, and a count of every term it has met.
-//! Documents that are already counts keep their terms unchanged: no tokenizer, no lower-casing.
+//! Words that are already counted pass through the tokenizer one by one; the terms of a bag of words
+//! are kept unchanged.
 
 use std::borrow::Cow;
 
@@ -13,9 +14,6 @@ use super::tokenizer::Tokenizer;
 
 /// Most tokens of a document: what a shard stores as a count. Further ones are left out.
 const MAX_TOKENS: u32 = i32::MAX as u32;
-
-/// A term of the input's vocabulary that no document has held yet.
-const UNSEEN: u32 = u32::MAX;
 
 /// Drafts documents, and counts their terms on the way.
 ///
@@ -44,10 +42,6 @@ const UNSEEN: u32 = u32::MAX;
 pub struct Drafter {
     tokenizer: Tokenizer,
     counter: TermCounter,
-    /// The source whose vocabulary `local_ids` is for.
-    source: Option<u32>,
-    /// By index in the input's own vocabulary: the local id, or `UNSEEN`.
-    local_ids: Vec<u32>,
 }
 
 impl Drafter {
@@ -56,16 +50,6 @@ impl Drafter {
         Self {
             tokenizer: Tokenizer::new(settings),
             counter: TermCounter::new(),
-            source: None,
-            local_ids: Vec::new(),
-        }
-    }
-
-    /// Says which source the next documents come from. Within a source, documents that are counts
-    /// must all have the same vocabulary.
-    pub fn begin_source(&mut self, source: u32) {
-        if self.source.replace(source) != Some(source) {
-            self.local_ids.clear();
         }
     }
 
@@ -80,23 +64,25 @@ impl Drafter {
             set(value, raw.as_ref());
         }
         out.tokens_stopped = 0;
+        self.counter.begin_document();
+        let read = |repaired| match repaired {
+            true => DocumentStatus::Repaired,
+            false => DocumentStatus::Ok,
+        };
         let status = match raw.body {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
-                if repaired {
-                    DocumentStatus::Repaired
-                } else {
-                    DocumentStatus::Ok
-                }
+                read(repaired)
             }
-            Body::Counts { vocabulary, counts } => {
-                self.count_counts(vocabulary, &counts);
-                DocumentStatus::Ok
+            Body::Counts {
+                counts,
+                words,
+                repaired,
+            } => {
+                self.count_counts(&counts, words);
+                read(repaired)
             }
-            Body::Missing { status, .. } => {
-                self.counter.begin_document();
-                status
-            }
+            Body::Missing { status, .. } => status,
         };
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
         // Only a text of more than 2 GiB of one-letter words gets here with more.
@@ -129,23 +115,19 @@ impl Drafter {
 
     fn count_text(&mut self, text: &str) {
         let counter = &mut self.counter;
-        counter.begin_document();
         self.tokenizer.tokens(text, &mut |token| counter.add(token));
     }
 
-    fn count_counts(&mut self, vocabulary: &[String], counts: &[(u32, u32)]) {
-        self.local_ids.resize(vocabulary.len(), UNSEEN);
-        self.counter.begin_document();
+    fn count_counts(&mut self, counts: &[(Cow<'_, str>, u32)], words: bool) {
+        let counter = &mut self.counter;
         let mut room = MAX_TOKENS;
-        for &(index, count) in counts {
-            let local_id = &mut self.local_ids[index as usize];
-            if *local_id == UNSEEN {
-                *local_id = self.counter.intern(&vocabulary[index as usize]);
-            }
-            let count = count.min(room);
-            room -= count;
-            self.counter.add_local(*local_id, count);
-        }
+        self.tokenizer
+            .counted(counts, words, &mut |term, count: u32| {
+                let count = count.min(room);
+                room -= count;
+                let local_id = counter.intern(term);
+                counter.add_local(local_id, count);
+            });
     }
 }
 
@@ -252,59 +234,45 @@ mod tests {
         assert_eq!((out.terms, out.counts), (vec![1], vec![1]));
     }
 
+    fn counts<'a>(counts: &[(&'a str, u32)], words: bool) -> RawDocument<'a> {
+        let own = |&(term, count): &(&'a str, u32)| (Cow::Borrowed(term), count);
+        raw(Body::Counts {
+            counts: counts.iter().map(own).collect(),
+            words,
+            repaired: false,
+        })
+    }
+
     #[test]
-    fn counts_keep_their_terms_and_each_source_its_vocabulary() {
+    fn counts_keep_their_terms_unless_they_are_words() {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
-        let vocabularies = [["The", "whale", "42"], ["whale", "ship", "The"]];
-        for (source, words) in (0..).zip(&vocabularies) {
-            let vocabulary: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            drafter.begin_source(source);
-            let counts = vec![(2, 1), (0, 3)];
-            drafter.draft(
-                raw(Body::Counts {
-                    vocabulary: &vocabulary,
-                    counts,
-                }),
-                &mut out,
-            );
-            assert_eq!((out.status, out.tokens_total), (DocumentStatus::Ok, 4));
-            let held: Vec<_> = out
-                .terms
-                .iter()
-                .map(|&id| drafter.terms().term(id))
-                .collect();
-            let mut expected = vec![words[2], words[0]];
-            expected.sort_by_key(|&word| held.iter().position(|&other| other == word));
-            assert_eq!(held, expected);
+        let bag = [("The", 1), ("42", 3), ("the", 2), ("to-day", 1)];
+        for (words, expected) in [
+            (
+                false,
+                vec![("The", 1), ("42", 3), ("the", 2), ("to-day", 1)],
+            ),
+            (true, vec![("the", 3), ("to", 1), ("day", 1)]),
+        ] {
+            drafter.draft(counts(&bag, words), &mut out);
+            let held = out.terms.iter().map(|&id| drafter.terms().term(id));
+            let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
+            held.sort_by_key(|held| expected.iter().position(|other| other == held));
+            assert_eq!((held, out.status), (expected, DocumentStatus::Ok));
         }
-        assert_eq!(drafter.terms().len(), 3);
     }
 
     #[test]
     fn a_document_of_counts_stops_at_what_a_shard_stores() {
         let mut drafter = drafter();
         let mut out = ShardDocument::default();
-        let vocabulary = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-        let counts = vec![(0, u32::MAX - 9), (1, 7), (2, 7)];
-        drafter.draft(
-            raw(Body::Counts {
-                vocabulary: &vocabulary,
-                counts,
-            }),
-            &mut out,
-        );
+        let bag = [("a", u32::MAX - 9), ("b", 7), ("a", 7)];
+        drafter.draft(counts(&bag, false), &mut out);
         assert_eq!((out.terms, out.counts), (vec![0], vec![MAX_TOKENS]));
         assert_eq!(out.tokens_total, MAX_TOKENS);
-        let counts = vec![(1, 0)];
         let mut out = ShardDocument::default();
-        drafter.draft(
-            raw(Body::Counts {
-                vocabulary: &vocabulary,
-                counts,
-            }),
-            &mut out,
-        );
+        drafter.draft(counts(&[("b", 0)], false), &mut out);
         assert_eq!(out.status, DocumentStatus::Empty);
     }
 }

@@ -10,7 +10,7 @@
 mod error;
 mod objects;
 mod pattern;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 pub use error::InputError;
 
@@ -39,7 +39,7 @@ pub struct InputFile {
     pub compression: Compression,
     /// Its size on disk.
     pub bytes: u64,
-    /// For [`Format::Uci`]: the vocabulary beside it.
+    /// The vocabulary beside a bag of words whose terms are numbers.
     pub vocabulary: Option<PathBuf>,
     /// What changes when the content does, if it lies in an object store.
     pub tag: Option<String>,
@@ -83,6 +83,11 @@ impl Input {
     /// How many bytes of content to expect of all files together.
     pub fn expected_bytes(&self) -> u64 {
         self.files.iter().map(InputFile::expected_bytes).sum()
+    }
+
+    /// Whether some files are volumes, of which documents are sections.
+    pub fn has_volumes(&self) -> bool {
+        self.files.iter().any(|file| file.format == Format::Htrc)
     }
 
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
@@ -175,11 +180,11 @@ fn name_of(path: &Path, base: &Path) -> String {
     pattern::normalize(relative).to_string_lossy().into_owned()
 }
 
-/// What the file holds: as the job says, else by its name; `None` for a UCI vocabulary.
+/// What the file holds: as the job says, else by its name; `None` for a vocabulary.
 fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match asked {
-        Some(Format::Uci) if vocabulary::is_vocabulary(&name) => None,
+        Some(format) if vocabulary::is_used_by(format) && vocabulary::is_vocabulary(&name) => None,
         Some(format) => Some(format),
         None if vocabulary::is_vocabulary(&name) && stands_beside_documents(path) => None,
         None => Some(guess(&name)),
@@ -192,24 +197,29 @@ fn guess(name: &str) -> Format {
         .rsplit_once('.')
         .map_or("", |(_, extension)| extension)
     {
+        "json" if name.ends_with(".json.bz2") => Format::Htrc,
         "jsonl" | "ndjson" | "json" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
         "parquet" => Format::Parquet,
+        "svmlight" | "svm" | "libsvm" => Format::SvmLight,
+        "vw" => Format::Vw,
+        "ldac" => Format::LdaC,
+        "mtx" => Format::MatrixMarket,
         "txt" if vocabulary::is_documents(&plain) => Format::Uci,
         _ => Format::Text,
     }
 }
 
-/// Whether there is a `docword*.txt` in the file's folder.
+/// Whether there is a file with a vocabulary in the file's folder.
 fn stands_beside_documents(path: &Path) -> bool {
     let names = objects::names_beside(path).unwrap_or_default();
-    names.iter().any(|name| guess(name) == Format::Uci)
+    names.iter().any(|name| vocabulary::is_used_by(guess(name)))
 }
 
 /// The name without what compression appends.
 fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd"]
+    [".gz", ".zst", ".zstd", ".bz2"]
         .iter()
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(name)
@@ -231,10 +241,7 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
     if format == Format::Parquet && compression != Compression::Plain {
         return Err(refuse("Parquet compressed as a whole"));
     }
-    let vocabulary = match format {
-        Format::Uci => Some(vocabulary::find(&path)?),
-        _ => None,
-    };
+    let vocabulary = vocabulary::find(&path, format)?;
     Ok(InputFile {
         name,
         path,
@@ -374,7 +381,7 @@ mod tests {
             let (_folder, settings) = folder(&[(name, bytes)]);
             discover(&settings).unwrap_err().to_string()
         };
-        assert!(refusal("a.jsonl.bz2", b"BZh91AY&SY").contains("is bzip2"));
+        assert!(refusal("a.jsonl.xz", b"\xfd7zXZ\0").contains("is xz"));
         assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
     }

@@ -24,4 +24,4 @@ pub mod tokenizer;
 pub mod vocabulary;
 pub mod vocabulary_file;
 
-pub use document::{Body, DocumentStatus, RawDocument, ShardDocument};
+pub use document::{Body, DocumentStatus, RawDocument, Sections, ShardDocument};

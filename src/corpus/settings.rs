@@ -2,6 +2,7 @@
 //!
 //! The job file is parsed and validated in `job`; the values here cannot be wrong.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Formats that `reader` understands.
@@ -19,6 +20,18 @@ pub enum Format {
     Parquet,
     /// UCI bag of words: `docword*` beside `vocab*`.
     Uci,
+    /// HathiTrust Extracted Features: a file is a volume.
+    Htrc,
+    /// A line is a document as MALLET imports it: id, label, text.
+    Mallet,
+    /// SVMlight's lines, and LIBSVM's: `label number:count …`.
+    SvmLight,
+    /// Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
+    Vw,
+    /// The lines of Blei's lda-c: `terms number:count …`, beside a vocabulary.
+    LdaC,
+    /// A sparse matrix of documents and terms, beside a vocabulary.
+    MatrixMarket,
 }
 
 /// What to do with a file that ends in the middle (a truncated gzip, a read error).
@@ -45,6 +58,8 @@ pub struct CorpusSettings {
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.
     pub text: Vec<String>,
+    /// Key of JSON Lines that holds the counts of a document's words, instead of its text.
+    pub counts: Option<String>,
     /// Column or key that names the volume.
     pub group: Option<String>,
     /// Columns or keys carried into the `documents` table.
@@ -55,14 +70,65 @@ pub struct CorpusSettings {
     pub max_document_bytes: u64,
     /// What to do with damaged files.
     pub on_damage: OnDamage,
+    /// Section `[htrc]`.
+    pub htrc: HtrcSettings,
 }
 
 impl CorpusSettings {
+    /// Whether documents of this format are counts, in no order.
+    pub fn gives_counts(&self, format: Format) -> bool {
+        match format {
+            Format::Uci
+            | Format::Htrc
+            | Format::SvmLight
+            | Format::Vw
+            | Format::LdaC
+            | Format::MatrixMarket => true,
+            Format::JsonLines => self.counts.is_some(),
+            Format::Text | Format::Csv | Format::Tsv | Format::Parquet | Format::Mallet => false,
+        }
+    }
+
     /// The columns that may hold a document's label: `metadata`, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = &str> {
         let metadata = self.metadata.iter().map(String::as_str);
         metadata.chain(self.group.as_deref())
     }
+}
+
+/// Section `[htrc]` of a job: what is read of Extracted Features, and how volumes become documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HtrcSettings {
+    /// What a document is.
+    pub section: SectionSize,
+    /// Pages at the start of each volume that are not read.
+    pub skip_first_pages: usize,
+    /// Pages at its end that are not read.
+    pub skip_last_pages: usize,
+    /// Languages of volumes (three letters) and of pages (two) that are read; all, if none is named.
+    pub languages: Vec<String>,
+    /// The first year of publication that is read.
+    pub first_year: u32,
+    /// The last one.
+    pub last_year: u32,
+    /// Parts of speech whose tokens are read, with `*` for any ending; all, if none is named.
+    pub parts_of_speech: Vec<String>,
+}
+
+impl HtrcSettings {
+    /// First and last year of jobs that read volumes of any year, and of none.
+    pub const ANY_YEAR: RangeInclusive<u32> = 0..=9999;
+}
+
+/// The size of the sections that volumes are cut into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionSize {
+    /// So many pages.
+    Pages(usize),
+    /// Whole pages with at least so many words together.
+    Words(u64),
+    /// Not cut.
+    Volume,
 }
 
 /// How text is cut into tokens.

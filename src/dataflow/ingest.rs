@@ -55,7 +55,9 @@ impl IngestShared {
 
     /// Keeps the reason of a document without text.
     fn remark(&self, body: &Body<'_>) {
-        if let Body::Missing { reason, .. } = body {
+        if let Body::Missing { status, reason } = body
+            && *status != DocumentStatus::Filtered
+        {
             let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
             if remarks.len() < MAX_REMARKS {
                 remarks.push(reason.clone());
@@ -260,15 +262,23 @@ fn collection(
     written: &[Written],
 ) -> Collection {
     let mut first_document = 0;
+    // The volume of the document before, and how many documents it has had.
+    let (mut open_volume, mut open_sections) = (0, 0);
     let mut shards = Vec::with_capacity(drafts.len());
     for (draft, shard) in drafts.iter().zip(written) {
         let documents = draft.documents;
         let documents_with_terms = shard.documents_with_terms();
+        let continues = shard.first_volume != 0 && shard.first_volume == open_volume;
+        let first_section = if continues { open_sections } else { 0 };
+        let is_one_volume = shard.last_sections == documents;
+        open_volume = shard.last_volume;
+        open_sections = shard.last_sections + if is_one_volume { first_section } else { 0 };
         shards.push(ShardEntry {
             first_document,
             documents,
             documents_with_terms,
             tokens: shard.tokens,
+            first_section,
         });
         first_document += documents;
     }
@@ -299,7 +309,7 @@ fn collection(
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.metadata.clone(),
-        grouped: settings.group.is_some(),
+        grouped: settings.group.is_some() || source.input.has_volumes(),
         shards,
     }
 }

@@ -11,7 +11,7 @@ use crate::corpus::Body;
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::input::{Input, InputError, discover};
 use crate::corpus::reader::read_block;
-use crate::corpus::settings::{CorpusSettings, Format, TokenSettings};
+use crate::corpus::settings::{CorpusSettings, TokenSettings};
 use crate::corpus::tokenizer::Tokenizer;
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
@@ -66,7 +66,7 @@ impl Reference {
     /// The first file that holds counts, and so no order to slide a window over.
     pub fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
-        let counts = files.find(|file| file.format == Format::Uci);
+        let counts = files.find(|file| self.corpus.gives_counts(file.format));
         counts.map(|file| file.name.as_str())
     }
 
@@ -92,11 +92,10 @@ impl Reference {
                         counts.add_text(&mut terms);
                     }
                     Body::Counts {
-                        vocabulary,
-                        counts: of,
+                        counts: of, words, ..
                     } => {
-                        let words = of.iter().map(|&(word, _)| &vocabulary[word as usize]);
-                        terms.extend(words.filter_map(|word| term_of(word)));
+                        let mut push = |word: &str, _| terms.extend(term_of(word));
+                        tokenizer.counted(&of, words, &mut push);
                         counts.add_set(&mut terms);
                     }
                     Body::Missing { .. } => counts.unreadable += 1,

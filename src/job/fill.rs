@@ -13,8 +13,8 @@ use super::settings::{Budget, MaxEntSettings, ProjectSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::{
-    CorpusSettings, Format, OnDamage, SampleSettings, SampleSize, StopWords, TokenRule,
-    TokenSettings, VocabularySettings,
+    CorpusSettings, Format, HtrcSettings, OnDamage, SampleSettings, SampleSize, SectionSize,
+    StopWords, TokenRule, TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
@@ -44,7 +44,9 @@ macro_rules! words {
 }
 
 words!(FORMATS: Format, none "auto" {
-    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci
+    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci,
+    "htrc" => Htrc, "mallet" => Mallet,
+    "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
@@ -170,9 +172,24 @@ impl Values {
     pub(super) fn corpus(&self) -> CorpusSettings {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
-            base, input, exclude, format, id, text, group, metadata, on_damage;
+            base, input, exclude, format, id, text, counts, group, metadata, on_damage;
             block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
             max_document_bytes: self.bytes("corpus.max_document_mib"),
+            htrc: self.htrc(),
+        }
+    }
+
+    fn htrc(&self) -> HtrcSettings {
+        let section = match self.says("htrc.section_words") {
+            true => SectionSize::Words(self.get("htrc.section_words")),
+            false => match self.get("htrc.section_pages") {
+                0 => SectionSize::Volume,
+                pages => SectionSize::Pages(pages),
+            },
+        };
+        settings! { self, HtrcSettings, "htrc":
+            skip_first_pages, skip_last_pages, languages, first_year, last_year, parts_of_speech;
+            section
         }
     }
 

@@ -34,7 +34,7 @@ impl Look {
         let (content, on_disk) = start_of(file, limit)?;
         let is_whole = (content.len() as u64) < limit;
         let is_quoted = matches!(file.format, Format::Csv);
-        let header = u64::from(file.format != Format::JsonLines);
+        let header = u64::from(matches!(file.format, Format::Csv | Format::Tsv));
         let (records, bytes) = count_records(&content, is_quoted, is_whole, header);
         Ok(Self {
             records,
@@ -53,9 +53,9 @@ pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
     let limit = LOOK_BYTES * LOOK_FILES as u64 / count;
     // Parquet and plain texts tell all by their sizes.
     let is_told = |file: &InputFile| match file.format {
-        Format::Parquet | Format::Uci => true,
+        Format::Parquet | Format::Uci | Format::MatrixMarket => true,
         Format::Text => file.compression == Compression::Plain,
-        Format::JsonLines | Format::Csv | Format::Tsv => false,
+        _ => false,
     };
     let files = files.iter().step_by(step).filter(|file| !is_told(file));
     files.map(|file| Look::at(file, limit)).collect()
@@ -68,7 +68,7 @@ pub(super) fn content_of(files: &[&InputFile], looks: &[Look]) -> u64 {
         [seen + look.seen, on_disk + look.on_disk]
     });
     let content = |file: &&InputFile| match file.compression {
-        Compression::Gzip | Compression::Zstd if on_disk > 0 => {
+        Compression::Gzip | Compression::Zstd | Compression::Bzip2 if on_disk > 0 => {
             (u128::from(file.bytes) * u128::from(seen) / u128::from(on_disk)) as u64
         }
         _ => file.expected_bytes(),

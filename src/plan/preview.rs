@@ -73,7 +73,7 @@ pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
         if !files.is_empty() {
             formats.push(word);
         }
-        if !matches!(format, Format::Text | Format::Uci) {
+        if format != Format::Text && !settings.gives_counts(format) {
             example = example.or(files.first().map(|file| (*file).clone()));
         }
     }
@@ -102,7 +102,7 @@ pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
     let input = input::discover(&job.corpus)?;
     let mut records = Records::default();
     for (format, _) in FORMATS {
-        if format == Format::Uci && of_format(&input, format).next().is_some() {
+        if job.corpus.gives_counts(format) && of_format(&input, format).next().is_some() {
             // These are counted already, and mostly without stop words.
             return Ok(survey.tokens);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::look::{LOOK_BYTES, content_of, first_bytes, looks_at, records_of};
 use crate::corpus::block::{self, Estimate};
 use crate::corpus::input::{self, Input, InputError, InputFile};
-use crate::corpus::settings::{CorpusSettings, Format};
+use crate::corpus::settings::{CorpusSettings, Format, HtrcSettings, SectionSize};
 use crate::job::SynthStage;
 use crate::tables::output::{View, Wanted};
 use crate::tables::{TableError, read::table_schema};
@@ -16,6 +16,9 @@ use crate::tables::{TableError, read::table_schema};
 /// Bytes of text to a token, the space after it included: those of English prose, and fewer than
 /// those of most texts with markup, so that tokens are rather over- than underestimated.
 const BYTES_PER_TOKEN: u64 = 6;
+/// Bytes of Extracted Features to a token, and to a page: those of 23 volumes in seven languages.
+const BYTES_PER_COUNTED_TOKEN: u64 = 10;
+const BYTES_PER_PAGE: u64 = 4_000;
 /// Bytes of a generated document's line apart from its words.
 const SYNTH_LINE_BYTES: u64 = 45;
 
@@ -99,7 +102,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
     }
     for format in FORMATS {
         let files: Vec<&InputFile> = of_format(input, format.0).collect();
-        survey.count(format.0, &files)?;
+        survey.count(format.0, &files, &settings.htrc)?;
     }
     let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
     survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
@@ -132,13 +135,19 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 6] = [
+pub(super) const FORMATS: [(Format, &str); 12] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Csv, "csv"),
     (Format::Tsv, "tsv"),
     (Format::Parquet, "parquet"),
     (Format::Uci, "uci"),
+    (Format::Htrc, "htrc"),
+    (Format::Mallet, "mallet"),
+    (Format::SvmLight, "svmlight"),
+    (Format::Vw, "vw"),
+    (Format::LdaC, "lda-c"),
+    (Format::MatrixMarket, "mtx"),
 ];
 
 fn name_of(file: &InputFile) -> String {
@@ -153,7 +162,12 @@ pub(super) fn of_format(input: &Input, format: Format) -> impl Iterator<Item = &
 
 impl Survey {
     /// Adds the documents and tokens of all files of one format.
-    fn count(&mut self, format: Format, files: &[&InputFile]) -> Result<(), SurveyError> {
+    fn count(
+        &mut self,
+        format: Format,
+        files: &[&InputFile],
+        htrc: &HtrcSettings,
+    ) -> Result<(), SurveyError> {
         let looks = looks_at(files)?;
         let content = content_of(files, &looks);
         self.content_bytes += content;
@@ -165,7 +179,7 @@ impl Survey {
                     self.documents += table_schema(view.path())?.rows;
                 }
             }
-            Format::Uci => {
+            Format::Uci | Format::MatrixMarket => {
                 for file in files {
                     let (documents, entries) = bag_header(file)?;
                     self.documents += documents;
@@ -174,7 +188,19 @@ impl Survey {
                 }
                 return Ok(());
             }
-            Format::JsonLines | Format::Csv | Format::Tsv => {
+            Format::Htrc => {
+                let tokens = content / BYTES_PER_COUNTED_TOKEN;
+                self.tokens += tokens;
+                let sections = match htrc.section {
+                    SectionSize::Volume => 0,
+                    SectionSize::Words(words) => tokens / words,
+                    SectionSize::Pages(pages) => content / BYTES_PER_PAGE / pages as u64,
+                };
+                self.documents += sections.max(files.len() as u64);
+                self.documents_exact &= files.is_empty();
+                return Ok(());
+            }
+            _ => {
                 self.documents += records_of(&looks, content);
                 self.documents_exact &= files.is_empty();
             }
@@ -187,10 +213,12 @@ impl Survey {
 /// Documents and entries that a bag of words declares; none if it declares nothing.
 fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
     let content = first_bytes(file, LOOK_BYTES)?;
-    let text = String::from_utf8_lossy(&content[..content.len().min(256)]);
-    let mut lines = text.lines().map(|line| line.trim().parse().unwrap_or(0));
-    let documents = lines.next().unwrap_or(0);
-    Ok((documents, lines.nth(1).unwrap_or(0)))
+    let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
+    let lines = text.lines().filter(|line| !line.starts_with('%'));
+    let numbers = lines.flat_map(str::split_ascii_whitespace);
+    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
+    let documents = numbers.next().unwrap_or(0);
+    Ok((documents, numbers.nth(1).unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn of_drift(drift: &Drift) -> Option<Warning> {
 
 fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
     let (one, many, remedy) = match status {
-        DocumentStatus::Ok => return None,
+        DocumentStatus::Ok | DocumentStatus::Filtered => return None,
         DocumentStatus::Repaired => (
             "document has bytes that are not UTF-8; they were replaced",
             "documents have bytes that are not UTF-8; they were replaced",

@@ -4,6 +4,7 @@ use super::cutter::{Boundary, Piece, RecordCutter};
 use super::{Content, LineRange};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
+use crate::corpus::reader::columns_of;
 use crate::corpus::reader::delimited::Header;
 use crate::corpus::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
@@ -19,7 +20,8 @@ fn boundary_of(format: Format) -> Boundary {
 
 /// Whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
-    let lines = matches!(file.format, Format::JsonLines | Format::Tsv);
+    use Format::{JsonLines, LdaC, Mallet, SvmLight, Tsv, Vw};
+    let lines = matches!(file.format, JsonLines | Tsv | Mallet | SvmLight | Vw | LdaC);
     lines && file.compression == Compression::Plain
 }
 
@@ -27,7 +29,7 @@ pub(super) fn is_divisible(file: &InputFile) -> bool {
 pub(crate) struct Records {
     /// The bytes after the header.
     pub(crate) cutter: RecordCutter<Box<dyn Read + Send>>,
-    /// The columns of a delimited file; none when it holds no record at all.
+    /// The columns of a file that has some; none when it should begin with them and is empty.
     header: Option<Arc<Header>>,
     /// A break within the header.
     first: Vec<Piece>,
@@ -53,8 +55,13 @@ impl Records {
             header: None,
             first: Vec::new(),
         };
-        if matches!(file.format, Format::Csv | Format::Tsv) {
-            records.read_header(file, settings)?;
+        match file.format {
+            Format::Csv | Format::Tsv => records.read_header(file, settings)?,
+            format => {
+                let names = columns_of(format);
+                let header = names.map(|names| Header::fixed(names, file, settings));
+                records.header = header.transpose()?.map(Arc::new);
+            }
         }
         Ok(records)
     }

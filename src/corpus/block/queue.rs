@@ -1,13 +1,13 @@
 //! The blocks of an input, handed to whichever thread asks next.
 //!
-//! Each file (or run of text files) is a source with its own lock, so that threads decompress
+//! Each file (or run of files that are read whole) is a source with its own lock, so that threads decompress
 //! different files in parallel and take turns if there is only one. Which thread gets which block
 //! has no influence on the block's content. After an error, or a panic within a source, every
 //! further call fails, so that no thread waits.
 
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
-use super::{Block, Content, block_bytes, texts};
+use super::{Block, Content, block_bytes, files};
 use crate::corpus::input::{Input, InputError};
 use crate::corpus::reader::parquet::GroupRuns;
 use crate::corpus::settings::{CorpusSettings, Format};
@@ -50,7 +50,7 @@ enum State {
     Done,
 }
 
-/// A file, or a run of text files.
+/// A file, or a run of files that are read whole.
 struct Source {
     files: Range<usize>,
     /// The process that has all of its blocks; else each block has its own.
@@ -182,25 +182,27 @@ impl BlockQueue {
         let file = &self.input.files[files.start];
         let (settings, block_bytes) = (&self.settings, self.block_bytes);
         Ok(match file.format {
-            Format::Text => {
-                let blocks = texts::cut(&self.input, files.clone(), block_bytes);
-                Box::new(TextRuns(blocks.into_iter().enumerate()))
+            _ if files::is_whole(file) => {
+                let blocks = files::cut(&self.input, files.clone(), block_bytes);
+                Box::new(FileRuns(blocks.into_iter().enumerate()))
             }
             Format::Parquet => Box::new(GroupRuns::open(file, settings, block_bytes)?),
-            Format::Uci => Box::new(CountStream::open(file, settings, block_bytes)?),
+            Format::Uci | Format::MatrixMarket => {
+                Box::new(CountStream::open(file, settings, block_bytes)?)
+            }
             _ if is_divisible(file) => Box::new(LineRanges::open(file, settings, block_bytes)?),
             _ => Box::new(RecordStream::open(file, settings, block_bytes)?),
         })
     }
 }
 
-/// The blocks of a run of text files.
-struct TextRuns(std::iter::Enumerate<std::vec::IntoIter<Range<usize>>>);
+/// The blocks of a run of files that are read whole.
+struct FileRuns(std::iter::Enumerate<std::vec::IntoIter<Range<usize>>>);
 
-impl Cut for TextRuns {
+impl Cut for FileRuns {
     fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
         let block = self.0.next();
-        Ok(block.map(|(number, files)| (number as u64, Content::Texts(files))))
+        Ok(block.map(|(number, files)| (number as u64, Content::Files(files))))
     }
 }
 
@@ -209,7 +211,7 @@ impl Cut for TextRuns {
 /// With many files that must be read from their start, each goes whole to the process with the fewest bytes
 /// so far, the largest first. With few, every process reads each of them and takes its share of the blocks.
 fn sources(input: &Input, processes: usize) -> Vec<Source> {
-    let mut sources: Vec<Source> = texts::sources(input)
+    let mut sources: Vec<Source> = files::sources(input)
         .into_iter()
         .map(|files| Source {
             files,
@@ -221,7 +223,7 @@ fn sources(input: &Input, processes: usize) -> Vec<Source> {
     let mut streamed: Vec<usize> = (0..sources.len())
         .filter(|&place| {
             let file = file_of(&sources[place]);
-            !matches!(file.format, Format::Text | Format::Parquet) && !is_divisible(file)
+            !files::is_whole(file) && file.format != Format::Parquet && !is_divisible(file)
         })
         .collect();
     if processes > 1 && streamed.len() >= FILES_PER_PROCESS * processes {

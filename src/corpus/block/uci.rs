@@ -1,25 +1,24 @@
-//! Blocks of a UCI bag of words: ranges of document numbers, including documents without any line.
+//! Blocks of a UCI bag of words or a Matrix Market file: ranges of document numbers, including
+//! documents without any line.
 //!
-//! The file begins with D documents, W terms and N entries, one number per line; then one entry per
-//! line: document (1…D, never decreasing), term (1…W), count. Since the header gives the number of
+//! The file begins with D documents, W terms and N entries, one number per line, or in Matrix Market
+//! in a line below comments; then one entry per line: document (1…D, never decreasing), term
+//! (1…W), count. Since the header gives the number of
 //! documents, even a truncated file accounts for each of them. Entries are parsed in `reader::uci`.
 
 use super::cutter::Piece;
 use super::lines::{Records, check_damage};
 use super::{Content, Cut};
-use crate::corpus::compression::Compression;
-use crate::corpus::input::{InputError, InputFile};
-use crate::corpus::settings::{CorpusSettings, OnDamage};
-use crate::storage::Source;
-use std::io::{BufRead, BufReader};
+use crate::corpus::input::{InputError, InputFile, vocabulary};
+use crate::corpus::settings::{CorpusSettings, Format, OnDamage};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// No line of the format is nearly as long.
 const MAX_LINE_BYTES: u64 = 4096;
 
-/// Lines before the first entry.
-const HEADER_LINES: u64 = 3;
+/// How a Matrix Market file begins.
+const BANNER: &str = "%%MatrixMarket matrix coordinate integer general";
 
 /// A block's documents and their entries.
 pub(crate) struct Counts {
@@ -42,6 +41,8 @@ pub(super) struct CountStream {
     records: Records,
     file: InputFile,
     vocabulary: Arc<Vec<String>>,
+    /// Lines before the first entry.
+    header_lines: u64,
     document_count: u64,
     entry_count: u64,
     block_bytes: u64,
@@ -66,13 +67,27 @@ impl CountStream {
         block_bytes: u64,
     ) -> Result<Self, InputError> {
         let mut records = Records::open(file, settings, MAX_LINE_BYTES)?;
-        let document_count = read_header(&mut records, file, 1, "documents")?;
-        let term_count = read_header(&mut records, file, 2, "terms")?;
-        let entry_count = read_header(&mut records, file, 3, "entries")?;
+        let (terms_line, header_lines, sizes) = match file.format {
+            Format::MatrixMarket => {
+                let (line, sizes) = read_size(&mut records, file)?;
+                (line, line, sizes)
+            }
+            _ => {
+                let mut number = |line, what| read_number(&mut records, file, line, what);
+                let sizes = [
+                    number(1, "documents")?,
+                    number(2, "terms")?,
+                    number(3, "entries")?,
+                ];
+                (2, 3, sizes)
+            }
+        };
+        let [document_count, term_count, entry_count] = sizes;
         Ok(Self {
             records,
             file: file.clone(),
-            vocabulary: Arc::new(read_vocabulary(file, term_count)?),
+            vocabulary: Arc::new(read_vocabulary(file, term_count, terms_line)?),
+            header_lines,
             document_count,
             entry_count,
             block_bytes,
@@ -152,7 +167,7 @@ impl CountStream {
         let range = self.next_document..=self.document_count;
         if !self.held.is_empty() && !range.contains(&last) {
             let reason = format!(
-                "document {last}, where {} to {} can stand: numbers must not fall, nor pass the first line's",
+                "document {last}, where {} to {} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document",
                 range.start(),
                 range.end()
             );
@@ -175,7 +190,7 @@ impl CountStream {
         let block = Counts {
             vocabulary: Arc::clone(&self.vocabulary),
             documents: self.next_document..end,
-            line: HEADER_LINES + 1 + self.entries_before,
+            line: self.header_lines + 1 + self.entries_before,
             entries,
             too_large,
             lost: None,
@@ -213,23 +228,23 @@ impl CountStream {
     /// damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;
-        let reason = format!("the file has {found} entries, but its third line says {wanted}");
+        let reason = format!("the file has {found} entries, but its header says {wanted}");
         if found < wanted && self.on_damage == OnDamage::Keep {
             return Ok(reason);
         }
         let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is truncated";
-        Err(InputError::Uci {
+        Err(InputError::Counts {
             path: self.file.path.clone(),
-            line: HEADER_LINES + found.min(wanted),
+            line: self.header_lines + found.min(wanted),
             reason: format!("{reason}; {remedy}"),
         })
     }
 
     /// An error at the line that is `lines` after the first one held.
     fn error(&self, lines: u64, reason: String) -> InputError {
-        InputError::Uci {
+        InputError::Counts {
             path: self.file.path.clone(),
-            line: HEADER_LINES + 1 + self.entries_before + lines,
+            line: self.header_lines + 1 + self.entries_before + lines,
             reason,
         }
     }
@@ -272,21 +287,26 @@ fn count_lines(bytes: &[u8]) -> u64 {
     breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
 }
 
-/// Reads one of the three numbers that a file begins with.
-fn read_header(
+/// The next line of the header, if there is one.
+fn next_line(records: &mut Records) -> Option<String> {
+    let end = records.cutter.offset() + 1;
+    match records.cutter.next_pieces(end).first() {
+        Some(Piece::Records { bytes, .. }) => {
+            Some(String::from_utf8_lossy(bytes).trim().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Reads one of the three numbers that a UCI bag of words begins with.
+fn read_number(
     records: &mut Records,
     file: &InputFile,
     line: u64,
     what: &str,
 ) -> Result<u64, InputError> {
-    let end = records.cutter.offset() + 1;
-    let number = match records.cutter.next_pieces(end).first() {
-        Some(Piece::Records { bytes, .. }) => std::str::from_utf8(bytes)
-            .ok()
-            .and_then(|text| text.trim().parse().ok()),
-        _ => None,
-    };
-    number.ok_or_else(|| InputError::Uci {
+    let number = next_line(records).and_then(|text| text.parse().ok());
+    number.ok_or_else(|| InputError::Counts {
         path: file.path.clone(),
         line,
         reason: format!(
@@ -295,30 +315,66 @@ fn read_header(
     })
 }
 
-/// Reads the terms of the vocabulary, a line each.
-fn read_vocabulary(file: &InputFile, term_count: u64) -> Result<Vec<String>, InputError> {
-    let path = file.vocabulary.as_deref().unwrap_or(&file.path);
-    let read = || -> std::io::Result<Vec<String>> {
-        let start = crate::corpus::compression::read_start(Source::open(path)?, 16)?;
-        let compression = Compression::of(&start).map_err(std::io::Error::other)?;
-        let mut terms = Vec::new();
-        for line in BufReader::new(compression.open(path)?).split(b'\n') {
-            terms.push(String::from_utf8_lossy(&line?).trim().to_owned());
-        }
-        while terms.last().is_some_and(String::is_empty) {
-            terms.pop();
-        }
-        Ok(terms)
+/// Reads the lines of a Matrix Market file before its entries: how many they are, and the numbers of
+/// rows, columns and entries.
+fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]), InputError> {
+    let error = |line, reason: String| InputError::Counts {
+        path: file.path.clone(),
+        line,
+        reason,
     };
-    let terms = read().map_err(InputError::unreadable(path))?;
+    let banner = next_line(records).unwrap_or_default().to_lowercase();
+    if !matches!(
+        banner.split_ascii_whitespace().collect::<Vec<_>>()[..],
+        [
+            "%%matrixmarket",
+            "matrix",
+            "coordinate",
+            "integer" | "real",
+            "general"
+        ]
+    ) {
+        let reason = format!(
+            "expected `{BANNER}`; write the counts as a sparse matrix with a row for each document"
+        );
+        return Err(error(1, reason));
+    }
+    let mut line = 1;
+    while let Some(text) = next_line(records) {
+        line += 1;
+        if text.is_empty() || text.starts_with('%') {
+            continue;
+        }
+        let numbers: Option<Vec<u64>> = text
+            .split_ascii_whitespace()
+            .map(|number| number.parse().ok())
+            .collect();
+        let sizes = numbers.and_then(|numbers| numbers.try_into().ok());
+        let reason = "expected the numbers of documents (rows), terms (columns) and entries";
+        return sizes
+            .map(|sizes| (line, sizes))
+            .ok_or_else(|| error(line, reason.to_owned()));
+    }
+    let reason = "the file ends before its entries; copy it again".to_owned();
+    Err(error(line, reason))
+}
+
+/// Reads as many terms as the file has.
+fn read_vocabulary(
+    file: &InputFile,
+    term_count: u64,
+    line: u64,
+) -> Result<Vec<String>, InputError> {
+    let path = file.vocabulary.as_deref().unwrap_or(&file.path);
+    let terms = vocabulary::read(path)?;
     if terms.len() as u64 != term_count {
         let reason = format!(
             "the file has {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
             path.display(),
             terms.len()
         );
-        let (path, line) = (file.path.clone(), 2);
-        return Err(InputError::Uci { path, line, reason });
+        let path = file.path.clone();
+        return Err(InputError::Counts { path, line, reason });
     }
     Ok(terms)
 }

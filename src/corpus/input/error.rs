@@ -61,7 +61,7 @@ pub enum InputError {
     },
     /// A file is compressed in a way that is not supported.
     #[error(
-        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip or zstd", .path.display()
+        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip, zstd or bzip2", .path.display()
     )]
     Compression {
         /// The file.
@@ -69,12 +69,12 @@ pub enum InputError {
         /// What it is.
         compression: &'static str,
     },
-    /// A `docword` file has no vocabulary beside it, or several that could be meant.
+    /// A bag of words has no vocabulary beside it, or several that could be meant.
     #[error(
-        "{}: a UCI bag of words needs its vocabulary beside it, {expected}; found {found}", .path.display()
+        "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()
     )]
     Vocabulary {
-        /// The `docword` file.
+        /// The bag of words.
         path: PathBuf,
         /// The name looked for.
         expected: String,
@@ -131,9 +131,9 @@ pub enum InputError {
         /// What is wrong.
         reason: String,
     },
-    /// A UCI bag of words breaks its own format.
+    /// A bag of words breaks its own format.
     #[error("{}, line {line}: {reason}", .path.display())]
-    Uci {
+    Counts {
         /// The file.
         path: PathBuf,
         /// The line, from 1.

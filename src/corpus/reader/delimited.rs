@@ -6,9 +6,9 @@
 //! such column.
 
 use super::{Context, DocumentSink, body, join_texts, lines};
-use crate::corpus::RawDocument;
-use crate::corpus::input::{InputError, InputFile};
+use crate::corpus::input::{InputError, InputFile, vocabulary};
 use crate::corpus::settings::{CorpusSettings, Format};
+use crate::corpus::{Body, RawDocument};
 use std::borrow::Cow;
 
 /// The id column that a job means when it does not say: a file may do without it.
@@ -19,6 +19,8 @@ pub(super) const DEFAULT_ID: &str = "id";
 pub(crate) struct Header {
     fields: usize,
     columns: Columns,
+    /// The terms that numbers in the file stand for.
+    vocabulary: Option<Vec<String>>,
 }
 
 /// The places of the columns that the job names.
@@ -85,14 +87,42 @@ impl Header {
                 .flat_map(|(_, line)| line.split(|&byte| byte == b'\t'))
                 .for_each(add),
         }
+        Self::of(&names, file, settings)
+    }
+
+    /// The header of a format that has always the same columns, and no line that says so.
+    pub(crate) fn fixed(
+        names: &[&str],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        Self::of(&names, file, settings)
+    }
+
+    fn of(
+        names: &[String],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
         Ok(Self {
             fields: names.len(),
-            columns: Columns::find(&names, file, settings)?,
+            columns: Columns::find(names, file, settings)?,
+            vocabulary: file
+                .vocabulary
+                .as_deref()
+                .map(vocabulary::read)
+                .transpose()?,
         })
     }
 
+    /// The terms that numbers in the file stand for, if they have a vocabulary.
+    pub(super) fn vocabulary(&self) -> Option<&[String]> {
+        self.vocabulary.as_deref()
+    }
+
     /// The document of a row.
-    fn document<'a>(
+    pub(super) fn document<'a>(
         &self,
         context: &Context<'_>,
         offset: u64,
@@ -106,23 +136,40 @@ impl Header {
             );
             return context.unparsable(offset, &what);
         }
-        let columns = &self.columns;
-        let value =
-            |place: usize| Some(String::from_utf8_lossy(fields[place])).filter(|v| !v.is_empty());
-        let texts: Vec<_> = columns
+        let texts: Vec<_> = self
+            .columns
             .text
             .iter()
-            .filter_map(|&place| value(place))
+            .filter_map(|&place| value(fields[place]))
             .collect();
         let repaired = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
+        let body = body(context, join_texts(texts.into_iter()), repaired);
+        self.with_body(context, offset, fields, body)
+    }
+
+    /// The document of a row whose text was read already.
+    pub(super) fn with_body<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        fields: &[&'a [u8]],
+        body: Body<'a>,
+    ) -> RawDocument<'a> {
+        let columns = &self.columns;
+        let value = |place: usize| value(fields[place]);
         let id = columns.id.and_then(value);
         RawDocument {
             source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
             group: columns.group.and_then(value),
             metadata: columns.metadata.iter().map(|&place| value(place)).collect(),
-            body: body(context, join_texts(texts.into_iter()), repaired),
+            body,
         }
     }
+}
+
+/// A field as text, unless it is empty.
+fn value(field: &[u8]) -> Option<Cow<'_, str>> {
+    Some(String::from_utf8_lossy(field)).filter(|text| !text.is_empty())
 }
 
 /// A parser of records without a header, of any number of fields.

@@ -2,10 +2,12 @@
 //!
 //! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
-//! by line breaks. A key that is null counts as absent.
+//! by line breaks. Where the job names a key with counts, its value is an object of words and
+//! counts. A key that is null counts as absent.
 
+use super::counts::{Counted, whole};
 use super::{Context, DocumentSink, body, join_texts, lines};
-use crate::corpus::RawDocument;
+use crate::corpus::{Body, DocumentStatus, RawDocument};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -33,6 +35,7 @@ struct Keys<'s> {
     names: Vec<&'s str>,
     id: usize,
     text: Vec<usize>,
+    counts: Option<usize>,
     group: Option<usize>,
     metadata: Vec<usize>,
 }
@@ -52,12 +55,14 @@ impl<'s> Keys<'s> {
         };
         let id = place(&settings.id);
         let text = settings.text.iter().map(|name| place(name)).collect();
+        let counts = settings.counts.as_deref().map(&mut place);
         let group = settings.group.as_deref().map(&mut place);
         let metadata = settings.metadata.iter().map(|name| place(name)).collect();
         Self {
             names,
             id,
             text,
+            counts,
             group,
             metadata,
         }
@@ -71,7 +76,7 @@ impl<'s> Keys<'s> {
         line: &'a str,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let mut values = match self.parse(line) {
+        let values = match self.parse(line) {
             Ok(values) => values,
             Err(error) => {
                 let what =
@@ -86,25 +91,50 @@ impl<'s> Keys<'s> {
             .iter()
             .map(|&key| values[key].to_value())
             .collect();
+        match self.body(context, values, repaired) {
+            Ok(body) => RawDocument {
+                source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
+                group,
+                metadata,
+                body,
+            },
+            Err(what) => context.unparsable(offset, &what),
+        }
+    }
+
+    /// The document's text or counts; an error says what the key holds instead, and what to do.
+    fn body<'a>(
+        &self,
+        context: &Context<'_>,
+        mut values: Vec<Held<'a>>,
+        repaired: bool,
+    ) -> Result<Body<'a>, String> {
+        if let Some(key) = self.counts {
+            let name = self.names[key];
+            let counts = std::mem::take(&mut values[key]).into_counts();
+            let error =
+                |what| format!("`{name}` holds {what}; name a key with counts in corpus.counts");
+            return Ok(match counts.map_err(error)? {
+                Some(counts) => Body::Counts {
+                    counts,
+                    words: true,
+                    repaired,
+                },
+                None => Body::Missing {
+                    status: DocumentStatus::Empty,
+                    reason: format!("no counts under `{name}`"),
+                },
+            });
+        }
         let mut texts = Vec::with_capacity(self.text.len());
         for &key in &self.text {
-            match std::mem::take(&mut values[key]).into_text() {
-                Ok(text) => texts.extend(text),
-                Err(kind) => {
-                    let name = self.names[key];
-                    let what =
-                        format!("`{name}` holds {kind}; name a key with text in corpus.text");
-                    return context.unparsable(offset, &what);
-                }
-            }
+            let text = std::mem::take(&mut values[key]).into_text();
+            texts.extend(text.map_err(|kind| {
+                let name = self.names[key];
+                format!("`{name}` holds {kind}; name a key with text in corpus.text")
+            })?);
         }
-        let text = join_texts(texts.into_iter());
-        RawDocument {
-            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
-            group,
-            metadata,
-            body: body(context, text, repaired),
-        }
+        Ok(body(context, join_texts(texts.into_iter()), repaired))
     }
 
     /// The values of the kept keys.
@@ -155,6 +185,25 @@ impl<'a> Held<'a> {
                 Ok(join_texts(texts.into_iter()))
             }
             Self::Nested(_) => Err("an object"),
+        }
+    }
+
+    /// As the counts of a document; what is held instead of them.
+    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Nested(Value::Object(words)) => {
+                let count = |(word, value): (String, Value)| match value.as_f64().and_then(whole) {
+                    Some(count) => Ok((Cow::Owned(word), count)),
+                    None => Err(format!("{value} for `{word}`, not a count")),
+                };
+                words
+                    .into_iter()
+                    .map(count)
+                    .collect::<Result<_, _>>()
+                    .map(Some)
+            }
+            _ => Err("no object".to_owned()),
         }
     }
 }
@@ -264,92 +313,5 @@ impl<'a> Visitor<'a> for AnyValue {
             object.insert(key, value);
         }
         Ok(Held::Nested(Value::Object(object)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{Seen, settings};
-    use super::*;
-    use crate::corpus::DocumentStatus;
-    use crate::corpus::compression::Compression;
-    use crate::corpus::input::InputFile;
-    use crate::corpus::settings::Format;
-    use std::path::Path;
-
-    /// Reads the lines with id `id`, text `title` and `text`, group `g` and metadata `m` and `id`.
-    fn documents(bytes: &[u8]) -> Vec<Seen> {
-        let mut settings = settings(Path::new(""));
-        settings.text = vec!["title".into(), "text".into()];
-        settings.group = Some("g".into());
-        settings.metadata = vec!["m".into(), "id".into()];
-        let file = InputFile {
-            name: "f".into(),
-            path: "f".into(),
-            format: Format::JsonLines,
-            compression: Compression::Plain,
-            bytes: 0,
-            vocabulary: None,
-            tag: None,
-        };
-        let mut seen = Vec::new();
-        read(
-            &Context::new(&file, &settings),
-            100,
-            bytes,
-            &mut |document| {
-                seen.push(Seen::of(&document));
-            },
-        );
-        seen
-    }
-
-    #[test]
-    fn the_named_keys_are_kept_whatever_their_type() {
-        let line = br#"{"x":[{"id":0}],"id":7,"title":"A\nb","text":["c","d"],"g":true,"m":{"k":[1.5,null]}}"#;
-        let seen = &documents(line)[0];
-        assert_eq!((seen.id.as_str(), seen.text.as_str()), ("7", "A\nb\nc\nd"));
-        assert_eq!(seen.group.as_deref(), Some("true"));
-        let metadata = [Some(r#"{"k":[1.5,null]}"#.to_owned()), Some("7".to_owned())];
-        assert_eq!(seen.metadata, metadata);
-        let seen = &documents(br#"{"id":-1.50,"text":12}"#)[0];
-        assert_eq!((seen.id.as_str(), seen.text.as_str()), ("-1.5", "12"));
-        assert_eq!(seen.metadata[0], None);
-    }
-
-    #[test]
-    fn lines_without_id_or_text_are_called_after_their_place() {
-        let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":\"\",\"text\":null}");
-        let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
-        assert_eq!(ids, ["f@100", "f@117"]);
-        assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
-    }
-
-    #[test]
-    fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
-        for line in [
-            "nonsense",
-            "[1]",
-            "\"a\"",
-            "{\"id\":1",
-            "{} {}",
-            "{\"text\":{}}",
-            "{\"text\":[1]}",
-            "{\"a\":01}",
-        ] {
-            let seen = &documents(line.as_bytes())[0];
-            assert_eq!(seen.status, Some(DocumentStatus::ParseError), "{line}");
-            assert!(seen.text.starts_with("f@100: "), "{}", seen.text);
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
-        let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
-        assert_eq!(
-            (seen[0].text.as_str(), seen[0].repaired),
-            ("\u{fffd}!", true)
-        );
-        assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
     }
 }

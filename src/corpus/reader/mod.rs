@@ -3,12 +3,18 @@
 //! Every record of the input becomes exactly one document: an unreadable one has a
 //! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
 
+mod counts;
 pub(crate) mod delimited;
+pub(crate) mod htrc;
 mod jsonl;
+mod ldac;
 pub mod line;
+pub(crate) mod mallet;
 pub(crate) mod parquet;
+mod svmlight;
 mod text;
 mod uci;
+mod vw;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -39,12 +45,12 @@ pub fn read_block(
 ) -> Result<(), InputError> {
     let file = block.file();
     match &block.content {
-        Content::Texts(files) => {
-            for file in &block.input.files[files.clone()] {
-                text::read(file, settings, emit)?;
-            }
-            Ok(())
-        }
+        Content::Files(files) => block.input.files[files.clone()]
+            .iter()
+            .try_for_each(|file| match file.format {
+                Format::Htrc => htrc::read(file, settings, emit),
+                _ => text::read(file, settings, emit),
+            }),
         Content::Lines(range) => read_range(file, range, settings, emit),
         Content::Pieces { pieces, header } => {
             let context = Context::new(file, settings);
@@ -55,6 +61,17 @@ pub fn read_block(
         }
         Content::Counts(counts) => uci::read(counts, file, settings, emit),
         Content::RowGroups(groups) => groups.read(file, settings, emit),
+    }
+}
+
+/// The columns of a format of lines that always has the same; the text may be counts.
+pub(crate) fn columns_of(format: Format) -> Option<&'static [&'static str]> {
+    match format {
+        Format::Mallet => Some(&mallet::COLUMNS),
+        Format::SvmLight => Some(&svmlight::COLUMNS),
+        Format::Vw => Some(&vw::COLUMNS),
+        Format::LdaC => Some(&ldac::COLUMNS),
+        _ => None,
     }
 }
 
@@ -156,6 +173,12 @@ impl<'a> Context<'a> {
                 (Format::Tsv, Some(header)) => {
                     delimited::read_tsv(self, header, *offset, bytes, emit)
                 }
+                (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
+                (Format::SvmLight, Some(header)) => {
+                    svmlight::read(self, header, *offset, bytes, emit)
+                }
+                (Format::Vw, Some(header)) => vw::read(self, header, *offset, bytes, emit),
+                (Format::LdaC, Some(header)) => ldac::read(self, header, *offset, bytes, emit),
                 _ => jsonl::read(self, *offset, bytes, emit),
             },
         }

@@ -15,6 +15,19 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
+    if let Some(bytes) = read_whole(&context, emit)? {
+        emit(document(file, settings, &bytes));
+    }
+    Ok(())
+}
+
+/// What the file holds; of one that is empty, too large or damaged nothing, but a document with that
+/// status is handed over.
+pub(super) fn read_whole(
+    context: &Context<'_>,
+    emit: DocumentSink<'_>,
+) -> Result<Option<Vec<u8>>, InputError> {
+    let (file, settings) = (context.file, context.settings);
     let name = || file.name.clone();
     let limit = settings.max_document_bytes;
     match read_all(file, limit) {
@@ -26,7 +39,7 @@ pub(super) fn read(
             let bytes = file.bytes.max(bytes.len() as u64);
             emit(context.too_large(name(), bytes));
         }
-        Ok(bytes) => emit(document(file, settings, &bytes)),
+        Ok(bytes) => return Ok(Some(bytes)),
         Err(error) if keeps_damaged(settings) => {
             emit(context.truncated(name(), &error.to_string()));
         }
@@ -43,11 +56,11 @@ pub(super) fn read(
             });
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// All that the file holds, or `limit` + 1 bytes of it.
-fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
     let opened = file.compression.open(&file.path)?;
     read_start(opened.take(limit.saturating_add(1)), u64::MAX)
 }

@@ -1,9 +1,9 @@
-//! The entries of a bag of words, one `document term count` per line: the counts of each document
+//! The entries of a UCI bag of words or a Matrix Market file, one `document term count` per line: the counts of each document
 //! of a block.
 //!
-//! A document's id is its number. Counts that are not in ascending order of terms are sorted and
-//! summed.
+//! A document's id is its number.
 
+use super::counts::count_of;
 use super::{Context, DocumentSink};
 use crate::corpus::block::uci::Counts;
 use crate::corpus::input::{InputError, InputFile};
@@ -20,10 +20,10 @@ pub(super) fn read(
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
     let mut next = block.documents.start;
-    let mut counts: Vec<(u32, u32)> = Vec::new();
+    let mut counts = Vec::new();
     let text = String::from_utf8_lossy(&block.entries);
     for (line, number) in text.lines().zip(block.line..) {
-        let failure = |reason: String| InputError::Uci {
+        let failure = |reason: String| InputError::Counts {
             path: file.path.clone(),
             line: number,
             reason,
@@ -37,7 +37,7 @@ pub(super) fn read(
         if document < next || document >= block.documents.end {
             let (last, end) = (next, block.documents.end - 1);
             return Err(failure(format!(
-                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the first line's"
+                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document"
             )));
         }
         let term_count = block.vocabulary.len();
@@ -51,9 +51,8 @@ pub(super) fn read(
             next += 1;
         }
         if count > 0 {
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            // In range: a vocabulary of 2³² terms does not fit into memory.
-            counts.push(((term - 1) as u32, count));
+            let term = Cow::Borrowed(&block.vocabulary[(term - 1) as usize][..]);
+            counts.push((term, count));
         }
     }
     for document in next..block.documents.end {
@@ -67,20 +66,20 @@ pub(super) fn read(
     Ok(())
 }
 
-fn parse(line: &str) -> Option<(u64, u64, u64)> {
-    let mut numbers = line
-        .split_ascii_whitespace()
-        .map(|number| number.parse().ok());
-    let entry = (numbers.next()??, numbers.next()??, numbers.next()??);
-    numbers.next().is_none().then_some(entry)
+fn parse(line: &str) -> Option<(u64, u64, u32)> {
+    let mut fields = line.split_ascii_whitespace();
+    let mut number = || fields.next()?.parse().ok();
+    let (document, term) = (number()?, number()?);
+    let count = count_of(fields.next()?)?;
+    fields.next().is_none().then_some((document, term, count))
 }
 
 /// The document of this number.
 fn finish<'a>(
     context: &Context<'_>,
-    block: &'a Counts,
+    block: &Counts,
     number: u64,
-    mut counts: Vec<(u32, u32)>,
+    counts: Vec<(Cow<'a, str>, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
     if let Some((first, reason)) = &block.lost
@@ -99,29 +98,14 @@ fn finish<'a>(
         let reason = format!("{}, document {id}: no entries", context.file.name);
         return context.missing(id, DocumentStatus::Empty, reason);
     }
-    add_repeated(&mut counts);
     RawDocument {
         source_id: Cow::Owned(id),
         group: None,
         metadata: vec![None; context.settings.metadata.len()],
         body: Body::Counts {
-            vocabulary: &block.vocabulary,
             counts,
+            words: false,
+            repaired: false,
         },
     }
-}
-
-/// Sums the counts of a term that occurs on several lines.
-fn add_repeated(counts: &mut Vec<(u32, u32)>) {
-    if counts.is_sorted_by(|a, b| a.0 < b.0) {
-        return;
-    }
-    counts.sort_unstable();
-    counts.dedup_by(|later, kept| {
-        let same = later.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(later.1);
-        }
-        same
-    });
 }

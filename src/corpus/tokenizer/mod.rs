@@ -15,6 +15,8 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -94,6 +96,22 @@ impl Tokenizer {
                 at = run.end;
             }
             floor = at;
+        }
+    }
+
+    /// Calls `visit` with every term of counted ones and its count: with the tokens of each, if they
+    /// are `words` of a text, else with the term itself. A term may be visited again.
+    pub fn counted(
+        &mut self,
+        counts: &[(Cow<'_, str>, u32)],
+        words: bool,
+        visit: &mut impl FnMut(&str, u32),
+    ) {
+        for &(ref term, count) in counts {
+            match words {
+                true => self.tokens(term, &mut |token| visit(token, count)),
+                false => visit(term, count),
+            }
         }
     }
 

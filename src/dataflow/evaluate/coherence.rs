@@ -9,7 +9,7 @@ use super::{Evaluation, agree};
 use crate::corpus::block::Share;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::{SampleRule, Split};
-use crate::corpus::settings::{CorpusSettings, Format};
+use crate::corpus::settings::CorpusSettings;
 use crate::corpus::shard::Columns;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::dataflow::error::RunError;
@@ -216,7 +216,7 @@ fn reference_settings(job: &Job) -> CorpusSettings {
         input: job.evaluate.reference.clone(),
         exclude: Vec::new(),
         // Texts beside a bag of words are what C_V needs: the files' names tell.
-        format: job.corpus.format.filter(|format| *format != Format::Uci),
+        format: (job.corpus.format).filter(|format| !job.corpus.gives_counts(*format)),
         group: None,
         metadata: Vec::new(),
         ..job.corpus.clone()

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
 use super::{IngestShared, Source};
@@ -16,7 +17,7 @@ use crate::corpus::reader::read_block;
 use crate::corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
 use crate::corpus::terms::TermCounter;
 use crate::corpus::vocabulary::TermMap;
-use crate::corpus::{DocumentStatus, ShardDocument};
+use crate::corpus::{DocumentStatus, Sections, ShardDocument};
 use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Frequencies, Totals};
 use crate::dataflow::process::Process;
@@ -128,7 +129,6 @@ fn draft(
     let mut writer = ShardWriter::create(&path, &settings.metadata, ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<ShardError> = None;
-    drafter.begin_source(source);
     read_block(block, settings, &mut |raw| {
         if failed.is_some() {
             return;
@@ -167,27 +167,52 @@ pub(super) struct Written {
     pub(super) tokens: u64,
     /// Tokens that are stop words.
     pub(super) tokens_stopped: u64,
+    /// Digest of the first document's volume; 0 if it has none.
+    pub(super) first_volume: u64,
+    /// Digest of the last document's volume.
+    pub(super) last_volume: u64,
+    /// Documents of that volume at the shard's end.
+    pub(super) last_sections: u64,
     /// Documents by status.
     pub(super) by_status: [u64; DocumentStatus::ALL.len()],
 }
 
 /// Words of a [`Written`].
-pub(super) const WRITTEN_WORDS: usize = 3 + DocumentStatus::ALL.len();
+pub(super) const WRITTEN_WORDS: usize = 6 + DocumentStatus::ALL.len();
 
 impl Written {
     pub(super) fn record(self) -> [u64; WRITTEN_WORDS] {
         let mut record = [0; WRITTEN_WORDS];
-        record[..3].copy_from_slice(&[self.number, self.tokens, self.tokens_stopped]);
-        record[3..].copy_from_slice(&self.by_status);
+        let (head, by_status) = record.split_at_mut(WRITTEN_WORDS - self.by_status.len());
+        head.copy_from_slice(&[
+            self.number,
+            self.tokens,
+            self.tokens_stopped,
+            self.first_volume,
+            self.last_volume,
+            self.last_sections,
+        ]);
+        by_status.copy_from_slice(&self.by_status);
         record
     }
 
     pub(super) fn from_record(record: [u64; WRITTEN_WORDS]) -> Self {
-        let [number, tokens, tokens_stopped, by_status @ ..] = record;
+        let [
+            number,
+            tokens,
+            tokens_stopped,
+            first_volume,
+            last_volume,
+            last_sections,
+            by_status @ ..,
+        ] = record;
         Self {
             number,
             tokens,
             tokens_stopped,
+            first_volume,
+            last_volume,
+            last_sections,
             by_status,
         }
     }
@@ -218,9 +243,13 @@ pub(super) fn rewrite(
     let metadata = &process.job.corpus.metadata;
     let mut writer = ShardWriter::create(&temporary, metadata, ShardCompression::Zstd)?;
     let mut document = ShardDocument::default();
-    let mut tokens_stopped = 0;
+    let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
+    let mut sections = Sections::default();
     while reader.read_into(&mut document)? {
         map.remap(&mut document);
+        let section = sections.number(document.group.as_deref());
+        last_sections = section.map_or(0, |section| section + 1);
+        first_volume.get_or_insert_with(|| volume_digest(document.group.as_deref()));
         tokens_stopped += u64::from(document.tokens_stopped);
         writer.push(&document)?;
     }
@@ -237,6 +266,17 @@ pub(super) fn rewrite(
         number: number as u64,
         tokens,
         tokens_stopped,
+        first_volume: first_volume.unwrap_or(0),
+        last_volume: volume_digest(document.group.as_deref()),
+        last_sections,
         by_status,
+    })
+}
+
+/// Tells volumes apart; 0 for none.
+fn volume_digest(group: Option<&str>) -> u64 {
+    group.map_or(0, |group| {
+        let digest = Sha256::digest(group.as_bytes());
+        u64::from_le_bytes(std::array::from_fn(|place| digest[place]))
     })
 }

@@ -3,10 +3,10 @@
 use super::ProjectPlan;
 use super::drift::{DriftCounter, Listed};
 use super::tally::{PARTS, Tally, part_path};
-use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
+use crate::corpus::{Sections, ShardDocument};
 use crate::dataflow::error::RunError;
 use crate::job::WorkStage;
 use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
@@ -71,10 +71,12 @@ impl<'a> ShardProjector<'a> {
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
         let first = collection.shards[number].first_document;
+        let mut sections = Sections::starting(collection.shards[number].first_section);
         model.with_table(|table| {
             let mut next = first;
             while reader.read_into(&mut self.document)? {
-                self.project_document(next, table, &mut parts)?;
+                let section = sections.number(self.document.group.as_deref());
+                self.project_document(next, section, table, &mut parts)?;
                 process.progress.add(1);
                 next += 1;
             }
@@ -131,6 +133,7 @@ impl<'a> ShardProjector<'a> {
     fn project_document(
         &mut self,
         number: u64,
+        section: Option<u64>,
         table: FactorTable<'_>,
         parts: &mut Parts,
     ) -> Result<(), RunError> {
@@ -150,7 +153,8 @@ impl<'a> ShardProjector<'a> {
         }
         parts.tally.documents += 1;
         let projection = has_terms.then_some(&self.projection);
-        let row = DocumentRow::new(number, &self.document, split, projection);
+        let mut row = DocumentRow::new(number, &self.document, split, projection);
+        row.section = section.and_then(|section| i32::try_from(section).ok());
         let progress = &self.plan.process.progress;
         progress.work(WorkStage::Project, 1, row.tokens_in_vocabulary as u64);
         Ok(parts.documents.push(&row, &self.document.metadata)?)

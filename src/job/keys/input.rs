@@ -1,4 +1,4 @@
-//! The rows of what is read: `[corpus]`, `[tokens]`, `[vocabulary]`, `[synth]`.
+//! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[vocabulary]`, `[synth]`.
 
 use super::{Section, Stage, rows};
 use crate::job::fill::{FORMATS, ON_DAMAGE, RULES};
@@ -26,13 +26,14 @@ pub(super) const CORPUS: Section = rows! {
     /// `s3://bucket/folder`. `""` is the job file's folder. Resolved jobs contain it, so that they can be moved.
     base: File, Default(""), Unhashed;
     /// Files, folders (recursively) and globs (`*`, `**`, `?`, `[a-z]`). `~` and `${NAME:-default}` are expanded.
-    /// Plain, `.gz` or `.zst`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
+    /// Plain, `.gz`, `.zst` or `.bz2`. Also in an object store: `s3://bucket/docs/**/*.jsonl.zst`.
     input: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
         Required(["texts/**/*.txt"]);
     /// Globs of files to leave out. Without a `/`, a glob excludes every file or folder of that name; with one, it is a
     /// path below the base folder, or anywhere if it begins with `**/`.
     exclude: List(|_| true, "a text or a list of texts"), Default([]);
-    /// `"text"`: a file is a document; `"uci"`: bag of words; `"auto"` decides by each file's name.
+    /// `"text"`: a file is a document; `"uci"`, `"lda-c"`, `"mtx"`, `"svmlight"`, `"vw"`: bags of words; `"htrc"`: Extracted Features; `"mallet"`: id, label and
+    /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
     format: Word(FORMATS), Default("auto");
     /// Key or column with the document's id. Documents without one are named by file and position.
     // What most JSON Lines and tables call it.
@@ -41,7 +42,11 @@ pub(super) const CORPUS: Section = rows! {
     // The same.
     text: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
         Default("text");
-    /// Key or column that names the volume of which a document is a section; `""` for none.
+    /// Key of JSON Lines that holds an object of words and their counts, such as `"unigramCount"`, to be read instead of
+    /// `text`. `[tokens]` applies to each word.
+    counts: Text, Default(""), Later;
+    /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
+    /// the volume's own id.
     group: Text, Default("");
     /// Keys or columns copied unchanged into the table `documents`.
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
@@ -55,6 +60,32 @@ pub(super) const CORPUS: Section = rows! {
     /// When a file is truncated: `"fail"` stops the run, `"keep"` continues with what could be read and one document
     /// of status `truncated`.
     on_damage: Word(ON_DAMAGE), Default("fail");
+};
+
+pub(super) const HTRC: Section = rows! {
+    "htrc", Some(Stage::Corpus);
+
+    /// Pages of a section; 0: a volume is a document.
+    // HTRC's own unit of ten pages holds some 3,000 words, as the sections of Mimno 2012.
+    section_pages: Whole(0, COUNT), Default(10), Later;
+    /// Words of a section instead: it ends with the page on which it has so many.
+    section_words: Whole(1, COUNT), Absent;
+    /// Pages at the start of each volume that are not read, such as the cover and the contents.
+    skip_first_pages: Whole(0, COUNT), Default(0), Later;
+    /// Pages at its end that are not read, such as an index.
+    skip_last_pages: Whole(0, COUNT), Default(0), Later;
+    /// Languages that are read: of volumes by three letters (`"eng"`, as their metadata), of pages by two (`"en"`, as
+    /// detected). `[]`: all.
+    languages: List(|codes| is_distinct(codes) && codes.iter().all(|code| matches!(code.len(), 2 | 3)),
+        "a list of distinct codes of two or three letters"), Default([]), Later;
+    /// First year of publication that is read.
+    first_year: Whole(0, 9_999), Default(0), Later;
+    /// Last year of publication that is read. A volume without a year is read only if neither year is set.
+    last_year: Whole(0, 9_999), Default(9999), Later;
+    /// Parts of speech that are read, `*` for any ending: `["NN*", "JJ*"]` for the nouns and adjectives of English.
+    /// `[]`: all.
+    parts_of_speech: List(|tags| is_distinct(tags) && is_named(tags), "a list of distinct texts, none of them empty"),
+        Default([]), Later;
 };
 
 pub(super) const TOKENS: Section = rows! {

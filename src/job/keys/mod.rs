@@ -18,6 +18,7 @@ use super::kind::Kind;
 /// Every section, in the order in which a resolved job has them.
 pub const SECTIONS: &[Section] = &[
     input::CORPUS,
+    input::HTRC,
     input::TOKENS,
     input::VOCABULARY,
     training::SAMPLE,
@@ -35,6 +36,7 @@ pub const SECTIONS: &[Section] = &[
 pub(super) const ALTERNATIVES: &[[&str; 2]] = &[
     ["sample.fraction", "sample.documents"],
     ["model.alpha", "model.alpha_sum"],
+    ["htrc.section_words", "htrc.section_pages"],
 ];
 
 /// A section of a job file.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
 use crate::corpus::input::InputFile;
+use crate::corpus::reader::{htrc, mallet};
 use crate::corpus::settings::Format;
 use crate::plan::look::{LOOK_BYTES, first_bytes};
 use crate::plan::survey::SurveyError;
@@ -36,7 +37,6 @@ impl Records {
     /// Adds a file's first records, or its start if it is a document.
     pub(super) fn read(&mut self, file: &InputFile) -> Result<(), PreviewError> {
         let records = match file.format {
-            Format::Uci => return Ok(()),
             Format::Text => {
                 let start = first_bytes(file, super::TEXT_BYTES)?;
                 self.texts
@@ -52,7 +52,14 @@ impl Records {
             }
             Format::Csv => self.table(csv_rows(&first_bytes(file, LOOK_BYTES)?)),
             Format::Tsv => self.table(tsv_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Mallet => self.table(mallet_rows(&first_bytes(file, LOOK_BYTES)?)),
             Format::Parquet => self.table(parquet_rows(file)?),
+            Format::Htrc => {
+                self.texts.extend(htrc::words_of(file));
+                return Ok(());
+            }
+            // They hold counts.
+            _ => return Ok(()),
         };
         self.records.extend(records);
         Ok(())
@@ -180,6 +187,15 @@ fn tsv_rows(start: &[u8]) -> Table {
         .filter(|line| !line.trim_ascii().is_empty());
     let mut rows = lines.map(|line| line.split(|&byte| byte == b'\t').map(field).collect());
     let header = rows.next().unwrap_or_default();
+    (header, rows.take(MOST_RECORDS).collect())
+}
+
+fn mallet_rows(start: &[u8]) -> Table {
+    let lines = start
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let rows = lines.map(|line| mallet::fields(line).into_iter().map(field).collect());
+    let header = mallet::COLUMNS.map(str::to_owned).to_vec();
     (header, rows.take(MOST_RECORDS).collect())
 }
 

@@ -3,6 +3,7 @@
 use topicmill::corpus::DocumentStatus::{
     self, Empty, NoVocabulary, Ok, ParseError, Repaired, TooLarge, Truncated,
 };
+use topicmill::corpus::Sections;
 
 use super::fixture::{Fixture, documents, gzip};
 
@@ -97,6 +98,35 @@ fn a_messy_folder_loses_no_document() {
         let remarks = ingested.remarks.join("\n");
         assert!(remarks.contains("in/d.jsonl@51") && remarks.contains("max_document_bytes"));
     }
+}
+
+#[test]
+fn sections_are_numbered_within_volumes_across_shards() {
+    let fixture = Fixture::new();
+    let volumes = [("a", 10), ("b", 1), ("c", 30), ("", 3), ("c", 2)];
+    let sections = |&(volume, count): &(&'static str, u64)| (0..count).map(move |n| (volume, n));
+    let all: Vec<_> = volumes.iter().flat_map(sections).collect();
+    let line = |(volume, n): &(&str, u64)| match *volume {
+        "" => format!("{{\"text\": \"whale w{n}\"}}\n"),
+        volume => format!("{{\"volume\": \"{volume}\", \"text\": \"whale w{n}\"}}\n"),
+    };
+    fixture.write("a.jsonl", all.iter().map(line).collect::<String>());
+    let settings = ["corpus.group=volume", "corpus.block_mib=0.0002"];
+    let job = fixture.job("out", &settings);
+    let collection = fixture.ingest(2, &job).unwrap().collection;
+    let documents = documents(&job, &collection);
+    let mut numbers = Vec::new();
+    for shard in &collection.shards {
+        let mut sections = Sections::starting(shard.first_section);
+        let first = shard.first_document as usize;
+        let shard = &documents[first..first + shard.documents as usize];
+        numbers.extend(shard.iter().map(|of| sections.number(of.group.as_deref())));
+    }
+    assert!(collection.shards.len() > 5);
+    let expected = all
+        .iter()
+        .map(|&(volume, n)| (!volume.is_empty()).then_some(n));
+    assert!(numbers.into_iter().eq(expected));
 }
 
 #[test]

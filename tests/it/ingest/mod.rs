@@ -3,6 +3,7 @@
 
 // clippy knows tests by their attribute, not the helpers beside them.
 
+mod counts;
 mod documents;
 mod fixture;
 mod output;

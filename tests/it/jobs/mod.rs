@@ -127,7 +127,11 @@ fn various() -> Vec<Job> {
             "train.memory=off",
             "model.geometry=exp-psi",
         ],
-        &["train.online_passes=0", "train.passes=7"],
+        &[
+            "train.online_passes=0",
+            "train.passes=7",
+            "htrc.section_words=3000",
+        ],
         &["train.schedule=residual", "train.importance=true"],
         &["train.method=batch-vb"],
         &[

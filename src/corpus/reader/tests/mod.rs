@@ -1,13 +1,18 @@
 //! What holds for every format: no document is lost or duplicated, wherever the input is cut.
 
+mod counts;
 mod damage;
+mod htrc;
+mod keys;
+mod mallet;
 mod parquet;
 mod uci;
 
 use super::*;
 use crate::corpus::block::{BlockQueue, Share, estimate};
-use crate::corpus::compression::tests::{gzip, zstandard};
+use crate::corpus::compression::tests::{bzip, gzip, zstandard};
 use crate::corpus::input::discover;
+use crate::corpus::settings::{HtrcSettings, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,11 +25,21 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         format: None,
         id: "id".into(),
         text: vec!["text".into()],
+        counts: None,
         group: None,
         metadata: Vec::new(),
         block_bytes: None,
         max_document_bytes: 1 << 20,
         on_damage: OnDamage::Fail,
+        htrc: HtrcSettings {
+            section: SectionSize::Pages(10),
+            skip_first_pages: 0,
+            skip_last_pages: 0,
+            languages: Vec::new(),
+            first_year: *HtrcSettings::ANY_YEAR.start(),
+            last_year: *HtrcSettings::ANY_YEAR.end(),
+            parts_of_speech: Vec::new(),
+        },
     }
 }
 
@@ -45,14 +60,11 @@ impl Seen {
         let (text, repaired, status) = match &document.body {
             Body::Text { text, repaired } => (text.to_string(), *repaired, None),
             Body::Missing { status, reason } => (reason.clone(), false, Some(*status)),
-            Body::Counts { vocabulary, counts } => {
-                let count =
-                    |&(term, count): &(u32, u32)| format!("{}:{count}", vocabulary[term as usize]);
-                (
-                    counts.iter().map(count).collect::<Vec<_>>().join(" "),
-                    false,
-                    None,
-                )
+            Body::Counts {
+                counts, repaired, ..
+            } => {
+                let counts = counts.iter().map(|(term, count)| format!("{term}:{count}"));
+                (counts.collect::<Vec<_>>().join(" "), *repaired, None)
             }
         };
         Self {
@@ -143,6 +155,7 @@ fn every_cut_of_every_format_and_compression_gives_the_same_documents() {
             ("", bytes.to_vec()),
             (".gz", [gzip(halves.0), gzip(halves.1)].concat()),
             (".zst", [zstandard(halves.0), zstandard(halves.1)].concat()),
+            (".bz2", [bzip(halves.0), bzip(halves.1)].concat()),
         ];
         for (ending, packed) in packed {
             let (_folder, mut settings) = sample(&format!("{name}{ending}"), &packed);

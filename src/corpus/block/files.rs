@@ -1,4 +1,5 @@
-//! Blocks of text files: neighbours in the input's order, enough of them to fill a block.
+//! Blocks of files that are read whole, texts and volumes: neighbours in the input's order, enough
+//! of them to fill a block.
 
 use crate::corpus::input::{Input, InputFile};
 use crate::corpus::settings::Format;
@@ -7,13 +8,18 @@ use std::ops::Range;
 /// The most files of a block, so that a million tiny ones still make many blocks.
 const MAX_FILES: usize = 4096;
 
-/// Parts the input into its sources: runs of neighbouring text files, and every other file alone.
+/// Whether each thread reads files of this format whole, and several make a block.
+pub(super) fn is_whole(file: &InputFile) -> bool {
+    matches!(file.format, Format::Text | Format::Htrc)
+}
+
+/// Parts the input into its sources: runs of neighbouring files that are read whole, and every
+/// other file alone.
 pub(super) fn sources(input: &Input) -> Vec<Range<usize>> {
-    let is_text = |file: &InputFile| file.format == Format::Text;
     let mut next = 0;
     input
         .files
-        .chunk_by(|a, b| is_text(a) && is_text(b))
+        .chunk_by(|a, b| is_whole(a) && is_whole(b))
         .map(|run| {
             let start = next;
             next += run.len();
@@ -22,7 +28,7 @@ pub(super) fn sources(input: &Input) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Cuts a run of text files into blocks of at least `block_bytes` expected bytes, except the last.
+/// Cuts a run of such files into blocks of at least `block_bytes` expected bytes, except the last.
 pub(super) fn cut(input: &Input, run: Range<usize>, block_bytes: u64) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut start, mut bytes) = (run.start, 0u64);

@@ -1,0 +1,68 @@
+//! Vowpal Wabbit's lines: `label 'tag|namespace term:count …`.
+//!
+//! Terms are used unchanged, those of all namespaces together; one without a count occurs once. The
+//! tag is the document's id; the label may be a group or metadata.
+
+use super::counts::{Counted, count_of, document, texts};
+use super::delimited::Header;
+use super::{Context, DocumentSink};
+use std::borrow::Cow;
+
+/// What a line holds.
+pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
+
+/// Hands over the documents of a stretch of lines that begins at `offset`.
+pub(super) fn read(
+    context: &Context<'_>,
+    header: &Header,
+    offset: u64,
+    bytes: &[u8],
+    emit: DocumentSink<'_>,
+) {
+    for (begins, line, repaired) in texts(offset, bytes) {
+        let Some((before, after)) = line.split_once('|') else {
+            let what = "no `|` before the terms, as in `1 'id| whale:2`; correct the line";
+            emit(context.unparsable(begins, what));
+            continue;
+        };
+        let counts = counts_of(after);
+        emit(document(
+            context,
+            header,
+            begins,
+            described(before),
+            counts,
+            repaired,
+        ));
+    }
+}
+
+/// The tag and the label of what precedes the terms: a tag has an apostrophe, or touches the bar.
+fn described(before: &str) -> [&str; 2] {
+    let touches = !before.ends_with(|c: char| c.is_ascii_whitespace());
+    let mut fields: Vec<&str> = before.split_ascii_whitespace().collect();
+    let is_tag = |last: &mut &str| touches || last.starts_with('\'');
+    let tag = fields.pop_if(is_tag).unwrap_or_default();
+    let label = fields.first().copied().unwrap_or_default();
+    [tag.trim_start_matches('\''), label]
+}
+
+/// The terms of every namespace.
+fn counts_of(after: &str) -> Result<Counted<'_>, String> {
+    let terms = after.split('|').flat_map(|namespace| {
+        let is_named = !namespace.starts_with(|c: char| c.is_ascii_whitespace());
+        namespace
+            .split_ascii_whitespace()
+            .skip(usize::from(is_named))
+    });
+    let count = |field| match str::rsplit_once(field, ':') {
+        None => Ok((Cow::Borrowed(field), 1)),
+        Some((term, count)) => match count_of(count) {
+            Some(count) => Ok((Cow::Borrowed(term), count)),
+            None => Err(format!(
+                "`{field}`: `{count}` is not a count; correct the line"
+            )),
+        },
+    };
+    terms.map(count).collect()
+}

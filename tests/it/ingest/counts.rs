@@ -1,0 +1,155 @@
+//! The same collection in every format that it can have is the same bags of words.
+
+use std::fs;
+
+use topicmill::corpus::ShardDocument;
+
+use super::fixture::{Fixture, documents, texts};
+
+/// Documents of distinct terms with counts, some of them without any; terms as [`texts`] makes them.
+type Bags = Vec<Vec<(String, u32)>>;
+
+fn bags() -> Bags {
+    let bag = |text: String| {
+        let mut bag = std::collections::BTreeMap::new();
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            *bag.entry(word.to_owned()).or_insert(0) += 1;
+        }
+        bag.into_iter().collect()
+    };
+    texts(60).into_iter().map(bag).collect()
+}
+
+/// Lines, one for each document: made of its number from 1, and of its terms joined.
+fn lines(
+    bags: &Bags,
+    term: impl Fn(&str, u32) -> String,
+    line: impl Fn(usize, usize, String) -> String,
+) -> String {
+    let document = |(number, bag): (usize, &Vec<(String, u32)>)| {
+        let terms: Vec<String> = bag.iter().map(|(word, n)| term(word, *n)).collect();
+        line(number + 1, bag.len(), terms.join(" ")) + "\n"
+    };
+    bags.iter().enumerate().map(document).collect()
+}
+
+/// Reads the only input of a fixture, and its vocabulary.
+fn ingest(fixture: &Fixture, overrides: &[&str]) -> (Vec<ShardDocument>, String) {
+    // Small blocks, and every word as it is.
+    let own = [
+        "corpus.block_mib=0.001",
+        "tokens.rule=whitespace",
+        "tokens.min_length=1",
+        "tokens.lower_case=false",
+        "vocabulary.stop_words=none",
+    ];
+    let job = fixture.job("out", &[&own, overrides].concat());
+    let ingested = fixture.ingest(2, &job).unwrap();
+    let vocabulary = fs::read_to_string(job.output.path.join("corpus/vocabulary.tsv")).unwrap();
+    (documents(&job, &ingested.collection), vocabulary)
+}
+
+/// The collection in the formats that name terms; `i` is a volume a line.
+fn files_of_words(bags: &Bags) -> Vec<(&'static str, String)> {
+    let repeated = |word: &str, n: u32| vec![word; n as usize].join(" ");
+    let quoted = |word: &str, n: u32| format!("{word:?}: {n},");
+    let object = |terms: &str| format!("{{{}}}", terms.trim_end_matches(','));
+    let text = |d, _, t| format!(r#"{{"id": {d}, "text": "{t}"}}"#);
+    let counts = |d, _, t: String| format!(r#"{{"id": {d}, "n": {}}}"#, object(&t));
+    let volume = |d, _, t: String| {
+        let tagged = t.replace(": ", ": {\"NN\": ").replace(',', "},");
+        format!(
+            "{{\"htid\": \"{d}\", \"metadata\": {{}}, \"features\": {{\"pages\": [{{\"seq\": \"1\", \
+             \"body\": {{\"tokenPosCount\": {}}}}}]}}}}",
+            object(&tagged)
+        )
+    };
+    let named = |word: &str, n| format!("{word}:{n}");
+    vec![
+        ("a.jsonl", lines(bags, repeated, text)),
+        ("b.jsonl", lines(bags, quoted, counts)),
+        (
+            "c.txt",
+            lines(bags, repeated, |d, _, t| format!("{d} - {t}")),
+        ),
+        ("f.vw", lines(bags, named, |d, _, t| format!("0 '{d}| {t}"))),
+        ("i", lines(bags, quoted, volume)),
+    ]
+}
+
+/// The collection in the formats that number terms, with their vocabulary.
+fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
+    let mut terms: Vec<&String> = bags.iter().flatten().map(|(word, _)| word).collect();
+    terms.sort();
+    terms.dedup();
+    let number = |word: &str| terms.iter().position(|term| *term == word).unwrap();
+    let entry = |first: usize| move |word: &str, n| format!("{}:{n}", number(word) + first);
+    let matrix: String = (1..)
+        .zip(bags)
+        .flat_map(|(document, bag)| bag.iter().map(move |(word, n)| (document, word, n)))
+        .map(|(document, word, n)| format!("{document} {} {n}\n", number(word) + 1))
+        .collect();
+    let entries = matrix.lines().count();
+    let sizes = [bags.len(), terms.len(), entries].map(|size| size.to_string());
+    let banner = "%%MatrixMarket matrix coordinate integer general";
+    let files = vec![
+        (
+            "d.svm",
+            lines(bags, entry(1), |d, _, t| format!("0 {t} # {d}")),
+        ),
+        (
+            "e.ldac",
+            lines(bags, entry(0), |_, n, t| format!("{n} {t}")),
+        ),
+        ("docword.g.txt", format!("{}\n{matrix}", sizes.join("\n"))),
+        ("h.mtx", format!("{banner}\n{}\n{matrix}", sizes.join(" "))),
+    ];
+    (
+        files,
+        terms.iter().map(|term| format!("{term}\n")).collect(),
+    )
+}
+
+#[test]
+fn every_format_of_counts_gives_the_bags_of_the_texts() {
+    let bags = bags();
+    let (numbered, vocabulary) = files_of_numbers(&bags);
+    let is_numbered = |name| numbered.iter().any(|(numbered, _)| *numbered == name);
+    let files = [files_of_words(&bags), numbered.clone()].concat();
+    let mut expected: Option<(Vec<ShardDocument>, String)> = None;
+    for (name, content) in files {
+        let fixture = Fixture::new();
+        let mut overrides = vec![];
+        match name {
+            "b.jsonl" => overrides.push("corpus.counts=n"),
+            "c.txt" => overrides.push("corpus.format=mallet"),
+            "i" => overrides.extend(["corpus.format=htrc", "htrc.section_pages=0"]),
+            _ => {}
+        }
+        if name != "i" {
+            fixture.write(name, content);
+        } else {
+            for (number, volume) in content.lines().enumerate() {
+                fixture.write(&format!("{number:03}.json"), volume);
+            }
+        }
+        if is_numbered(name) {
+            fixture.write("vocab.txt", &vocabulary);
+        }
+        let (mut documents, vocabulary) = ingest(&fixture, &overrides);
+        for (number, document) in (1..).zip(&mut documents) {
+            // Volumes are groups, and lda-c has no ids.
+            document.group = None;
+            if name == "e.ldac" {
+                assert!(document.source_id.starts_with("in/e.ldac@"));
+                document.source_id = number.to_string();
+            }
+        }
+        match &expected {
+            None => expected = Some((documents, vocabulary)),
+            Some(expected) => assert_eq!(&(documents, vocabulary), expected, "{name}"),
+        }
+    }
+    let (documents, _) = expected.unwrap();
+    assert!(documents.iter().any(|document| document.tokens_total == 0));
+}
