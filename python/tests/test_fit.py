@@ -107,7 +107,7 @@ def test_progress_is_shown_on_request(texts, capsys):
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"texts": []}, DataError, "contains no document (files: 1, bytes: 0): check corpus.input"),
+        ({"texts": []}, DataError, r"contains no document \(files: 1, bytes: 0\): check corpus.input"),
         ({"texts": ["one lonely document"]}, DataError, "the vocabulary is empty.*lower min_documents"),
         ({"texts": Path("nowhere")}, DataError, "no file matches `nowhere`.*correct the pattern"),
         ({"topics": 0}, UsageError, "`model.topics` is 0, but must be a whole number from 1 to 65535"),
