@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The status of an input document. Written to the tables as its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,6 +100,13 @@ pub enum Body<'a> {
         text: Cow<'a, str>,
         /// Whether bytes were replaced.
         repaired: bool,
+    },
+    /// A bag over the terms of a vocabulary that many documents share: they are counted without a look at the terms.
+    Bag {
+        /// The terms, used unchanged.
+        vocabulary: &'a Arc<Vec<String>>,
+        /// Place in `vocabulary` and tokens of each term, in the input's order; a term may occur again.
+        counts: Vec<(u32, u32)>,
     },
     /// Terms that the input has counted already.
     Counts {

@@ -6,6 +6,7 @@
 //! are kept unchanged.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
 use super::settings::TokenSettings;
@@ -14,6 +15,9 @@ use super::tokenizer::Tokenizer;
 
 /// Most tokens of a document: what a shard stores as a count. Further ones are left out.
 const MAX_TOKENS: u32 = i32::MAX as u32;
+
+/// A term of a shared vocabulary that no document has held yet.
+const UNSEEN: u32 = u32::MAX;
 
 /// Drafts documents, and counts their terms on the way.
 ///
@@ -42,6 +46,8 @@ const MAX_TOKENS: u32 = i32::MAX as u32;
 pub struct Drafter {
     tokenizer: Tokenizer,
     counter: TermCounter,
+    /// The vocabulary of the last bag, and by place in it the local id, or `UNSEEN`.
+    shared: (Arc<Vec<String>>, Vec<u32>),
 }
 
 impl Drafter {
@@ -50,6 +56,7 @@ impl Drafter {
         Self {
             tokenizer: Tokenizer::new(settings),
             counter: TermCounter::new(),
+            shared: Default::default(),
         }
     }
 
@@ -73,6 +80,10 @@ impl Drafter {
             Body::Text { text, repaired } => {
                 self.count_text(&text);
                 read(repaired)
+            }
+            Body::Bag { vocabulary, counts } => {
+                self.count_bag(vocabulary, &counts);
+                DocumentStatus::Ok
             }
             Body::Counts {
                 counts,
@@ -116,6 +127,25 @@ impl Drafter {
     fn count_text(&mut self, text: &str) {
         let counter = &mut self.counter;
         self.tokenizer.tokens(text, &mut |token| counter.add(token));
+    }
+
+    fn count_bag(&mut self, vocabulary: &Arc<Vec<String>>, counts: &[(u32, u32)]) {
+        let (known, local_ids) = &mut self.shared;
+        if !Arc::ptr_eq(known, vocabulary) {
+            *known = Arc::clone(vocabulary);
+            local_ids.clear();
+            local_ids.resize(vocabulary.len(), UNSEEN);
+        }
+        let mut room = MAX_TOKENS;
+        for &(place, count) in counts {
+            let local_id = &mut local_ids[place as usize];
+            if *local_id == UNSEEN {
+                *local_id = self.counter.intern(&vocabulary[place as usize]);
+            }
+            let count = count.min(room);
+            room -= count;
+            self.counter.add_local(*local_id, count);
+        }
     }
 
     fn count_counts(&mut self, counts: &[(Cow<'_, str>, u32)], words: bool) {
@@ -241,6 +271,25 @@ mod tests {
             words,
             repaired: false,
         })
+    }
+
+    #[test]
+    fn bags_have_the_terms_of_their_own_vocabulary() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let vocabularies = [["a", "The"], ["The", "b"]];
+        let vocabularies = vocabularies.map(|terms| Arc::new(terms.map(str::to_owned).to_vec()));
+        for (which, expected) in [(0, ["a", "The"]), (1, ["The", "b"]), (0, ["a", "The"])] {
+            let body = Body::Bag {
+                vocabulary: &vocabularies[which],
+                counts: vec![(1, 2), (0, 1), (1, 3)],
+            };
+            drafter.draft(raw(body), &mut out);
+            let held = out.terms.iter().map(|&id| drafter.terms().term(id));
+            let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
+            held.sort_by_key(|held| std::cmp::Reverse(held.1));
+            assert_eq!(held, [(expected[1], 5), (expected[0], 1)]);
+        }
     }
 
     #[test]

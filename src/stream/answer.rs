@@ -157,7 +157,7 @@ impl About<'_, '_> {
             Body::Missing { reason, .. } => {
                 Some(reader.without_place(line.offset, reason).to_owned())
             }
-            Body::Text { .. } | Body::Counts { .. } => None,
+            Body::Text { .. } | Body::Bag { .. } | Body::Counts { .. } => None,
         };
         let document = self.bagger.count(raw);
         let is_bad = matches!(

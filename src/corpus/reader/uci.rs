@@ -51,8 +51,8 @@ pub(super) fn read(
             next += 1;
         }
         if count > 0 {
-            let term = Cow::Borrowed(&block.vocabulary[(term - 1) as usize][..]);
-            counts.push((term, count));
+            // In range: a vocabulary of 2³² terms does not fit into memory.
+            counts.push(((term - 1) as u32, count));
         }
     }
     for document in next..block.documents.end {
@@ -77,9 +77,9 @@ fn parse(line: &str) -> Option<(u64, u64, u32)> {
 /// The document of this number.
 fn finish<'a>(
     context: &Context<'_>,
-    block: &Counts,
+    block: &'a Counts,
     number: u64,
-    counts: Vec<(Cow<'a, str>, u32)>,
+    counts: Vec<(u32, u32)>,
 ) -> RawDocument<'a> {
     let id = number.to_string();
     if let Some((first, reason)) = &block.lost
@@ -102,10 +102,9 @@ fn finish<'a>(
         source_id: Cow::Owned(id),
         group: None,
         metadata: vec![None; context.settings.metadata.len()],
-        body: Body::Counts {
+        body: Body::Bag {
+            vocabulary: &block.vocabulary,
             counts,
-            words: false,
-            repaired: false,
         },
     }
 }
