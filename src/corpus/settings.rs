@@ -123,9 +123,9 @@ impl HtrcSettings {
 /// The size of the sections that volumes are cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionSize {
-    /// So many pages.
+    /// This many pages.
     Pages(usize),
-    /// Whole pages with at least so many words together.
+    /// Whole pages that together have at least this many words.
     Words(u64),
     /// Not cut.
     Volume,

@@ -295,7 +295,7 @@ fn bracket(token: &str) -> Option<&'static str> {
     })
 }
 
-/// Cuts pages into sections of so many pages, or of at least so many words except the last.
+/// Cuts pages into sections of a number of pages, or of at least a number of words; the last may be shorter.
 fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'a>]> {
     match size {
         SectionSize::Volume => vec![pages],

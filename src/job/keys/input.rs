@@ -68,7 +68,7 @@ pub(super) const HTRC: Section = rows! {
     /// Pages of a section; 0: a volume is a document.
     // HTRC's own unit of ten pages holds some 3,000 words, as the sections of Mimno 2012.
     section_pages: Whole(0, COUNT), Default(10), Later;
-    /// Words of a section instead: it ends with the page on which it has so many.
+    /// Minimum number of words in a section, instead of a number of pages; a section ends with the page that reaches it.
     section_words: Whole(1, COUNT), Absent;
     /// Pages at the start of each volume that are not read, such as the cover and the contents.
     skip_first_pages: Whole(0, COUNT), Default(0), Later;

@@ -25,7 +25,7 @@ const PASSES: usize = 2;
 pub struct Collapsed {
     /// N^Θ, K long.
     tokens: Vec<f64>,
-    /// γ of the term in hand, K long.
+    /// γ of the current term, K long.
     shares: Vec<f64>,
     /// n_w γ_w, W × K.
     expected: Vec<f64>,
