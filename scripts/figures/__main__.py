@@ -1,17 +1,16 @@
 """The command line, and what happens in which order."""
 
 import argparse
-import json
-import os
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from bench_peers import environment, processes
+from bench_peers import environment
 from bench_peers.__main__ import busy_cores, machine, whole
-from bench_peers.refused import Failed, Refused, guarded
+from bench_peers.refused import Refused, guarded
+
+from .stages import carry_out
 
 # The share of documents trained on, as in the paper; and those of Figure 8.
 TRAINED = 0.7
@@ -52,30 +51,21 @@ def work() -> int:
         raise Refused(f"--other-topics {asked.other_topics}: numbers with commas between them") from None
     python = asked.python or environment.python()
     binary = asked.binary.resolve() if asked.binary else environment.topicmill()
-    asked.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=asked.out) as scratch:
-        plan = {
-            "input": str(asked.input.resolve()),
-            "binary": str(binary),
-            "threads": asked.threads,
-            "topics": asked.topics,
-            "other_topics": others,
-            "passes": asked.passes,
-            "share_passes": asked.share_passes or asked.passes,
-            "trained": TRAINED,
-            "proportions": PROPORTIONS,
-            "machine": machine(),
-            "busy_cores": busy_cores(),
-            "date": time.strftime("%Y-%m-%d"),
-        }
-        (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-        problem = processes.run([python, "-m", "figures.runs", scratch])
-        if problem:
-            raise Failed(problem)
-        os.replace(Path(scratch) / "results.json", asked.out / "results.json")
-    problem = processes.run([python, "-m", "figures.report", asked.out])
-    if problem:
-        raise Failed(f"the report could not be made: {problem}")
+    plan = {
+        "input": str(asked.input.resolve()),
+        "binary": str(binary),
+        "threads": asked.threads,
+        "topics": asked.topics,
+        "other_topics": others,
+        "passes": asked.passes,
+        "share_passes": asked.share_passes or asked.passes,
+        "trained": TRAINED,
+        "proportions": PROPORTIONS,
+        "machine": machine(),
+        "busy_cores": busy_cores(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    carry_out(python, asked.out, plan, "figures.runs", ("results.json",), "figures.report")
     return 0
 
 

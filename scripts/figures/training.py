@@ -1,17 +1,16 @@
 """The command line of scripts/training_figures: trains by every setting of a figure, then has the report made."""
 
 import argparse
-import json
-import os
 import signal
-import tempfile
 import time
 from itertools import product
 from pathlib import Path
 
-from bench_peers import environment, processes
+from bench_peers import environment
 from bench_peers.__main__ import machine, whole
-from bench_peers.refused import Failed, Refused, guarded
+from bench_peers.refused import Refused, guarded
+
+from .stages import carry_out
 
 SCHEDULES = ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")
 
@@ -134,30 +133,21 @@ def work() -> int:
         raise Refused("accuracy: name the column that is predicted, --labels COLUMN")
     python = asked.python or environment.python()
     binary = asked.binary.resolve() if asked.binary else environment.topicmill()
-    asked.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=asked.out) as scratch:
-        plan = {
-            "job": str(asked.job.resolve()),
-            "binary": str(binary),
-            "threads": asked.threads,
-            "figure": asked.figure,
-            "method": asked.method,
-            "documents": asked.documents,
-            "labels": asked.labels,
-            "set": asked.set,
-            "runs": runs(asked),
-            "machine": machine(),
-            "date": time.strftime("%Y-%m-%d"),
-        }
-        (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-        problem = processes.run([python, "-m", "figures.training_runs", scratch])
-        if problem:
-            raise Failed(problem)
-        for name in ("results.csv", "plan.json"):
-            os.replace(Path(scratch) / name, asked.out / name)
-    problem = processes.run([python, "-m", "figures.training_report", asked.out])
-    if problem:
-        raise Failed(f"the report could not be made: {problem}")
+    plan = {
+        "job": str(asked.job.resolve()),
+        "binary": str(binary),
+        "threads": asked.threads,
+        "figure": asked.figure,
+        "method": asked.method,
+        "documents": asked.documents,
+        "labels": asked.labels,
+        "set": asked.set,
+        "runs": runs(asked),
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    results = ("results.csv", "plan.json")
+    carry_out(python, asked.out, plan, "figures.training_runs", results, "figures.training_report")
     return 0
 
 

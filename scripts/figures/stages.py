@@ -1,0 +1,25 @@
+"""Has measurements made, and then the report of them, by modules that run with the packages they want."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from bench_peers import processes
+from bench_peers.refused import Failed
+
+
+def carry_out(python: Path, out: Path, plan: dict, module: str, results: tuple[str, ...], report: str) -> None:
+    """Runs a module on a folder with plan.json, keeps what it leaves there under these names in `out`, and has the report
+    made from that."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=out) as scratch:
+        (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+        problem = processes.run([python, "-m", module, scratch])
+        if problem:
+            raise Failed(problem)
+        for name in results:
+            os.replace(Path(scratch) / name, out / name)
+    problem = processes.run([python, "-m", report, out])
+    if problem:
+        raise Failed(f"the report could not be made: {problem}")
