@@ -1,8 +1,8 @@
 //! What formats of counts have in common.
 
 use super::delimited::Header;
-use super::{Context, lines};
-use crate::corpus::{Body, RawDocument};
+use super::{Context, DocumentSink, lines};
+use crate::corpus::Body;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
@@ -59,35 +59,43 @@ pub(super) fn numbered<'a>(
     fields.map(count).collect()
 }
 
-/// The lines of a stretch of a format of counts: where each begins, its text, and whether bytes that
-/// are not UTF-8 were replaced in it.
-pub(super) fn texts(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, Cow<'_, str>, bool)> {
-    lines(offset, bytes).filter_map(|(begins, line)| {
-        let text = String::from_utf8_lossy(line);
-        let repaired = matches!(text, Cow::Owned(_));
-        (!text.trim().is_empty()).then_some((begins, text, repaired))
-    })
+/// What a line of a format of counts says.
+pub(super) struct Line<'a> {
+    /// The document's id and label; empty ones are none.
+    pub(super) fields: [&'a str; 2],
+    pub(super) counts: Counted<'a>,
 }
 
-/// The document of a line with these fields beside its counts.
-pub(super) fn document<'a>(
+/// Parses a line, with the vocabulary beside the file: `None` if it holds no document; an error says
+/// what is wrong with it.
+pub(super) type ParseLine =
+    for<'a> fn(&'a str, Option<&'a [String]>) -> Result<Option<Line<'a>>, String>;
+
+/// Hands over the documents of a stretch of lines that begins at `offset`.
+pub(super) fn read(
     context: &Context<'_>,
     header: &Header,
-    begins: u64,
-    fields: [&'a str; 2],
-    counts: Result<Counted<'a>, String>,
-    repaired: bool,
-) -> RawDocument<'a> {
-    match counts {
-        Err(what) => context.unparsable(begins, &what),
-        Ok(counts) => {
-            let body = Body::Counts {
-                counts,
-                words: false,
-                repaired,
-            };
-            let [id, label] = fields.map(str::as_bytes);
-            header.with_body(context, begins, &[id, label, b""], body)
+    (offset, bytes): (u64, &[u8]),
+    parse: ParseLine,
+    emit: DocumentSink<'_>,
+) {
+    for (begins, line) in lines(offset, bytes) {
+        let text = String::from_utf8_lossy(line);
+        if text.trim().is_empty() {
+            continue;
+        }
+        match parse(&text, header.vocabulary()) {
+            Ok(None) => {}
+            Ok(Some(Line { fields, counts })) => {
+                let body = Body::Counts {
+                    counts,
+                    words: false,
+                    repaired: matches!(text, Cow::Owned(_)),
+                };
+                let [id, label] = fields.map(str::as_bytes);
+                emit(header.with_body(context, begins, &[id, label, b""], body));
+            }
+            Err(what) => emit(context.unparsable(begins, &what)),
         }
     }
 }

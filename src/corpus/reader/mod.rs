@@ -175,10 +175,14 @@ impl<'a> Context<'a> {
                 }
                 (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
                 (Format::SvmLight, Some(header)) => {
-                    svmlight::read(self, header, *offset, bytes, emit)
+                    counts::read(self, header, (*offset, bytes), svmlight::parse, emit)
                 }
-                (Format::Vw, Some(header)) => vw::read(self, header, *offset, bytes, emit),
-                (Format::LdaC, Some(header)) => ldac::read(self, header, *offset, bytes, emit),
+                (Format::Vw, Some(header)) => {
+                    counts::read(self, header, (*offset, bytes), vw::parse, emit)
+                }
+                (Format::LdaC, Some(header)) => {
+                    counts::read(self, header, (*offset, bytes), ldac::parse, emit)
+                }
                 _ => jsonl::read(self, *offset, bytes, emit),
             },
         }

@@ -3,38 +3,24 @@
 //! Terms are used unchanged, those of all namespaces together; one without a count occurs once. The
 //! tag is the document's id; the label may be a group or metadata.
 
-use super::counts::{Counted, count_of, document, texts};
-use super::delimited::Header;
-use super::{Context, DocumentSink};
+use super::counts::{Counted, Line, count_of};
 use std::borrow::Cow;
 
 /// What a line holds.
 pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
 
-/// Hands over the documents of a stretch of lines that begins at `offset`.
-pub(super) fn read(
-    context: &Context<'_>,
-    header: &Header,
-    offset: u64,
-    bytes: &[u8],
-    emit: DocumentSink<'_>,
-) {
-    for (begins, line, repaired) in texts(offset, bytes) {
-        let Some((before, after)) = line.split_once('|') else {
-            let what = "no `|` before the terms, as in `1 'id| whale:2`; correct the line";
-            emit(context.unparsable(begins, what));
-            continue;
-        };
-        let counts = counts_of(after);
-        emit(document(
-            context,
-            header,
-            begins,
-            described(before),
-            counts,
-            repaired,
-        ));
-    }
+/// Parses a line; the terms need no vocabulary.
+pub(super) fn parse<'a>(
+    line: &'a str,
+    _: Option<&'a [String]>,
+) -> Result<Option<Line<'a>>, String> {
+    let Some((before, after)) = line.split_once('|') else {
+        return Err("no `|` before the terms, as in `1 'id| whale:2`; correct the line".to_owned());
+    };
+    Ok(Some(Line {
+        fields: described(before),
+        counts: counts_of(after)?,
+    }))
 }
 
 /// The tag and the label of what precedes the terms: a tag has an apostrophe, or touches the bar.
