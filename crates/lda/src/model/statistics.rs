@@ -170,6 +170,8 @@ impl Moves {
             self.early.clear();
             let early = &mut self.early;
             self.merger.drain(|entry| early.push(entry.word()));
+            // What is left may be as much: to aggregate it with each entry would take forever.
+            self.limit = self.limit.max(2 * early.len());
         }
         let early = &mut self.early;
         in_pieces(count, |count| {

@@ -89,6 +89,22 @@ fn what_is_too_much_is_aggregated_early_and_comes_out_the_same() {
 }
 
 #[test]
+fn counts_that_do_not_add_up_are_not_aggregated_each_time() {
+    let mut aggregator = Moves::new(40, 30);
+    aggregator.limit = 7;
+    for i in 0..1200u32 {
+        aggregator.add(i % 40, (i / 40) as u16, 1);
+        assert!(aggregator.early.len() <= aggregator.limit);
+    }
+    assert!(
+        (1200..2 * 1200).contains(&aggregator.limit),
+        "{}",
+        aggregator.limit
+    );
+    assert_eq!(drained(&mut aggregator).len(), 1200);
+}
+
+#[test]
 fn a_count_too_large_for_an_entry_is_split() {
     let mut aggregator = Aggregator::new(1, 1);
     let half = Assigned {
