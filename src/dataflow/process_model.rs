@@ -1,5 +1,5 @@
 //! The model of a process: one for all its workers, divided into one part per thread. In Gibbs
-//! sampling there are two: the counts of the assignments, and their average over passes.
+//! sampling there are two: the counts of the assignments, and the average over passes of them or of φ^p.
 //!
 //! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
 //! locks here are never waited for, they only prove that to the compiler.
@@ -45,7 +45,7 @@ impl Purpose {
 /// Parameters and factors in one part per thread.
 pub struct ProcessModel {
     parts: Vec<RwLock<Parameters>>,
-    /// The average of counts over passes, if `is_averaged`.
+    /// The average of counts or of φ^p over passes, if `is_averaged`.
     averages: Vec<RwLock<Parameters>>,
     is_averaged: AtomicBool,
     factors: Vec<RwLock<Option<Factors>>>,
@@ -232,7 +232,26 @@ impl ProcessModel {
         merged: &Merged,
         prune: f64,
     ) {
-        let mut parameters = write(&self.parts[part]);
+        self.take_step(&self.parts, process, part, step, merged, prune);
+    }
+
+    /// The same for the average: blends in what a round has estimated, in tokens by the weight of the
+    /// step.
+    pub fn average_step(&self, process: &Process, part: usize, step: GlobalStep, merged: &Merged) {
+        self.is_averaged.store(true, Ordering::Relaxed);
+        self.take_step(&self.averages, process, part, step, merged, AVERAGE_PRUNE);
+    }
+
+    fn take_step(
+        &self,
+        parts: &[RwLock<Parameters>],
+        process: &Process,
+        part: usize,
+        step: GlobalStep,
+        merged: &Merged,
+        prune: f64,
+    ) {
+        let mut parameters = write(&parts[part]);
         parameters.decay(step, &merged.topic_counts);
         for block in self.own_blocks(part, &merged.blocks) {
             parameters.add(step, block.words());
@@ -244,7 +263,7 @@ impl ProcessModel {
         drop(parameters);
         process.meet();
         if is_small {
-            add_up_totals(&self.parts, process, part);
+            add_up_totals(parts, process, part);
         }
     }
 

@@ -227,7 +227,7 @@ impl Values {
     pub(super) fn train(&self) -> TrainSettings {
         settings! { self, TrainSettings, "train":
             method, schedule, importance, residual_floor, residual_switch, minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
-            alpha_every, average_every, evaluate_every, patience, tolerance, checkpoint_every,
+            alpha_every, average_every, estimator, evaluate_every, patience, tolerance, checkpoint_every,
             checkpoint_minutes;
             memory_bytes: self.bytes("train.memory_mib"),
             sample_bytes: self.bytes("train.sample_mib"),

@@ -9,7 +9,7 @@
 //! - stop lists take at least four tokens in ten;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
-//! - Gibbs passes keep the counts and their average, and 2 bytes per token;
+//! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
 //! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
@@ -19,7 +19,7 @@ pub mod seconds;
 use super::survey::Survey;
 use crate::corpus::settings::SampleSize;
 use crate::job::Job;
-use lda::infer::settings::Method;
+use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
 
@@ -145,6 +145,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
     // Those of one minibatch; once, those of all remembered assignments.
     let statistics = (minibatch * kept_sweeps).max(match schedule.remembers() {
+        true if schedule.estimates() => weights.stored,
         true => weights.stored.min(tokens_in(trained)),
         false => 0,
     });
@@ -289,6 +290,7 @@ fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
     // Term of rank r is in reach / r topics, at most K.
     let reach = match job.train.prune {
         0.0 => f64::INFINITY,
+        _ if job.train.estimator == Estimator::Soft => f64::INFINITY,
         prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
     };
     let full = (reach / topics).min(terms).max(1.0);

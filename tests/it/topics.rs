@@ -241,4 +241,18 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
         said.contains("500 topics are more than the ") && said.contains("lower model.topics"),
         "{said}"
     );
+    for (set, cause) in [
+        ("train.memory_mib=0", "which are more than train.memory_mib"),
+        (
+            "train.online_passes=400",
+            "passes are online: raise train.passes",
+        ),
+    ] {
+        let soft = "topics news.jsonl --topics 2 --overwrite --set train.estimator=soft --set";
+        let said = place.denied(65, &format!("{soft} {set}"));
+        assert!(
+            said.contains("train.estimator = \"soft\"") && said.contains(cause),
+            "{said}"
+        );
+    }
 }

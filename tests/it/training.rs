@@ -225,11 +225,18 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step.
-const VARIANTS: [&[&str]; 22] = [
+const VARIANTS: [&[&str]; 25] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],
+    SOFT,
+    &["train.estimator=soft", "train.average_every=0"],
+    &[
+        "train.estimator=soft",
+        "train.average_every=40",
+        "train.sample_mib=0",
+    ],
     &["train.minibatch=40"],
     &["train.minibatch=40", "train.sample_mib=0"],
     &["train.sample_mib=0"],
@@ -259,6 +266,8 @@ const VARIANTS: [&[&str]; 22] = [
     ],
 ];
 
+/// φ^p after every other Gibbs pass; the short run of the test below ends between a pass and its estimate.
+const SOFT: &[&str] = &["train.estimator=soft"];
 const RESIDUAL: &[&str] = &["train.schedule=residual"];
 
 #[test]
@@ -337,6 +346,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         // What is known of documents that are drawn comes back, in both phases.
         (RESIDUAL, "train.passes=4", Phase::Online, 0),
         (RESIDUAL, "train.passes=9", Phase::Gibbs, 2),
+        (SOFT, "train.passes=9", Phase::Gibbs, 2),
     ];
     for (settings, shorter, phase, averaged) in cases {
         let whole = tempfile::tempdir().unwrap();

@@ -22,11 +22,13 @@ use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
+use lda::infer::settings::Estimator;
 use lda::model::Priors;
 use lda::model::published::{PublishedTopic, publish};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::schedule::Schedule;
+use lda::train::settings::TrainSettings;
 
 /// What training leaves to the stages after it.
 pub(super) struct Model {
@@ -76,6 +78,7 @@ impl<'a> Run<'a> {
         let shared = &self.shared.sample;
         let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
         check_sample(&sample, collection, self.process.job.model.topics)?;
+        check_estimator(&self.process.job.train, &sample, &schedule)?;
         self.train_on(worker, collection, (sample, schedule), summary)
     }
 
@@ -263,6 +266,30 @@ fn check_sample(sample: &Sample, collection: &Collection, topics: usize) -> Resu
          sample.documents, or lower sample.held_out",
         collection.documents_with_terms
     )))
+}
+
+/// φ^p is read off remembered assignments.
+fn check_estimator(
+    settings: &TrainSettings,
+    sample: &Sample,
+    schedule: &Schedule,
+) -> Result<(), RunError> {
+    if settings.estimator == Estimator::Counts || schedule.estimates() {
+        return Ok(());
+    }
+    let tokens = sample.training_tokens;
+    Err(RunError::Data(match settings.remember(tokens) {
+        true => format!(
+            "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
+             lower train.online_passes, or set train.estimator = \"counts\"",
+            schedule.passes
+        ),
+        false => format!(
+            "train.estimator = \"soft\" needs the assignments of all {tokens} tokens of the sample, which are \
+             more than train.memory_mib: raise it, set train.memory = \"on\" or a smaller sample, or set \
+             train.estimator = \"counts\""
+        ),
+    }))
 }
 
 fn train_summary(

@@ -188,9 +188,12 @@ impl Trainer {
             let evidence = self.rounds.sum(worker, &evidence)?;
             alpha::step(&mut self.rounds.sampling().priors.alpha, &evidence);
         }
-        if let Some(weight) = schedule.average_after(position, self.averaged) {
+        if let Some(weight) = schedule.average_after(position) {
             let (process, model) = (&self.plan.process, &self.plan.model);
-            model.average(process, self.part, weight);
+            // What a round estimates is in the average by now.
+            if !position.is_estimate {
+                model.average(process, self.part, weight);
+            }
             self.averaged += 1;
         }
         self.rounds.sampling().end_round();

@@ -234,6 +234,10 @@ impl Sampling for TrainSampling {
             }
             Action::Smc | Action::Gibbs => model.replace(process, part, merged, false),
             Action::Scatter | Action::Count => model.replace(process, part, merged, true),
+            Action::Estimate => {
+                let step = plan.schedule.step(position, 0);
+                model.average_step(process, part, step, merged);
+            }
         }
         self.spent.updating += lap(&mut self.since);
     }
@@ -296,7 +300,7 @@ impl Visitor {
         let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
         let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
         if let Some(assignments) = &plan.assignments
-            && (active.is_some() || matches!(action, Action::Count | Action::Gibbs))
+            && (active.is_some() || action.needs_assignments())
         {
             assignments.read(index, remembered).map_err(refuse)?;
         }
@@ -306,7 +310,7 @@ impl Visitor {
         let settings = &plan.process.job.train;
         let drawn = self.local.visit(action, visit, remembered, settings)?;
         if let Some(active) = active
-            && (is_first || action != Action::Count)
+            && (is_first || !action.keeps_assignments())
         {
             active.visited(index, self.comparison.change(remembered, drawn));
         }

@@ -133,13 +133,14 @@ impl Trainer {
         let schedule = &self.plan.schedule;
         let sampled = header
             .next
-            .filter(|&next| schedule.action(next) == Action::Gibbs);
+            .filter(|&next| matches!(schedule.action(next), Action::Gibbs | Action::Estimate));
         if let Some(next) = sampled {
             // The round that counts, also where a run began with topics at random.
             let passes_before = next.passes_before.max(1);
             let count = Position {
                 taken: 0,
                 passes_before,
+                is_estimate: false,
                 ..next
             };
             self.rounds.run(worker, VecDeque::from([count]), 0)?;

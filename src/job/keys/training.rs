@@ -1,7 +1,7 @@
 //! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::fill::{GEOMETRIES, LOCAL_METHODS, MEMORIES, SCHEDULES};
+use crate::job::fill::{ESTIMATORS, GEOMETRIES, LOCAL_METHODS, MEMORIES, SCHEDULES};
 use crate::job::kind::Kind::{Auto, Flag, Mib, Prior, Real, Whole, Word};
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 
@@ -106,6 +106,10 @@ pub(super) const TRAIN: Section = rows! {
     /// Gibbs passes between two samples of the counts whose average is published; `"auto"` is a fiftieth of them, 1 to 5;
     /// 0 publishes the last counts.
     average_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
+    /// What is averaged and published: `"counts"`, or `"soft"`, φ^p of Papanikolaou et al. 2017: each token counts in all
+    /// topics, by the probabilities of its next draw. Each sample of it is one more round over the whole sample, in time
+    /// proportional to `topics`.
+    estimator: Word(ESTIMATORS), Default("counts"), Later, Gibbs;
     /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term) and,
     /// separately, for remembered assignments. The rest is kept in a file below the output folder, and each minibatch is
     /// read when its round comes. 32 with `memory = "off"`. Does not change the result.

@@ -15,7 +15,7 @@ const HALVED_BY: f64 = 130.0;
 const ROUND: f64 = 1e-3;
 /// Seconds of a document in projection apart from its tokens.
 const DOCUMENT: f64 = 10e-6;
-/// Seconds of a token, a topic and an iteration in projection.
+/// Seconds of a token, a topic and an iteration in projection, and where φ^p is estimated.
 const ITERATION: f64 = 2e-9;
 
 /// Seconds of each stage, about.
@@ -49,13 +49,14 @@ impl Seconds {
         let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
         let online = schedule.online_passes;
         let visits = online * sweeps + schedule.passes.saturating_sub(online);
+        let estimated = schedule.estimate_count() as f64 * tokens as f64 * topics * ITERATION;
         let project = job.project.infer.as_ref().map_or(0.0, |infer| {
             let token = token_seconds(infer, topics, drawn);
             survey.documents as f64 * DOCUMENT + kept as f64 * token
         });
         Self {
             ingest: survey.content_bytes as f64 / INGESTED / threads,
-            train: (visits * tokens) as f64 / drawn / threads
+            train: ((visits * tokens) as f64 / drawn + estimated) / threads
                 + schedule.round_count() as f64 * ROUND,
             project: project / threads,
         }

@@ -71,6 +71,16 @@ fn a_classifier_takes_memory_for_terms_times_topics() {
 }
 
 #[test]
+fn what_is_in_all_topics_takes_memory_for_all() {
+    let estimated = |by: &str| {
+        let by = format!("train.estimator={by}");
+        of(&["model.topics=10000", &by], 1, 2)
+    };
+    let (counts, soft) = (estimated("counts"), estimated("soft"));
+    assert!(soft.memory.model > counts.memory.model && soft.rounds > counts.rounds);
+}
+
+#[test]
 fn processes_share_the_sample_and_each_has_the_model() {
     let (alone, four) = (of(&[], 1, 2).memory, of(&[], 4, 2).memory);
     assert_eq!(alone.model, four.model);

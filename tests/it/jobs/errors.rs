@@ -45,6 +45,10 @@ const CONTRADICTIONS: &[([&str; 2], &str)] = &[
         "`train.online_passes` is 3",
     ),
     (
+        ["train.memory=off", "train.estimator=soft"],
+        "`train.estimator` is \"soft\"",
+    ),
+    (
         ["train.online_passes=0", "train.sweeps=5"],
         "`train.sweeps` is 5",
     ),

@@ -15,12 +15,12 @@ pub mod publish;
 pub mod round;
 pub mod schedule;
 pub mod settings;
+pub mod soft;
 pub mod stop;
 
 use std::collections::VecDeque;
 
 use crate::bags::Bags;
-use crate::evaluate::completion::{Completer, Completion};
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::Stage;
 use crate::model::Priors;
@@ -29,6 +29,7 @@ use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
 use active::ActiveBags;
 pub use expectation::start;
+pub use publish::heldout;
 use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Phase, Position, Schedule};
 use settings::TrainSettings;
@@ -107,7 +108,7 @@ pub struct RoundSeconds {
 /// A trained model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// λ̃: after Gibbs passes, counts averaged over passes.
+    /// λ̃: after Gibbs passes, counts or φ^p averaged over passes.
     pub parameters: Parameters,
     /// The priors; α as it was learnt.
     pub priors: Priors,
@@ -164,9 +165,8 @@ struct Trainer<'a> {
     priors: Priors,
     /// λ̃; in Gibbs sampling, the counts of the sample's assignments.
     parameters: Parameters,
-    /// The average of such counts over passes, and of how many.
+    /// The average of such counts, or of φ^p, over passes.
     average: Option<Parameters>,
-    averaged: u64,
     /// z_di of each document, once it is assigned.
     assignments: Vec<Vec<u16>>,
     active: Option<ActiveBags>,
@@ -193,7 +193,6 @@ impl<'a> Trainer<'a> {
             priors: setup.priors.clone(),
             parameters: start(setup.settings, setup.seed, setup.priors, terms, [0, 1]),
             average: None,
-            averaged: 0,
             assignments: vec![Vec::new(); sample.len()],
             active: ActiveBags::new(sample, setup),
             outstanding: VecDeque::new(),
@@ -265,7 +264,7 @@ impl<'a> Trainer<'a> {
             let own = &self.assignments[index];
             let drawn = self.local.visit(action, visit, own, self.setup.settings)?;
             if let Some(active) = &mut self.active
-                && (action != Action::Count || own.is_empty())
+                && (!action.keeps_assignments() || own.is_empty())
             {
                 let change = active.comparison.change(own, drawn);
                 let influence = &mut active.influences[index];
@@ -299,6 +298,15 @@ impl<'a> Trainer<'a> {
                 replace(&mut self.parameters, entries);
             }
             Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
+            Action::Estimate => {
+                let [topics, terms] = [self.parameters.topic_count(), self.setup.vocabulary_size];
+                let average =
+                    (self.average).get_or_insert_with(|| Parameters::new(topics, terms, 0, 1));
+                global_step(average, self.schedule.step(position, 0), entries);
+                if average.is_scale_small() {
+                    fold_scale(average, AVERAGE_PRUNE);
+                }
+            }
         }
     }
 
@@ -308,10 +316,10 @@ impl<'a> Trainer<'a> {
             let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
             alpha::step(&mut self.priors.alpha, &evidence);
         }
-        let Some(weight) = self.schedule.average_after(position, self.averaged) else {
+        let weight = self.schedule.average_after(position);
+        let Some(weight) = weight.filter(|_| !position.is_estimate) else {
             return;
         };
-        self.averaged += 1;
         match &mut self.average {
             None => self.average = Some(self.parameters.clone()),
             Some(average) => {
@@ -330,7 +338,7 @@ pub const AVERAGE_PRUNE: f64 = 0.01;
 /// The priors a round is sampled with: collapsed Gibbs sampling knows the mean geometry only.
 pub fn round_priors(priors: &Priors, action: Action) -> Priors {
     Priors {
-        exp_psi: priors.exp_psi && action != Action::Gibbs,
+        exp_psi: priors.exp_psi && !matches!(action, Action::Gibbs | Action::Estimate),
         ..priors.clone()
     }
 }
@@ -367,28 +375,4 @@ fn fold_scale(parameters: &mut Parameters, prune: f64) {
     let mut totals = vec![0; parameters.topic_count()];
     parameters.fixed_point_totals(&mut totals);
     parameters.set_totals(&totals);
-}
-
-/// The score of the held-out documents with φ published with `eta`.
-pub fn heldout(
-    documents: &Bags,
-    parameters: &Parameters,
-    priors: &Priors,
-    seed: u64,
-    eta: f64,
-) -> Result<Completion, TrainError> {
-    let priors = publish::published(priors, eta);
-    let factors = Factors::prepare(parameters, &priors, |_| true, None);
-    let parts = [&factors];
-    let table = FactorTable::new(&parts);
-    let mut completer = Completer::default();
-    let mut sum = Completion::default();
-    for index in 0..documents.len() {
-        let document = documents.document(index);
-        let (terms, counts) = documents.bag(index);
-        let error = |source| TrainError::ImpossibleDraw { document, source };
-        let bag = Bag { terms, counts };
-        sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
-    }
-    Ok(sum)
 }

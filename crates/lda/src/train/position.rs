@@ -31,6 +31,9 @@ pub struct Position {
     pub taken: u64,
     /// Passes of the phase before this one.
     pub passes_before: u64,
+    /// True for a round that estimates φ^p after the Gibbs round that is taken by these numbers too.
+    #[serde(default)]
+    pub is_estimate: bool,
 }
 
 /// What a round does with its documents.
@@ -46,4 +49,18 @@ pub enum Action {
     Count,
     /// Draws their assignments again, and replaces their counts.
     Gibbs,
+    /// Adds up the probabilities of all topics for every remembered assignment: φ^p ([`soft`](super::soft)).
+    Estimate,
+}
+
+impl Action {
+    /// Whether documents keep the assignments that they have.
+    pub fn keeps_assignments(self) -> bool {
+        matches!(self, Self::Count | Self::Estimate)
+    }
+
+    /// Whether documents are visited with the assignments that they have.
+    pub fn needs_assignments(self) -> bool {
+        self == Self::Gibbs || self.keeps_assignments()
+    }
 }

@@ -4,7 +4,13 @@
 //! published φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k) gains 0.03–0.08 nats a token with an η′ of a tenth
 //! or less. So η′ is chosen on the held-out documents at the end of training, and recorded.
 
+use super::TrainError;
+use crate::bags::Bags;
+use crate::evaluate::completion::{Completer, Completion};
+use crate::infer::Bag;
 use crate::model::Priors;
+use crate::model::factors::{FactorTable, Factors};
+use crate::model::parameters::Parameters;
 
 /// Fractions of η tried for η′.
 const FRACTIONS: [f64; 6] = [1.0, 0.3, 0.1, 0.03, 0.01, 0.003];
@@ -38,6 +44,30 @@ pub fn choose(candidates: &[f64], scores: &[Option<f64>], fallback: f64) -> f64 
         }
     }
     best.map_or(fallback, |(eta, _)| eta)
+}
+
+/// The score of the held-out documents with φ published with `eta`.
+pub fn heldout(
+    documents: &Bags,
+    parameters: &Parameters,
+    priors: &Priors,
+    seed: u64,
+    eta: f64,
+) -> Result<Completion, TrainError> {
+    let priors = published(priors, eta);
+    let factors = Factors::prepare(parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let mut completer = Completer::default();
+    let mut sum = Completion::default();
+    for index in 0..documents.len() {
+        let document = documents.document(index);
+        let (terms, counts) = documents.bag(index);
+        let error = |source| TrainError::ImpossibleDraw { document, source };
+        let bag = Bag { terms, counts };
+        sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
+    }
+    Ok(sum)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::alpha::Histograms;
 use super::expectation::Expectation;
 use super::schedule::Action;
 use super::settings::TrainSettings;
+use super::soft::SoftCounts;
 use crate::infer::sampler::Sampler;
 use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::random::{Stage, Stream};
@@ -57,6 +58,7 @@ pub struct Visit<'a> {
 pub struct LocalStep {
     sampler: Sampler,
     expectation: Expectation,
+    soft: SoftCounts,
     statistics: Moves,
     /// How often topics occur in the documents sampled again, where α is to be learnt.
     histograms: Histograms,
@@ -69,6 +71,7 @@ impl LocalStep {
         Self {
             sampler: Sampler::default(),
             expectation: Expectation::default(),
+            soft: SoftCounts::default(),
             statistics: Moves::new(vocabulary_size, topic_count),
             histograms: Histograms::new(topic_count),
             topic_count,
@@ -111,6 +114,11 @@ impl LocalStep {
             }
             Action::Count => {
                 self.recount(bag, remembered);
+                return Ok(remembered);
+            }
+            Action::Estimate => {
+                let (stream, statistics) = (&mut key.stream(), &mut self.statistics);
+                self.soft.add(bag, table, remembered, stream, statistics);
                 return Ok(remembered);
             }
         }

@@ -22,6 +22,8 @@
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all,
 //! and so does every round whose documents are drawn ([`active`]).
 
+mod passes;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -33,10 +35,6 @@ use crate::model::parameters::GlobalStep;
 
 /// Rounds whose statistics may still be on their way while the next is sampled.
 pub const LAG: usize = 1;
-
-/// γ of polynomial-decay averaging (Shamir & Zhang, ICML 2013): sample s of S weighs about (s/S)^γ,
-/// so that most of the weight is on the last quarter.
-const AVERAGE_DECAY: f64 = 3.0;
 
 /// Where the job does not set the minibatch, a pass over N tokens has √(N / 1500) online rounds: more
 /// learn sooner from a large sample, and end in worse models of a small one (docs/EXPERIMENTS.md).
@@ -53,8 +51,6 @@ const TOKENS_DRAWN: u64 = 400_000_000;
 const PASSES: [u64; 2] = [20, 200];
 /// The bounds without memory: a large sample is gone through once.
 const ONLINE_PASSES: [u64; 2] = [1, 20];
-/// The fewest rounds between two evaluations of an online pass, which has four by default.
-const EVALUATE_EVERY: u64 = 10;
 
 /// The rounds of a training run.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +133,7 @@ impl Schedule {
 
     /// Rounds at most.
     pub fn round_count(&self) -> u64 {
-        self.rounds_of(Phase::Online) + self.rounds_of(Phase::Gibbs)
+        self.rounds_of(Phase::Online) + self.rounds_of(Phase::Gibbs) + self.estimate_count()
     }
 
     /// Rounds of a phase, at most; the first Gibbs round counts what is remembered.
@@ -156,6 +152,7 @@ impl Schedule {
             phase: Phase::Online,
             taken: 0,
             passes_before: 0,
+            is_estimate: false,
         };
         match self.online_passes {
             0 => self.gibbs_from(first),
@@ -166,9 +163,18 @@ impl Schedule {
     /// The round after `position`; `None` at the end. `has_settled`: held-out quality has stopped
     /// improving, which ends the phase.
     pub fn next(&self, position: Position, has_settled: bool) -> Option<Position> {
+        let round = position.round + 1;
+        if self.estimates_after(position) {
+            return Some(Position {
+                round,
+                is_estimate: true,
+                ..position
+            });
+        }
         let next = Position {
-            round: position.round + 1,
+            round,
             taken: position.taken + 1,
+            is_estimate: false,
             ..position
         };
         let is_over = next.taken == self.rounds_of(position.phase);
@@ -184,6 +190,7 @@ impl Schedule {
             round: next.round,
             phase: Phase::Gibbs,
             taken: 0,
+            is_estimate: false,
             passes_before: next.taken.div_ceil(self.minibatch_count),
         })
     }
@@ -191,6 +198,7 @@ impl Schedule {
     /// What a round does with its documents.
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
+            _ if position.is_estimate => Action::Estimate,
             (Phase::Online, _) if self.settings.method == LocalMethod::Smc => Action::Smc,
             (Phase::Online, _) => Action::Online,
             (Phase::Gibbs, 0) if position.passes_before == 0 => Action::Scatter,
@@ -229,7 +237,7 @@ impl Schedule {
         let start = |place| place * self.minibatch_count / rounds;
         match self.action(position) {
             Action::Online | Action::Smc | Action::Gibbs => Some(start(place)..start(place + 1)),
-            Action::Scatter | Action::Count => None,
+            Action::Scatter | Action::Count | Action::Estimate => None,
         }
     }
 
@@ -240,8 +248,14 @@ impl Schedule {
 
     /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
     /// Eq. 11), with ρ_t = (t_0 + t)^−κ, t from 1. Where drawn documents are weighed, |B| is their
-    /// expected number.
+    /// expected number. Of a round that estimates φ^p, the step of the average.
     pub fn step(&self, position: Position, minibatch_length: u64) -> GlobalStep {
+        if position.is_estimate {
+            return GlobalStep {
+                step_size: self.average_after(position).unwrap_or(1.0),
+                weight: 1.0 / expectation::TOKEN,
+            };
+        }
         let t = (position.taken + 1) as f64;
         let method = self.settings.method;
         let step_size = match method {
@@ -267,60 +281,17 @@ impl Schedule {
     /// of all rounds so far.
     pub fn step_size(&self, position: Position, minibatch_length: u64) -> f64 {
         match self.action(position) {
-            Action::Online => self.step(position, minibatch_length).step_size,
+            Action::Online | Action::Estimate => self.step(position, minibatch_length).step_size,
             Action::Smc => 1.0 / (position.taken + 1) as f64,
             Action::Scatter | Action::Count => 1.0,
             Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
         }
     }
 
-    /// The Gibbs passes that are complete after a round, if it completes one.
-    fn gibbs_passes(&self, position: Position) -> Option<u64> {
-        (self.action(position) == Action::Gibbs && self.ends_pass(position))
-            .then(|| position.taken / self.gibbs_rounds)
-    }
-
     /// True after the last round of a pass.
     pub fn ends_pass(&self, position: Position) -> bool {
         self.drawn(position)
             .is_some_and(|drawn| drawn.end == self.minibatch_count)
-    }
-
-    /// True after the rounds whose model is scored on the held-out documents: every N
-    /// rounds online, every N passes in Gibbs sampling, and where a phase ends.
-    pub fn evaluates_after(&self, position: Position) -> bool {
-        let next = self.next(position, false);
-        let ends = next.is_none_or(|next| next.phase != position.phase);
-        let is_due = match position.phase {
-            Phase::Online => (position.taken + 1).is_multiple_of(self.evaluates_online_every()),
-            Phase::Gibbs => {
-                let every = self.settings.evaluate_every.map(u64::from);
-                let every = every.unwrap_or((self.passes / 20).max(1));
-                let passes = self.gibbs_passes(position);
-                passes.is_some_and(|passes| passes.is_multiple_of(every))
-            }
-        };
-        is_due || ends
-    }
-
-    /// Rounds between two evaluations in online passes.
-    fn evaluates_online_every(&self) -> u64 {
-        let chosen = (self.minibatch_count / 4).max(EVALUATE_EVERY);
-        self.settings.evaluate_every.map_or(chosen, u64::from)
-    }
-
-    /// True after the rounds whose score may end the phase: before every document was visited, or
-    /// while α is still wide or has just begun to shrink, quality stands still without having
-    /// settled.
-    pub fn may_settle_after(&self, position: Position) -> bool {
-        match position.phase {
-            Phase::Online => position.taken + 1 >= self.minibatch_count,
-            Phase::Gibbs => {
-                let passes = self.gibbs_passes(position);
-                let learnt = self.alpha_after + self.alpha_every;
-                self.alpha_every == 0 || passes.is_none_or(|passes| passes > learnt)
-            }
-        }
     }
 
     /// Whether α is learnt at all.
@@ -335,19 +306,6 @@ impl Schedule {
             && self.alpha_every > 0
             && pass >= self.alpha_after.max(1)
             && (pass - self.alpha_after).is_multiple_of(self.alpha_every)
-    }
-
-    /// The weight with which the counts after this round enter their average, if they do; 1 for the
-    /// first ones. The last ones always do, so that there is an average.
-    pub fn average_after(&self, position: Position, samples: u64) -> Option<f64> {
-        let every = self.average_every;
-        let passes = self.gibbs_passes(position)?;
-        let is_due = every > 0 && passes.is_multiple_of(every);
-        let is_last = samples == 0 && self.next(position, false).is_none();
-        (is_due || is_last).then(|| match samples {
-            0 => 1.0,
-            _ => (AVERAGE_DECAY + 1.0) / ((samples + 1) as f64 + AVERAGE_DECAY),
-        })
     }
 
     /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
@@ -380,7 +338,7 @@ impl Schedule {
     /// True after the rounds that may end with a checkpoint, and that training can be left and
     /// resumed from: nothing is outstanding, and no sum over a pass is half taken.
     pub fn allows_checkpoint_after(&self, position: Position) -> bool {
-        let is_between = position.phase == Phase::Online || self.ends_pass(position);
+        let is_between = position.phase == Phase::Online || self.gibbs_passes(position).is_some();
         is_between && self.lag_after(position) == 0
     }
 

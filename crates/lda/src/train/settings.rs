@@ -1,5 +1,7 @@
 //! What a job says about training, already checked.
 
+use crate::infer::settings::Estimator;
+
 /// Whether training remembers the assignments of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
@@ -101,6 +103,8 @@ pub struct TrainSettings {
     pub alpha_every: Option<u32>,
     /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
     pub average_every: Option<u32>,
+    /// What is averaged: counts, or φ^p ([`soft`](super::soft)), which needs Gibbs passes.
+    pub estimator: Estimator,
     /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
     pub sample_bytes: u64,
     /// Sweeps thrown away after the sequential first one, in each online visit (B of Mimno 2012).
@@ -142,6 +146,7 @@ impl Default for TrainSettings {
             alpha_after: None,
             alpha_every: None,
             average_every: None,
+            estimator: Estimator::Counts,
             sample_bytes: 4096 << 20,
             burn_in_sweeps: 1,
             kept_sweeps: 3,

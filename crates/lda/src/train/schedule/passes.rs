@@ -1,0 +1,115 @@
+//! What follows a pass: a sample that enters the average, an evaluation.
+//!
+//! The average is published. Its samples are the counts after some of the Gibbs passes or, with
+//! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): an extra round over
+//! the whole sample each, after which the next pass goes on from the same counts.
+
+use super::{Action, Phase, Position, Schedule};
+use crate::infer::settings::Estimator;
+
+/// γ of polynomial-decay averaging (Shamir & Zhang, ICML 2013): sample s of S weighs about (s/S)^γ,
+/// so that most of the weight is on the last quarter.
+const AVERAGE_DECAY: f64 = 3.0;
+
+/// The fewest rounds between two evaluations of an online pass, which has four by default.
+const EVALUATE_EVERY: u64 = 10;
+
+impl Schedule {
+    /// The Gibbs passes that are complete after a round, if it completes one, or follows it.
+    pub(super) fn gibbs_passes(&self, position: Position) -> Option<u64> {
+        let completes = self.action(position) == Action::Gibbs && self.ends_pass(position);
+        (completes || position.is_estimate).then(|| position.taken / self.gibbs_rounds)
+    }
+
+    /// Whether φ^p is estimated after Gibbs passes.
+    pub fn estimates(&self) -> bool {
+        self.has_gibbs_passes() && self.settings.estimator == Estimator::Soft
+    }
+
+    /// True after the rounds that are followed by a round which estimates φ^p.
+    pub(super) fn estimates_after(&self, position: Position) -> bool {
+        let passes = self.gibbs_passes(position);
+        let is_sampled = passes.is_some_and(|passes| self.samples_before(passes).is_some());
+        self.estimates() && !position.is_estimate && is_sampled
+    }
+
+    /// Rounds that estimate φ^p, at most.
+    pub fn estimate_count(&self) -> u64 {
+        let passes = 1..=self.passes - self.online_passes;
+        match self.estimates() {
+            true => (passes.filter_map(|passes| self.samples_before(passes))).count() as u64,
+            false => 0,
+        }
+    }
+
+    /// How many samples are in the average before the one that is taken after so many Gibbs passes, if one
+    /// is. The last pass has one if no other has, so that there is an average. An average of the last
+    /// sample alone has it after each evaluation, where taking one needs a round.
+    fn samples_before(&self, passes: u64) -> Option<u64> {
+        let is_last = passes == self.passes - self.online_passes;
+        match self.average_every {
+            0 => (is_last || self.estimates() && self.evaluates_gibbs_pass(passes)).then_some(0),
+            every => {
+                let is_due = passes.is_multiple_of(every) || (is_last && passes < every);
+                is_due.then(|| (passes - 1) / every)
+            }
+        }
+    }
+
+    /// The weight with which the sample of this round enters the average, if there is one; 1 for the first.
+    /// It is the counts after the round or, in a round that estimates it, φ^p.
+    pub fn average_after(&self, position: Position) -> Option<f64> {
+        let samples = self.samples_before(self.gibbs_passes(position)?)?;
+        (self.estimates() == position.is_estimate).then(|| match samples {
+            0 => 1.0,
+            _ => (AVERAGE_DECAY + 1.0) / ((samples + 1) as f64 + AVERAGE_DECAY),
+        })
+    }
+
+    /// True after the rounds whose model is scored on the held-out documents: every N
+    /// rounds online, every N passes in Gibbs sampling, and where a phase ends. What is to be estimated is
+    /// estimated before.
+    pub fn evaluates_after(&self, position: Position) -> bool {
+        let next = self.next(position, false);
+        let ends = next.is_none_or(|next| next.phase != position.phase);
+        let is_due = match position.phase {
+            Phase::Online => (position.taken + 1).is_multiple_of(self.evaluates_online_every()),
+            Phase::Gibbs if self.estimates_after(position) => false,
+            Phase::Gibbs => {
+                let passes = self.gibbs_passes(position);
+                passes.is_some_and(|passes| self.evaluates_gibbs_pass(passes))
+            }
+        };
+        is_due || ends
+    }
+
+    /// Rounds between two evaluations in online passes.
+    pub(super) fn evaluates_online_every(&self) -> u64 {
+        let chosen = (self.minibatch_count / 4).max(EVALUATE_EVERY);
+        self.settings.evaluate_every.map_or(chosen, u64::from)
+    }
+
+    /// Whether the model is scored after so many Gibbs passes.
+    fn evaluates_gibbs_pass(&self, passes: u64) -> bool {
+        let every = self.settings.evaluate_every.map(u64::from);
+        passes.is_multiple_of(every.unwrap_or((self.passes / 20).max(1)))
+    }
+
+    /// True after the rounds whose score may end the phase: before every document was visited, before
+    /// φ^p was estimated, or while α is still wide or has just begun to shrink, quality stands still
+    /// without having settled.
+    pub fn may_settle_after(&self, position: Position) -> bool {
+        match position.phase {
+            Phase::Online => position.taken + 1 >= self.minibatch_count,
+            Phase::Gibbs => {
+                let learnt = match self.alpha_every {
+                    0 => 0,
+                    every => self.alpha_after + every + 1,
+                };
+                let estimated = self.average_every * u64::from(self.estimates());
+                let passes = self.gibbs_passes(position);
+                passes.is_none_or(|passes| passes >= learnt.max(estimated))
+            }
+        }
+    }
+}
