@@ -150,6 +150,12 @@ impl Factors {
         }
     }
 
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> usize {
+        let sparse = size_of_val(&*self.topics) + size_of_val(&*self.weights);
+        sparse + size_of_val(&*self.prefix) + size_of_val(&*self.dense) + size_of_val(&*self.rows)
+    }
+
     fn missing(&self) -> Row {
         Row {
             part: self.part,

@@ -14,6 +14,7 @@ mod position;
 pub mod publish;
 pub mod round;
 pub mod schedule;
+pub mod serial;
 pub mod settings;
 pub mod soft;
 pub mod stop;

@@ -11,3 +11,4 @@ mod examples;
 mod inference;
 mod joint;
 mod posterior;
+mod serial;
