@@ -1,5 +1,5 @@
-//! The remembered assignments of a process's documents: 2 bytes a token, in memory or, beyond a
-//! limit, in a file.
+//! The remembered assignments of a process's documents, 2 bytes a token, or CVB0's γ, 2 bytes for each topic
+//! of a distinct term: in memory or, beyond a limit, in a file.
 //!
 //! Documents are read and written whole, each by one thread at a time.
 
@@ -14,7 +14,7 @@ use lda::train::active::Influence;
 /// Bytes of an assignment.
 const WIDTH: usize = 2;
 
-/// z_di of all documents of some bags.
+/// z_di of all documents of some bags, or their γ.
 #[derive(Debug)]
 pub struct Assignments {
     /// Where each document's tokens begin, and where the last one's end.
@@ -57,7 +57,7 @@ enum Store {
 }
 
 impl Assignments {
-    /// For documents of `lengths` tokens, none assigned yet. If they take more than `most_bytes`,
+    /// For documents of `lengths` tokens or γ, all 0 yet. If they take more than `most_bytes`,
     /// they are kept in a new file at `path`, which is unlinked at once: it is gone when they are.
     ///
     /// # Errors

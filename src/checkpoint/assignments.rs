@@ -1,6 +1,6 @@
 //! The remembered assignments of a process's documents on disk, beside a checkpoint.
 //!
-//! Each process writes its own documents; a resuming process reads all files and takes the
+//! With `train.method = "cvb0"` they are γ. Each process writes its own documents; a resuming process reads all files and takes the
 //! documents that are now its own. Layout, little-endian: a magic number, the round that the
 //! checkpoint resumes with, the number of documents; then for each document its number, its tokens,
 //! and a topic for each token; at the end a SHA-256 over all of it. Where documents are drawn, another
@@ -72,7 +72,7 @@ fn write_body(
     })
 }
 
-/// Reads a file, and hands each document's number, assignments and influence, if it has one, to
+/// Reads a file, and hands each document's number, assignments, all below `bound`, and influence, if it has one, to
 /// `visit`; all of it is checked before this returns, so what was visited counts only then.
 ///
 /// # Errors
@@ -80,11 +80,10 @@ fn write_body(
 pub fn read(
     path: &Path,
     round: u64,
-    topic_count: usize,
+    bound: usize,
     visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> Result<(), CheckpointError> {
-    let read =
-        sealed::open(path).and_then(|(input, _)| read_from(input, round, topic_count, visit));
+    let read = sealed::open(path).and_then(|(input, _)| read_from(input, round, bound, visit));
     read.map_err(|error| sealed::explain(path, error))
 }
 
@@ -96,16 +95,16 @@ pub fn read(
 pub fn read_from(
     input: impl Read,
     round: u64,
-    topic_count: usize,
+    bound: usize,
     visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    sealed::read(input, |input| read_body(input, round, topic_count, visit)).map(|_| ())
+    sealed::read(input, |input| read_body(input, round, bound, visit)).map(|_| ())
 }
 
 fn read_body(
     input: &mut impl Read,
     round: u64,
-    topic_count: usize,
+    bound: usize,
     mut visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let magic = read_bytes(input)?;
@@ -126,7 +125,7 @@ fn read_body(
         topics.clear();
         topics.extend(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
         let is_whole = topics.len() as u64 == tokens;
-        if !is_whole || topics.iter().any(|&k| usize::from(k) >= topic_count) {
+        if !is_whole || topics.iter().any(|&k| usize::from(k) >= bound) {
             return Err(invalid("a document's assignments are out of range"));
         }
         let influence = match is_drawn {
@@ -157,7 +156,7 @@ mod tests {
                 .unwrap();
         }
         let documents = builder.finish(&Deal::Even(2)).unwrap();
-        let lengths = documents.lengths().unwrap().into_iter();
+        let lengths = documents.lengths(<[u32]>::len).unwrap().into_iter();
         let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
         let influences = (0..3u64).map(|n| bytemuck::cast([n, n << 40]));
         let assignments = assignments.with_influences(Arc::new(Influences::new(influences)));

@@ -11,7 +11,7 @@ use crate::plan::estimate::seconds::Seconds;
 use crate::plan::estimate::{Estimate, estimate, fitting_sample};
 use crate::plan::preview::kept_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
-use lda::train::settings::Memory;
+use lda::train::settings::{LocalMethod, Memory};
 
 /// Everything about a job that its file does not say.
 #[derive(Debug)]
@@ -194,7 +194,13 @@ impl Forecast {
     fn remembering(&self, job: &Job) -> String {
         let train = &job.train;
         let why = match self.estimate.remembered {
-            Some(bytes) => return format!("assignments are remembered, {}", figures::bytes(bytes)),
+            Some(bytes) => {
+                let what = match train.method {
+                    LocalMethod::Cvb0 => "γ is",
+                    _ => "assignments are",
+                };
+                return format!("{what} remembered, {}", figures::bytes(bytes));
+            }
             None if train.memory == Memory::Off => "train.memory is \"off\"",
             None if train.passes.is_some_and(|n| n <= train.online_passes) => {
                 "all passes are online"

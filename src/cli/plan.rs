@@ -11,7 +11,7 @@ use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
-use lda::train::settings::{DocumentSchedule, Memory};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
 /// Prints the plan, or with `--resolved` the job in full.
 ///
@@ -213,6 +213,7 @@ fn train(job: &Job) -> String {
         train.burn_in_sweeps, train.kept_sweeps
     );
     let phases = match (train.memory, train.online_passes) {
+        _ if train.method == LocalMethod::Cvb0 => "all documents in each, γ remembered".to_owned(),
         (Memory::Off, _) => format!("all online, {sweeps}, no assignments remembered"),
         (_, 0) => "Gibbs sampling from random topics".to_owned(),
         (_, online) => format!("{online} online, {sweeps}, then Gibbs sampling"),

@@ -53,7 +53,8 @@ words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" =
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 words!(LOCAL_METHODS: LocalMethod {
-    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0
+    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,
+    "cvb0" => Cvb0
 });
 words!(SCHEDULES: DocumentSchedule {
     "uniform" => Uniform, "sorted" => Sorted, "influence" => Influence, "influence-draws" => InfluenceDraws,

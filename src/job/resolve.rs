@@ -166,7 +166,7 @@ impl Values {
         Ok(())
     }
 
-    /// The papers' comparisons remember nothing, and each dense one knows one geometry.
+    /// The papers' comparisons remember nothing, but for CVB0, and each dense one knows one geometry.
     fn settle_method(&mut self, source: &Source) -> Result<(), JobError> {
         let method: LocalMethod = self.get("train.method");
         let name = self.value("train.method").cloned();
@@ -189,6 +189,11 @@ impl Values {
             LocalMethod::Scvb0 => &[
                 ("train.memory", "off".into()),
                 ("model.geometry", "mean".into()),
+            ],
+            LocalMethod::Cvb0 => &[
+                ("train.memory", "on".into()),
+                ("model.geometry", "mean".into()),
+                ("train.schedule", "uniform".into()),
             ],
             LocalMethod::Sampled | LocalMethod::OnlineVb => &[
                 ("train.memory", "off".into()),
@@ -252,13 +257,14 @@ impl Values {
         let is = |path| format!("{path} = {}", self.value(path).expect("a word for it"));
         let (schedule_is, method_is) = (|| is("train.schedule"), || is("train.method"));
         let unused = [
+            (memory == Memory::Off).then(|| (Mark::Memory, "train.memory = \"off\"".to_owned())),
             (memory == Memory::Off).then(|| (Mark::Gibbs, "train.memory = \"off\"".to_owned())),
+            (method == LocalMethod::Cvb0).then(|| (Mark::Gibbs, method_is())),
             (memory != Memory::Off && self.get::<u32>("train.online_passes") == 0)
                 .then(|| (Mark::Online, "train.online_passes = 0".to_owned())),
             (method.is_dense()).then(|| (Mark::Sweeps, method_is())),
-            (matches!(method, LocalMethod::Smc | LocalMethod::BatchVb))
-                .then(|| (Mark::Steps, method_is())),
-            (method == LocalMethod::BatchVb).then(|| (Mark::NotBatch, method_is())),
+            (method == LocalMethod::Smc || method.is_batch()).then(|| (Mark::Steps, method_is())),
+            (method.is_batch()).then(|| (Mark::NotBatch, method_is())),
             (!schedule.is_drawn()).then(|| (Mark::Drawn, schedule_is())),
             (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
         ];

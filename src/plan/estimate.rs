@@ -10,6 +10,7 @@
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
+//! - CVB0 keeps 2 bytes for each topic of a (document, term);
 //! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
@@ -22,6 +23,7 @@ use crate::job::Job;
 use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
+use lda::train::settings::LocalMethod;
 
 /// The share of tokens that stop lists leave, at most.
 const NOT_STOPPED: f64 = 0.6;
@@ -144,14 +146,19 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let in_flight = survey.block_bytes.saturating_mul(3);
     let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
     // Those of one minibatch; once, those of all remembered assignments.
+    let is_dense = schedule.estimates() || job.train.method.is_dense();
     let statistics = (minibatch * kept_sweeps).max(match schedule.remembers() {
-        true if schedule.estimates() => weights.stored,
+        _ if is_dense => weights.stored,
         true => weights.stored.min(tokens_in(trained)),
         false => 0,
     });
     let histograms = match schedule.learns_alpha() {
         true => threads * job.model.topics as u64 * 8 * (tokens_in(trained) / trained.max(1)),
         false => 0,
+    };
+    let remembered = match job.train.method {
+        LocalMethod::Cvb0 => 2 * job.model.topics as u64 * pairs(tokens_in(trained), trained),
+        _ => 2 * tokens_in(trained),
     };
     let disk = disk(job, survey, distinct, weights.stored);
     // Parts are of one block of the input, and twice that while they are compressed.
@@ -168,7 +175,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         minibatches: schedule.minibatch_count,
         rounds: schedule.round_count(),
         passes: [schedule.passes, schedule.online_passes],
-        remembered: schedule.remembers().then(|| 2 * tokens_in(trained)),
+        remembered: schedule.remembers().then_some(remembered),
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
@@ -178,7 +185,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             statistics: 3 * statistics * PAIR_BYTES + histograms,
-            assignments: assignments(job, &schedule, [trained, tokens_in(trained)], processes),
+            assignments: assignments(job, &schedule, [trained, remembered], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
@@ -195,12 +202,12 @@ fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     }
 }
 
-/// Two bytes per token, while memory is to hold them, and what a drawn document's influence takes.
+/// What is remembered, while memory is to hold it, and what a drawn document's influence takes.
 fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) -> u64 {
-    let [documents, tokens] = sizes.map(|size| size.div_ceil(processes));
+    let [documents, bytes] = sizes.map(|size| size.div_ceil(processes));
     let remembered = match schedule.remembers() {
         false => 0,
-        true => (2 * tokens).min(job.train.sample_bytes),
+        true => bytes.min(job.train.sample_bytes),
     };
     remembered + documents * INFLUENCE_BYTES * u64::from(schedule.is_drawn())
 }
@@ -285,12 +292,13 @@ struct Weights {
 }
 
 fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
+    let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
     let topics = job.model.topics as f64;
     let terms = kept as f64;
     // Term of rank r is in reach / r topics, at most K.
     let reach = match job.train.prune {
         0.0 => f64::INFINITY,
-        _ if job.train.estimator == Estimator::Soft => f64::INFINITY,
+        _ if is_dense => f64::INFINITY,
         prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
     };
     let full = (reach / topics).min(terms).max(1.0);

@@ -255,4 +255,13 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
             "{said}"
         );
     }
+    let shares = "--set train.method=cvb0 --set train.memory_mib=0";
+    let said = place.denied(
+        65,
+        &format!("topics news.jsonl --topics 2 --overwrite {shares}"),
+    );
+    assert!(
+        said.contains("more than train.memory_mib = 0: raise it"),
+        "{said}"
+    );
 }

@@ -81,7 +81,8 @@ const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
 
 /// Room for the assignments of a process's documents.
 fn assignments(documents: &Minibatches, process: &Process) -> Assignments {
-    let lengths = documents.lengths().unwrap().into_iter();
+    let length = |counts: &[u32]| process.job.train.remembered_length(counts, TOPICS);
+    let lengths = documents.lengths(length).unwrap().into_iter();
     let path = process.scratch_path("assignments");
     Assignments::new(lengths, process.job.train.sample_bytes, &path).unwrap()
 }
@@ -112,11 +113,12 @@ fn minibatches(
 }
 
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
-    let of_gibbs = match extra.starts_with(WITHOUT_MEMORY) {
+    let is_cvb0 = extra.contains(&"train.method=cvb0");
+    let of_gibbs = match extra.starts_with(WITHOUT_MEMORY) || is_cvb0 {
         true => "",
         false => "online_passes = 3\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n",
     };
-    let minibatch = match extra.contains(&"train.method=batch-vb") {
+    let minibatch = match extra.contains(&"train.method=batch-vb") || is_cvb0 {
         true => "",
         false => "minibatch = 100\n",
     };
@@ -225,7 +227,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step.
-const VARIANTS: [&[&str]; 25] = [
+const VARIANTS: [&[&str]; 27] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
@@ -259,6 +261,8 @@ const VARIANTS: [&[&str]; 25] = [
     &["train.memory=off", "train.method=online-vb"],
     &["train.memory=off", "train.method=batch-vb"],
     &["train.memory=off", "train.method=scvb0"],
+    CVB0,
+    &[CVB0[0], "train.sample_mib=0"],
     &[
         "train.memory=off",
         "train.method=online-vb",
@@ -268,6 +272,7 @@ const VARIANTS: [&[&str]; 25] = [
 
 /// φ^p after every other Gibbs pass; the short run of the test below ends between a pass and its estimate.
 const SOFT: &[&str] = &["train.estimator=soft"];
+const CVB0: &[&str] = &["train.method=cvb0"];
 const RESIDUAL: &[&str] = &["train.schedule=residual"];
 
 #[test]
@@ -347,6 +352,8 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         (RESIDUAL, "train.passes=4", Phase::Online, 0),
         (RESIDUAL, "train.passes=9", Phase::Gibbs, 2),
         (SOFT, "train.passes=9", Phase::Gibbs, 2),
+        // So does γ.
+        (CVB0, "train.passes=8", Phase::Online, 0),
     ];
     for (settings, shorter, phase, averaged) in cases {
         let whole = tempfile::tempdir().unwrap();
@@ -445,6 +452,10 @@ fn planted_topics_are_found_again() {
     let whole = found.iter().filter(|&&found| found == TOPICS);
     assert!(whole.count() >= 3, "{found:?}");
     assert!(found.iter().all(|&found| found >= TOPICS - 2), "{found:?}");
+    for settings in [SOFT, CVB0] {
+        let found = seeds.map(|seed| planted_topics_found(&[&[seed], settings].concat()));
+        assert!(found.contains(&TOPICS), "{settings:?} {found:?}");
+    }
 }
 
 fn planted_topics_found(settings: &[&str]) -> usize {

@@ -244,14 +244,14 @@ impl Minibatches {
         Ok(())
     }
 
-    /// Tokens of each document, in order.
+    /// The length of each document, in order, by the tokens of its terms.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn lengths(&self) -> io::Result<Vec<usize>> {
+    pub fn lengths(&self, length: impl Fn(&[u32]) -> usize) -> io::Result<Vec<usize>> {
         let mut lengths = Vec::with_capacity(self.document_count());
         self.for_each(|_, _, (_, counts)| {
-            lengths.push(counts.iter().map(|&n| n as usize).sum());
+            lengths.push(length(counts));
             Ok(())
         })?;
         Ok(lengths)

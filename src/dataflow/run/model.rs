@@ -19,6 +19,7 @@ use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
+use crate::dataflow::sum::sum;
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
@@ -28,7 +29,7 @@ use lda::model::published::{PublishedTopic, publish};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::schedule::Schedule;
-use lda::train::settings::TrainSettings;
+use lda::train::settings::{LocalMethod, TrainSettings};
 
 /// What training leaves to the stages after it.
 pub(super) struct Model {
@@ -79,6 +80,7 @@ impl<'a> Run<'a> {
         let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
         check_sample(&sample, collection, self.process.job.model.topics)?;
         check_estimator(&self.process.job.train, &sample, &schedule)?;
+        self.check_shares(worker, &sample)?;
         self.train_on(worker, collection, (sample, schedule), summary)
     }
 
@@ -155,6 +157,38 @@ impl<'a> Run<'a> {
         Ok(Some(active))
     }
 
+    /// How many numbers are remembered of each of the process's documents.
+    fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, RunError> {
+        let (process, topics) = (self.process, self.process.job.model.topics);
+        let length = |counts: &[u32]| process.job.train.remembered_length(counts, topics);
+        let lengths = sample.training.lengths(length);
+        lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))
+    }
+
+    /// What CVB0 remembers of all processes' documents must not be more than the job allows.
+    fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), RunError> {
+        let settings = &self.process.job.train;
+        if settings.method != LocalMethod::Cvb0 {
+            return Ok(());
+        }
+        let mine = match worker.index() % self.process.placement.threads {
+            0 => self.remembered_lengths(sample)?.iter().sum::<usize>(),
+            _ => 0,
+        };
+        let bytes = 2 * sum(worker, &[mine as i64])[0] as u64;
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        if bytes <= settings.memory_bytes {
+            return Ok(());
+        }
+        Err(RunError::Data(format!(
+            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic and distinct term \
+             of a document, which are more than train.memory_mib = {}: raise it (what exceeds train.sample_mib is \
+             kept on disk), or lower model.topics or sample.documents",
+            mib(bytes),
+            mib(settings.memory_bytes)
+        )))
+    }
+
     /// Room for the assignments of the process's documents.
     fn assignments(
         &self,
@@ -164,8 +198,7 @@ impl<'a> Run<'a> {
         let process = self.process;
         let path = process.scratch_path(ASSIGNMENTS_FILE);
         self.shared.assignments.get(|| {
-            let lengths = sample.training.lengths();
-            let lengths = lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))?;
+            let lengths = self.remembered_lengths(sample)?;
             let limit = process.job.train.sample_bytes;
             let assignments = Assignments::new(lengths.into_iter(), limit, &path)
                 .map_err(|e| process.scratch_error(ASSIGNMENTS_FILE, e))?;

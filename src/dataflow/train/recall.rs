@@ -205,7 +205,7 @@ pub fn recall_assignments(
         read(
             &path,
             round,
-            header.topic_count,
+            process.job.train.remembered_bound(header.topic_count),
             |document, topics, influence| {
                 let Some(&index) = positions.get(&document) else {
                     return Ok(());

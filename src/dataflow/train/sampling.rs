@@ -21,6 +21,7 @@ use lda::model::statistics::Assigned;
 use lda::train::active::Comparison;
 use lda::train::round::{LocalStep, StreamKey, Visit};
 use lda::train::schedule::{Action, Position};
+use lda::train::settings::LocalMethod;
 use lda::train::{RoundReport, RoundSeconds, round_priors};
 
 /// What a worker samples with.
@@ -299,15 +300,16 @@ impl Visitor {
         let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
         let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
         let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
+        let settings = &plan.process.job.train;
+        let is_updated = settings.method == LocalMethod::Cvb0;
         if let Some(assignments) = &plan.assignments
-            && (active.is_some() || action.needs_assignments())
+            && (active.is_some() || is_updated || action.needs_assignments())
         {
             assignments.read(index, remembered).map_err(refuse)?;
         }
         if is_first {
             remembered.clear();
         }
-        let settings = &plan.process.job.train;
         let drawn = self.local.visit(action, visit, remembered, settings)?;
         if let Some(active) = active
             && (is_first || !action.keeps_assignments())

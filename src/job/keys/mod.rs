@@ -92,6 +92,8 @@ pub(super) enum Mark {
     Unhashed,
     /// It is of Gibbs passes: without effect if nothing is remembered.
     Gibbs,
+    /// It is of what is remembered.
+    Memory,
     /// It is of online passes: without effect if there are none.
     Online,
     /// It is of sampling.

@@ -50,8 +50,8 @@ pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
     /// What an online round does with a document: samples its topics (`"sampled"`); samples them once, for good (`"smc"`);
-    /// approximates them by `"online-vb"`, by `"scvb0"` or, all documents at once, by `"batch-vb"`. All but the first are
-    /// the papers' comparisons: they remember nothing.
+    /// approximates them by `"online-vb"`, by `"scvb0"` or, all documents at once, by `"batch-vb"` or `"cvb0"`. All but the
+    /// first are the papers' comparisons: they have no Gibbs passes, and all but `"cvb0"` remember nothing.
     method: Word(LOCAL_METHODS), Default("sampled"), Later;
     /// Documents in a minibatch, on average; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches, at least
     /// 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
@@ -62,9 +62,10 @@ pub(super) const TRAIN: Section = rows! {
     /// Whether assignments are remembered: `"on"`, `"off"`, or decided by `memory_mib`. If off, all passes are online,
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
     memory: Word(MEMORIES), Default("auto");
-    /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes.
+    /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
+    /// error if it takes more (2 bytes per topic and distinct term of a document).
     // The assignments of two thousand million tokens. A larger sample is told enough by passes that remember nothing.
-    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Gibbs;
+    memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
     /// Which documents a round visits. Each once a pass: at random (`"uniform"`), the longest first (`"sorted"`), or those
     /// with a large Σ n² earlier (`"influence"`). Or drawn in each round: with a probability proportional to Σ n²
     /// (`"influence-draws"`), by how much their topics changed (`"residual"`), or by the share of their tokens that moved

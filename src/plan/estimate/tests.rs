@@ -78,6 +78,9 @@ fn what_is_in_all_topics_takes_memory_for_all() {
     };
     let (counts, soft) = (estimated("counts"), estimated("soft"));
     assert!(soft.memory.model > counts.memory.model && soft.rounds > counts.rounds);
+    let (counts, cvb0) = (of(&[], 1, 2), of(&["train.method=cvb0"], 1, 2));
+    // A term of a document has γ for each of 100 topics.
+    assert!(cvb0.remembered > counts.remembered.map(|bytes| 80 * bytes));
 }
 
 #[test]

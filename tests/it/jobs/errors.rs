@@ -85,6 +85,18 @@ const CONTRADICTIONS: &[([&str; 2], &str)] = &[
         "`model.geometry` is \"exp-psi\"",
     ),
     (
+        ["train.method=cvb0", "train.memory=off"],
+        "`train.memory` is \"off\"",
+    ),
+    (
+        ["train.method=cvb0", "train.average_every=2"],
+        "`train.average_every` is 2",
+    ),
+    (
+        ["train.method=cvb0", "train.estimator=soft"],
+        "`train.estimator` is \"soft\"",
+    ),
+    (
         ["train.method=batch-vb", "train.minibatch=9"],
         "`train.minibatch` is 9",
     ),

@@ -7,6 +7,7 @@
 
 pub mod active;
 pub mod alpha;
+pub mod cvb0;
 pub mod expectation;
 pub mod joint;
 pub mod minibatches;
@@ -115,7 +116,7 @@ pub struct Trained {
     pub priors: Priors,
     /// z_di of each document of the sample, in the order of
     /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments); empty where none was
-    /// remembered.
+    /// remembered. Of CVB0, γ ([`cvb0`]).
     pub assignments: Vec<Vec<u16>>,
 }
 

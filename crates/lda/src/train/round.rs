@@ -4,9 +4,10 @@
 
 use super::TrainError;
 use super::alpha::Histograms;
+use super::cvb0::Cvb0;
 use super::expectation::Expectation;
 use super::schedule::Action;
-use super::settings::TrainSettings;
+use super::settings::{LocalMethod, TrainSettings};
 use super::soft::SoftCounts;
 use crate::infer::sampler::Sampler;
 use crate::infer::{Bag, ImpossibleDraw};
@@ -58,6 +59,7 @@ pub struct Visit<'a> {
 pub struct LocalStep {
     sampler: Sampler,
     expectation: Expectation,
+    cvb0: Cvb0,
     soft: SoftCounts,
     statistics: Moves,
     /// How often topics occur in the documents sampled again, where α is to be learnt.
@@ -71,6 +73,7 @@ impl LocalStep {
         Self {
             sampler: Sampler::default(),
             expectation: Expectation::default(),
+            cvb0: Cvb0::default(),
             soft: SoftCounts::default(),
             statistics: Moves::new(vocabulary_size, topic_count),
             histograms: Histograms::new(topic_count),
@@ -94,6 +97,11 @@ impl LocalStep {
             key, bag, table, ..
         } = visit;
         match action {
+            Action::Online if settings.method == LocalMethod::Cvb0 => {
+                let (stream, statistics) = (&mut key.stream(), &mut self.statistics);
+                let updated = self.cvb0.update(bag, table, remembered, stream, statistics);
+                return Ok(updated);
+            }
             Action::Online if settings.method.is_dense() => {
                 let statistics = &mut self.statistics;
                 (self.expectation).add(settings.method, bag, table, visit.weight, statistics);

@@ -79,7 +79,7 @@ impl Schedule {
         let rounds = (token_count / TOKENS_A_SQUARED_ROUND).isqrt();
         let chosen = (document_count / rounds.max(LEAST_ROUNDS)).clamp(least, most);
         let minibatch = match settings.method {
-            LocalMethod::BatchVb => document_count.max(1),
+            method if method.is_batch() => document_count.max(1),
             _ => settings.minibatch.map_or(chosen, |n| n as u64),
         };
         let minibatch_count = document_count.div_ceil(minibatch).max(1);
@@ -93,7 +93,11 @@ impl Schedule {
             let passes = passes(PASSES);
             (passes, passes.min(u64::from(settings.online_passes)))
         } else {
-            (passes(ONLINE_PASSES), passes(ONLINE_PASSES))
+            let bounds = match settings.method {
+                LocalMethod::Cvb0 => PASSES,
+                _ => ONLINE_PASSES,
+            };
+            (passes(bounds), passes(bounds))
         };
         let gibbs = passes - online_passes;
         Self {
@@ -110,9 +114,10 @@ impl Schedule {
     }
 
     /// Whether assignments are remembered: for Gibbs passes, and where documents are drawn by what a
-    /// visit has changed.
+    /// visit has changed; or, in their place, γ of CVB0.
     pub fn remembers(&self) -> bool {
-        self.has_gibbs_passes() || self.settings.schedule.needs_memory()
+        let needs_memory = self.settings.schedule.needs_memory();
+        self.has_gibbs_passes() || needs_memory || self.settings.method == LocalMethod::Cvb0
     }
 
     fn has_gibbs_passes(&self) -> bool {
@@ -259,7 +264,7 @@ impl Schedule {
         let t = (position.taken + 1) as f64;
         let method = self.settings.method;
         let step_size = match method {
-            LocalMethod::BatchVb => 1.0,
+            _ if method.is_batch() => 1.0,
             _ => pow(self.settings.step_offset + t, -self.settings.step_decay),
         };
         let counted = match method.is_dense() {

@@ -1,5 +1,6 @@
 //! What a job says about training, already checked.
 
+use super::cvb0;
 use crate::infer::settings::Estimator;
 
 /// Whether training remembers the assignments of the sample.
@@ -27,12 +28,19 @@ pub enum LocalMethod {
     BatchVb,
     /// Approximates them with θ integrated out, in two passes (Foulds et al. 2013).
     Scvb0,
+    /// Updates the remembered γ of all of them, with θ and φ integrated out (Asuncion et al. 2009).
+    Cvb0,
 }
 
 impl LocalMethod {
     /// Whether statistics are expected counts, of all topics, in the place of sampled ones.
     pub fn is_dense(self) -> bool {
-        matches!(self, Self::OnlineVb | Self::BatchVb | Self::Scvb0)
+        !matches!(self, Self::Sampled | Self::Smc)
+    }
+
+    /// Whether a round takes all documents at once, and its counts for the model: ρ = 1.
+    pub fn is_batch(self) -> bool {
+        matches!(self, Self::BatchVb | Self::Cvb0)
     }
 }
 
@@ -163,6 +171,22 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
+    /// How many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ.
+    pub fn remembered_length(&self, counts: &[u32], topic_count: usize) -> usize {
+        match self.method {
+            LocalMethod::Cvb0 => counts.len() * topic_count,
+            _ => counts.iter().map(|&n| n as usize).sum(),
+        }
+    }
+
+    /// What they are below.
+    pub fn remembered_bound(&self, topic_count: usize) -> usize {
+        match self.method {
+            LocalMethod::Cvb0 => cvb0::UNITS,
+            _ => topic_count,
+        }
+    }
+
     /// Whether the assignments of a sample of `token_count` tokens are remembered, at 2 bytes each.
     pub fn remember(&self, token_count: u64) -> bool {
         match self.memory {

@@ -1,0 +1,243 @@
+//! The local step of CVB0, collapsed variational inference of order zero (Asuncion, Welling, Smyth & Teh
+//! 2009; Papanikolaou, Foulds, Rubin & Tsoumakas 2017, Eq. 6):
+//!
+//! ```text
+//! γ_dik ∝ (n'_kw without i + η) / (n'_k without i + Vη) · (n'_dk without i + α_k),      n' = sums of γ
+//! ```
+//!
+//! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded as
+//! φ^p is ([`soft`](super::soft)): n' are integers, and what leaves them is what has entered. Within a
+//! document n'_dk changes with every term; n'_kw and n'_k are those of the pass before, as where processors
+//! share documents (Newman, Asuncion, Smyth & Welling 2009). All in f64, O(K) a distinct term.
+
+use super::expectation::TOKEN;
+use super::soft::round;
+use crate::infer::Bag;
+use crate::math::random::Stream;
+use crate::model::factors::FactorTable;
+use crate::model::statistics::Moves;
+
+/// The most units of a γ, and one more.
+pub const UNITS: usize = TOKEN as usize + 1;
+
+/// Approximates documents, one after the other, with the same buffers.
+#[derive(Clone, Debug, Default)]
+pub struct Cvb0 {
+    /// e_kw of the current term, K long.
+    factors: Vec<f64>,
+    /// n'_dk, K long, in units.
+    document: Vec<f64>,
+    /// γ of the current term, K long.
+    shares: Vec<f64>,
+    /// γ of all terms in units, W × K.
+    gamma: Vec<u16>,
+}
+
+impl Cvb0 {
+    /// Updates γ of a document's terms, one after the other, and adds what its tokens count to
+    /// `statistics`. `remembered` are its γ, W × K in units, which count in the model; all 0, or none,
+    /// before the first visit. Gives the new ones.
+    pub fn update(
+        &mut self,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        remembered: &[u16],
+        stream: &mut Stream,
+        statistics: &mut Moves,
+    ) -> &[u16] {
+        let topics = table.topic_count();
+        self.gamma.clear();
+        self.gamma.extend_from_slice(remembered);
+        self.gamma.resize(bag.terms.len() * topics, 0);
+        self.document.clear();
+        self.document.resize(topics, 0.0);
+        for (row, &count) in self.gamma.chunks_exact(topics).zip(bag.counts) {
+            let units = row.iter().map(|&units| f64::from(units) * f64::from(count));
+            (self.document.iter_mut().zip(units)).for_each(|(sum, units)| *sum += units);
+        }
+        for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {
+            let row = index * topics..(index + 1) * topics;
+            self.approximate(term, row.start, table);
+            let tokens = f64::from(count);
+            for (sum, units) in self.document.iter_mut().zip(&mut self.gamma[row.clone()]) {
+                *sum -= tokens * f64::from(std::mem::take(units));
+            }
+            let (gamma, document) = (&mut self.gamma[row], &mut self.document);
+            round(
+                &self.shares,
+                TOKEN as u64,
+                stream.uniform(),
+                |topic, units| {
+                    gamma[usize::from(topic)] = units as u16;
+                    document[usize::from(topic)] += tokens * units as f64;
+                    statistics.add(term, topic, units as i64 * i64::from(count));
+                },
+            );
+        }
+        &self.gamma
+    }
+
+    /// Eq. 6 for a term whose γ begin at `start`, into `shares`.
+    fn approximate(&mut self, term: u32, start: usize, table: FactorTable<'_>) {
+        let smoothing = table.smoothing();
+        let row = table.find(term).expect("factors of all terms are prepared");
+        self.factors.clear();
+        table.write_all(row, &mut self.factors);
+        let own = &self.gamma[start..start + self.factors.len()];
+        let topics = smoothing.unit.iter().zip(&smoothing.alpha);
+        let counts = own.iter().zip(&self.document);
+        let masses = self.factors.iter().zip(topics).zip(counts);
+        self.shares.clear();
+        self.shares
+            .extend(masses.map(|((e, (&f, &alpha)), (&own, n))| {
+                let own = f64::from(own);
+                let f = f64::from(f) * own / TOKEN;
+                (e - f).max(0.0) / (1.0 - f) * ((n - own) / TOKEN + f64::from(alpha))
+            }));
+        let sum: f64 = self.shares.iter().sum();
+        debug_assert!(sum > 0.0, "no topic has this term");
+        self.shares.iter_mut().for_each(|share| *share /= sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::random::Stage;
+    use crate::model::Priors;
+    use crate::model::factors::Factors;
+    use crate::model::parameters::{GlobalStep, Parameters};
+    use crate::model::statistics::Assigned;
+
+    const TOPICS: usize = 3;
+    const TERMS: usize = 5;
+    const CORPUS: [(&[u32], &[u32]); 3] = [
+        (&[0, 1, 4], &[3, 1, 2]),
+        (&[1, 2, 3], &[1, 5, 1]),
+        (&[0, 4], &[1, 20]),
+    ];
+
+    fn priors() -> Priors {
+        Priors {
+            alpha: vec![0.1, 0.4, 0.2],
+            eta: 0.05,
+            exp_psi: false,
+        }
+    }
+
+    /// Eq. 6 for document d, term by term: n'_kw and n'_k are of `all`, n'_dk of what was `found` (rounded)
+    /// for the terms before. W × K.
+    fn reference(all: &[Vec<f64>], d: usize, found: &[f64], priors: &Priors) -> Vec<f64> {
+        let (mut own, mut wanted) = (all[d].clone(), Vec::new());
+        let n_kw = |k: usize, w: u32| -> f64 {
+            let of = |(&(terms, counts), gamma): (&(&[u32], &[u32]), &Vec<f64>)| -> f64 {
+                let mine = terms
+                    .iter()
+                    .zip(counts)
+                    .enumerate()
+                    .filter(|(_, (t, _))| **t == w);
+                mine.map(|(i, (_, &n))| f64::from(n) * gamma[i * TOPICS + k])
+                    .sum()
+            };
+            CORPUS.iter().zip(all).map(of).sum()
+        };
+        let (terms, counts) = CORPUS[d];
+        for (i, &w) in terms.iter().enumerate() {
+            let mass = |k: usize| {
+                let old = all[d][i * TOPICS + k];
+                let n_k: f64 = (0..TERMS as u32).map(|w| n_kw(k, w)).sum();
+                let tokens = counts.iter().enumerate();
+                let n_dk: f64 = tokens
+                    .map(|(j, &n)| f64::from(n) * own[j * TOPICS + k])
+                    .sum();
+                (n_kw(k, w) - old + priors.eta) / (n_k - old + TERMS as f64 * priors.eta)
+                    * (n_dk - own[i * TOPICS + k] + priors.alpha[k])
+            };
+            let masses: Vec<f64> = (0..TOPICS).map(mass).collect();
+            let sum: f64 = masses.iter().sum();
+            for (k, mass) in masses.iter().enumerate() {
+                wanted.push(mass / sum);
+                own[i * TOPICS + k] = found[i * TOPICS + k];
+            }
+        }
+        wanted
+    }
+
+    /// The model of the statistics of all documents.
+    fn model(statistics: &mut Moves) -> Parameters {
+        let (mut words, mut totals) = (Vec::new(), vec![0; TOPICS]);
+        statistics.drain(|entry: Assigned| {
+            totals[usize::from(entry.topic)] += i64::from(entry.count);
+            words.push(entry.word());
+        });
+        let step = GlobalStep {
+            step_size: 1.0,
+            weight: 1.0 / TOKEN,
+        };
+        let mut parameters = Parameters::new(TOPICS, TERMS, 0, 1);
+        parameters.decay(step, &totals);
+        parameters.add(step, &words);
+        parameters
+    }
+
+    #[test]
+    fn passes_are_those_of_the_equation() {
+        let priors = priors();
+        let random = super::super::expectation::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
+        let mut parameters = random;
+        let mut gamma: Vec<Vec<u16>> = vec![Vec::new(); CORPUS.len()];
+        let mut cvb0 = Cvb0::default();
+        for pass in 0..30 {
+            let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+            let parts = [&factors];
+            let table = FactorTable::new(&parts);
+            let mut statistics = Moves::new(TERMS, TOPICS);
+            let share = |units: &u16| f64::from(*units) / TOKEN;
+            let before: Vec<Vec<f64>> = gamma
+                .iter()
+                .map(|own| own.iter().map(share).collect())
+                .collect();
+            for (d, (terms, counts)) in CORPUS.into_iter().enumerate() {
+                let bag = Bag { terms, counts };
+                let mut stream = Stream::keyed(1, Stage::Train, pass, d as u64);
+                let stream = &mut stream;
+                let own = cvb0
+                    .update(bag, table, &gamma[d], stream, &mut statistics)
+                    .to_vec();
+                for row in own.chunks(TOPICS) {
+                    assert_eq!(row.iter().sum::<u16>(), TOKEN as u16);
+                }
+                if pass > 0 {
+                    let found: Vec<f64> = own.iter().map(share).collect();
+                    let wanted = reference(&before, d, &found, &priors);
+                    let pairs = found.iter().zip(&wanted);
+                    let error = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    // Less than a unit for rounding; factors are f32.
+                    assert!(error * TOKEN < 1.01, "pass {pass}: {found:?} {wanted:?}");
+                }
+                gamma[d] = own;
+            }
+            parameters = model(&mut statistics);
+            assert_eq!(parameters.totals().iter().sum::<f64>(), 34.0);
+        }
+    }
+
+    #[test]
+    fn a_document_that_was_not_visited_has_no_counts() {
+        let priors = priors();
+        let random = super::super::expectation::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
+        let factors = Factors::prepare(&random, &priors, |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        let (terms, counts) = CORPUS[0];
+        let bag = Bag { terms, counts };
+        let visit = |remembered: &[u16]| {
+            let stream = &mut Stream::keyed(1, Stage::Train, 0, 0);
+            let mut statistics = Moves::new(TERMS, TOPICS);
+            let mut cvb0 = Cvb0::default();
+            cvb0.update(bag, table, remembered, stream, &mut statistics)
+                .to_vec()
+        };
+        assert_eq!(visit(&[]), visit(&[0; 9]));
+    }
+}
