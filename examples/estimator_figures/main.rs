@@ -7,7 +7,8 @@
 //! documents, against the number of samples of their first halves that are averaged, with plain
 //! counts (θ) and soft counts (θ^p) in both φ and φ^p, for one chain and several. Keys: topics,
 //! samples, chains (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to
-//! standard output.
+//! standard output. With `table=4` it redoes Table 4 instead: the log-likelihood of the documents trained on,
+//! with θ and θ^p, φ and φ^p of one sample of their assignments.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -30,7 +31,7 @@ use lda::math::special::exp;
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
 use lda::train::settings::{Memory, TrainSettings};
-use lda::train::{Setup, train};
+use lda::train::{Setup, Trained, train};
 
 /// The paper's α of every topic, and its β.
 const ALPHA: f64 = 0.1;
@@ -45,6 +46,7 @@ struct Wanted {
     passes: u32,
     burn_in: u64,
     lag: u64,
+    table: u64,
 }
 
 impl Wanted {
@@ -57,6 +59,7 @@ impl Wanted {
             passes: 200,
             burn_in: 50,
             lag: 5,
+            table: 0,
         };
         for argument in arguments {
             let (key, value) = argument.split_once('=').ok_or("KEY=VALUE")?;
@@ -70,6 +73,7 @@ impl Wanted {
                 "passes" => wanted.passes = u32::try_from(first)?,
                 "burn_in" => wanted.burn_in = first,
                 "lag" => wanted.lag = first,
+                "table" if first == 4 => wanted.table = first,
                 _ => return Err(format!("no such key: {key}").into()),
             }
         }
@@ -81,7 +85,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (folder, keys) = arguments.split_first().ok_or("FOLDER [KEY=VALUE,…]…")?;
     let wanted = Wanted::parse(keys)?;
-    println!("topics,chains,samples,phi,theta,seed,perplexity,scored_tokens");
+    println!(
+        "{}",
+        match wanted.table {
+            4 => "topics,phi,theta,seed,log_likelihood,tokens",
+            _ => "topics,chains,samples,phi,theta,seed,perplexity,scored_tokens",
+        }
+    );
     for &seed in &wanted.seeds {
         let corpus = corpus::read(Path::new(folder), seed)?;
         for &topics in &wanted.topics {
@@ -106,11 +116,25 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         vocabulary_size: corpus.vocabulary_size,
     };
     let trained = train(&corpus.train, &Bags::default(), &setup, |_, _| {})?;
-    let soft = soft_topics::soft_topics(&corpus.train, &trained);
+    let counted = Factors::prepare(&trained.parameters, &priors, |_| true, None);
+    let counted = [&counted];
+    let counted = FactorTable::new(&counted);
+    let soft = soft_topics::soft_topics(&corpus.train, &trained, counted, seed);
     for (phi, parameters) in [("counts", &trained.parameters), ("soft", &soft)] {
         let factors = Factors::prepare(parameters, &priors, |_| true, None);
         let parts = [&factors];
         let table = FactorTable::new(&parts);
+        if wanted.table == 4 {
+            for (theta, sum) in
+                ["counts", "soft"]
+                    .iter()
+                    .zip(fit(corpus, &trained, [counted, table]))
+            {
+                let tokens = corpus.train.token_count();
+                println!("{topics},{phi},{theta},{seed},{sum:.0},{tokens}");
+            }
+            continue;
+        }
         for &chains in &wanted.chains {
             let (lines, tokens) = perplexities(corpus, (table, seed, chains), wanted)?;
             for (samples, values) in wanted.samples.iter().zip(lines) {
@@ -123,6 +147,28 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The log-likelihood of the documents trained on, with θ and θ^p of their assignments, which count in the
+/// first model, and φ of the second.
+fn fit(corpus: &Corpus, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]) -> [f64; 2] {
+    let (mut sampler, mut theta) = (Sampler::default(), Vec::new());
+    let mut estimates: [Proportions; 2] = Default::default();
+    let mut sums = [0.0; 2];
+    for (index, assigned) in trained.assignments.iter().enumerate() {
+        let (terms, counts) = corpus.train.bag(index);
+        let bag = Bag { terms, counts };
+        sampler.resume(bag, counted, assigned);
+        for estimate in &mut estimates {
+            estimate.start_counted(counted.topic_count());
+        }
+        add(&sampler, counted, &mut estimates);
+        for (estimate, sum) in estimates.iter_mut().zip(&mut sums) {
+            estimate.finish(sampler.token_count(), counted, &mut theta);
+            *sum += log_likelihood(bag, &theta, phi).0;
+        }
+    }
+    sums
 }
 
 /// The perplexity of all test documents, for each number of samples and estimator of θ; and the
