@@ -113,3 +113,58 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::settings::{Memory, TrainSettings};
+
+    /// After which Gibbs passes a sample is taken with which weight, and after which the model is scored;
+    /// all rounds of a job of ten Gibbs passes.
+    fn samples(estimator: Estimator, every: u32) -> (Vec<(u64, f64)>, Vec<u64>) {
+        let settings = TrainSettings {
+            estimator,
+            passes: Some(12),
+            online_passes: 2,
+            memory: Memory::On,
+            average_every: Some(every),
+            evaluate_every: Some(4),
+            ..TrainSettings::default()
+        };
+        let schedule = Schedule::new(&settings, 5000, 200_000);
+        let (mut next, mut rounds) = (schedule.start(), 0);
+        let (mut averaged, mut scored) = (Vec::new(), Vec::new());
+        while let Some(position) = next {
+            rounds += 1;
+            if position.phase == Phase::Gibbs {
+                let passes = schedule.gibbs_passes(position);
+                averaged.extend(passes.zip(schedule.average_after(position)));
+                scored.extend(passes.filter(|_| schedule.evaluates_after(position)));
+            }
+            next = schedule.next(position, false);
+            assert!(next.is_none_or(|next| next.round == rounds));
+        }
+        assert_eq!(rounds, schedule.round_count());
+        (averaged, scored)
+    }
+
+    #[test]
+    fn soft_samples_are_taken_where_counts_are() {
+        for every in [3, 5, 40] {
+            let counts = samples(Estimator::Counts, every);
+            assert_eq!(samples(Estimator::Soft, every), counts);
+            assert_eq!(counts.1, [4, 8, 10]);
+        }
+        assert_eq!(samples(Estimator::Counts, 40).0, [(10, 1.0)]);
+        let third = samples(Estimator::Soft, 3).0;
+        assert_eq!(third, [(3, 1.0), (6, 0.8), (9, 4.0 / 6.0)]);
+    }
+
+    #[test]
+    fn the_last_sample_alone_is_there_when_the_model_is_scored() {
+        let (averaged, scored) = samples(Estimator::Soft, 0);
+        assert_eq!(averaged, [(4, 1.0), (8, 1.0), (10, 1.0)]);
+        assert_eq!(scored, [4, 8, 10]);
+        assert_eq!(samples(Estimator::Counts, 0).0, [(10, 1.0)]);
+    }
+}
