@@ -152,7 +152,12 @@ mod tests {
         for (document, topics) in ASSIGNED {
             let terms: Vec<u32> = (0..topics.len() as u32).collect();
             builder
-                .push([document << 60, document], &terms, &vec![1; terms.len()])
+                .push(
+                    [document << 60, document],
+                    &[],
+                    &terms,
+                    &vec![1; terms.len()],
+                )
                 .unwrap();
         }
         let documents = builder.finish(&Deal::Even(2)).unwrap();

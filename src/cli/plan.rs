@@ -189,9 +189,13 @@ fn model(model: &ModelSettings) -> String {
         Geometry::Mean => "",
         Geometry::ExpPsi => ", exp-psi geometry",
     };
+    let topics = match model.topics {
+        0 => "a topic for each label".to_owned(),
+        topics => format!("{topics} topics"),
+    };
     format!(
-        "{} topics, seed {}, {alpha}, eta {eta}{geometry}",
-        model.topics, model.seed
+        "{topics}, seed {}, {alpha}, eta {eta}{geometry}",
+        model.seed
     )
 }
 

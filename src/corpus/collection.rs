@@ -10,6 +10,8 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use super::labels::Label;
+
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
 
@@ -55,6 +57,9 @@ pub struct Collection {
     pub metadata: Vec<String>,
     /// Whether documents belong to volumes (`corpus.group`).
     pub grouped: bool,
+    /// The labels of documents, sorted by name; empty where the job has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
     /// The shards, in the order of their documents.
     pub shards: Vec<ShardEntry>,
 }
@@ -217,6 +222,7 @@ mod tests {
             vocabulary_fingerprint: "c".into(),
             metadata: vec!["year".into()],
             grouped: true,
+            labels: Vec::new(),
             shards,
         }
     }

@@ -11,6 +11,7 @@ pub mod compression;
 mod document;
 pub mod draft;
 pub mod input;
+pub mod labels;
 pub mod minibatches;
 pub mod reader;
 pub mod sample;

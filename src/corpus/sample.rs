@@ -69,6 +69,14 @@ impl SampleRule {
             Split::Sample
         }
     }
+
+    /// The same, where training needs labels (`Some`): a document without any is not trained on.
+    pub fn split_of(&self, document: u64, labels: Option<&[u16]>) -> Split {
+        match (self.split(document), labels) {
+            (Split::Sample, Some([])) => Split::Projected,
+            (split, _) => split,
+        }
+    }
 }
 
 /// Bits of a key by which it is counted.

@@ -62,8 +62,10 @@ pub struct CorpusSettings {
     pub counts: Option<String>,
     /// Column or key that names the volume.
     pub group: Option<String>,
-    /// Columns or keys carried into the `documents` table.
+    /// Columns or keys carried into the `documents` table; among them that of the labels.
     pub metadata: Vec<String>,
+    /// Where documents have their labels, if each label is to be a topic.
+    pub labels: Option<LabelSettings>,
     /// Bytes of (decompressed) input in a block; chosen from the input's size when absent.
     pub block_bytes: Option<u64>,
     /// A document with more bytes than this gets status `too_large`.
@@ -89,11 +91,29 @@ impl CorpusSettings {
         }
     }
 
+    /// Where documents have their labels, and the place of that column in `metadata`.
+    pub fn labels(&self) -> Option<(&LabelSettings, usize)> {
+        let labels = self.labels.as_ref()?;
+        let place = self.metadata.iter().position(|name| *name == labels.column);
+        Some((labels, place?))
+    }
+
     /// The columns that may hold a document's label: `metadata`, then `group`.
     pub fn label_columns(&self) -> impl Iterator<Item = &str> {
         let metadata = self.metadata.iter().map(String::as_str);
         metadata.chain(self.group.as_deref())
     }
+}
+
+/// The labels of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelSettings {
+    /// Their key or column.
+    pub column: String,
+    /// What separates them where they are a text.
+    pub separator: String,
+    /// A label that fewer documents have is dropped.
+    pub min_documents: u64,
 }
 
 /// Section `[htrc]` of a job: what is read of Extracted Features, and how volumes become documents.

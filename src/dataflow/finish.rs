@@ -1,6 +1,7 @@
 //! The end of a run, on worker 0: the tables about topics and terms, the manifest, `_SUCCESS`.
 
 mod evaluation;
+mod labels;
 mod topics;
 
 use std::collections::BTreeMap;
@@ -84,6 +85,7 @@ pub fn finish(
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
+    finisher.write_labels(&mut written)?;
     summary.drift = finished.drift.as_ref().and_then(Drift::summary);
     finisher.describe()?;
     summary.report = finisher.write_report()?;

@@ -29,6 +29,7 @@ use super::process::{Once, Process};
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use crate::corpus::input::{Input, discover};
+use crate::corpus::labels::{Label, LabelCounter};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::corpus::{Body, DocumentStatus};
@@ -131,16 +132,24 @@ pub fn ingest(
         documents * process.placement.threads as u64,
     );
     let mut written = Vec::with_capacity(drafted.drafts.len());
+    let mut labels = LabelCounter::default();
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
-        written.push(drafts::rewrite(process, &map, draft, number)?.record());
+        written.push(drafts::rewrite(process, &map, draft, number, &mut labels)?.record());
     }
+    let labels = match &process.job.corpus.labels {
+        Some(settings) => {
+            let counted = all_gather(worker, &labels.to_bytes());
+            LabelCounter::finish(&counted, settings).map_err(RunError::Data)?
+        }
+        None => Vec::new(),
+    };
     let mut written: Vec<Written> = gather_records(worker, &written)
         .into_iter()
         .map(Written::from_record)
         .collect();
     written.sort_unstable_by_key(|shard| shard.number);
-    let describe = || collection(process, source, &agreed, &all, &written);
+    let describe = || collection(process, source, &agreed, labels, &all, &written);
     publish(worker, process, describe)
 }
 
@@ -258,6 +267,7 @@ fn collection(
     process: &Process,
     source: &Source,
     agreed: &Agreed,
+    labels: Vec<Label>,
     drafts: &[Draft],
     written: &[Written],
 ) -> Collection {
@@ -310,6 +320,7 @@ fn collection(
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.metadata.clone(),
         grouped: settings.group.is_some() || source.input.has_volumes(),
+        labels,
         shards,
     }
 }

@@ -110,21 +110,12 @@ impl MaxEntPlan<'_> {
         Ok(is_ours.then_some(found))
     }
 
-    /// The largest key of the documents to consider: about as many as requested have terms. This
-    /// takes no look at the documents.
     fn bound(&self) -> u64 {
-        let collection = self.collection;
-        let wanted = self.process.job.project.maxent.documents as u128;
-        let all = u128::from(collection.documents);
-        let with_terms = u128::from(collection.documents_with_terms.max(1));
-        let looked_at = (wanted * all).div_ceil(with_terms);
-        let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);
-        for document in 0..collection.documents {
-            if self.rule.split(document) == Split::Sample {
-                smallest.add(self.key(document));
-            }
-        }
-        smallest.bound()
+        let (seed, wanted) = (
+            self.process.job.model.seed,
+            self.process.job.project.maxent.documents as u64,
+        );
+        key_bound(seed, self.collection, self.rule, wanted)
     }
 
     fn key(&self, document: u64) -> u64 {
@@ -181,7 +172,7 @@ impl MaxEntPlan<'_> {
     fn fit(&self, gathered: &[Vec<Block>]) -> Result<(ClassifierHeader, Classifier), RunError> {
         let process = self.process;
         let settings = &process.job.project.maxent;
-        let topics = process.job.model.topics;
+        let topics = process.topic_count(self.collection);
         let streams: Vec<Vec<u64>> = gathered
             .iter()
             .map(|blocks| blocks.iter().flat_map(|b| b.words()).copied().collect())
@@ -236,9 +227,24 @@ impl MaxEntPlan<'_> {
     }
 }
 
+/// The largest key of the documents to consider, of those trained on: about as many as wanted have terms.
+/// This takes no look at the documents.
+pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, wanted: u64) -> u64 {
+    let all = u128::from(collection.documents);
+    let with_terms = u128::from(collection.documents_with_terms.max(1));
+    let looked_at = (u128::from(wanted) * all).div_ceil(with_terms);
+    let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);
+    for document in 0..collection.documents {
+        if rule.split(document) == Split::Sample {
+            smallest.add(SampleRule::key(seed, document));
+        }
+    }
+    smallest.bound()
+}
+
 /// A document as it travels: number, number of terms, (term, count) pairs, and two proportions a
 /// word.
-fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
+pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
     words.push(number);
     words.push(bag.terms.len() as u64);
     let pairs = bag.terms.iter().zip(bag.counts);
@@ -251,15 +257,15 @@ fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
 
 /// A document with its proportions, still packed.
 #[derive(Clone, Debug, PartialEq)]
-struct Labelled<'a> {
-    number: u64,
+pub(super) struct Labelled<'a> {
+    pub(super) number: u64,
     pairs: &'a [u64],
     proportions: &'a [u64],
     topics: usize,
 }
 
 /// The total number of documents that a worker has packed.
-fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
+pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
     let (mut documents, mut rest) = (Vec::new(), words);
     while let [number, length, others @ ..] = rest {
         let (pairs, others) = others.split_at(*length as usize);
@@ -276,12 +282,23 @@ fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
 }
 
 impl Labelled<'_> {
-    fn add_to(&self, examples: &mut Examples) {
-        let pairs = self.pairs.iter();
-        let features = pairs.map(|&pair| ((pair >> 32) as u32, pair as u32 as f32));
+    /// Its terms, the tokens of each, and the proportions.
+    pub(super) fn parts(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
         let both = |&word: &u64| [word as u32, (word >> 32) as u32].map(f32::from_bits);
-        let target: Vec<f32> = self.proportions.iter().flat_map(both).collect();
-        examples.push(features, &target[..self.topics]);
+        let mut target: Vec<f32> = self.proportions.iter().flat_map(both).collect();
+        target.truncate(self.topics);
+        let pairs = self
+            .pairs
+            .iter()
+            .map(|&pair| ((pair >> 32) as u32, pair as u32));
+        let (terms, counts) = pairs.unzip();
+        (terms, counts, target)
+    }
+
+    fn add_to(&self, examples: &mut Examples) {
+        let (terms, counts, target) = self.parts();
+        let values = counts.into_iter().map(|n| n as f32);
+        examples.push(terms.into_iter().zip(values), &target);
     }
 }
 

@@ -15,6 +15,7 @@ pub mod frequencies;
 pub mod gather;
 pub mod ingest;
 pub mod joint;
+mod label_count;
 pub mod maxent;
 mod merge;
 mod outbox;

@@ -81,6 +81,14 @@ impl Process {
         Sha256::digest(text).into()
     }
 
+    /// K: as many topics as the job asks for, or one for each label.
+    pub fn topic_count(&self, collection: &Collection) -> usize {
+        match collection.labels.len() {
+            0 => self.job.model.topics,
+            labels => labels,
+        }
+    }
+
     /// Documents of the shards that this process reads: every N-th one.
     pub fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);

@@ -89,7 +89,7 @@ pub fn write_training(
         job_id: process.job.id(),
         settings_hash: process.job.train_hash(),
         seed: process.job.model.seed,
-        topic_count: Some(process.job.model.topics),
+        topic_count: Some(process.topic_count(collection)),
         vocabulary_size: Some(collection.terms_kept as usize),
         ..FileMetadata::default()
     };

@@ -17,6 +17,7 @@ use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
 use super::joint::{JointPlan, JointShared, sample_together};
+use super::label_count::{LabelCountShared, label_count};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
@@ -53,6 +54,7 @@ pub struct RunShared {
     coherence: Tickets,
     term_topics: Once<TermTopics>,
     maxent: MaxEntShared,
+    label_count: LabelCountShared,
     joint: JointShared,
     shards: Shards,
 }
@@ -295,6 +297,7 @@ impl<'a> Run<'a> {
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
+        let label_count = label_count(worker, process, collection, rule, &self.shared.label_count)?;
         let plan = ProjectPlan {
             process,
             model: &model.parts,
@@ -304,6 +307,7 @@ impl<'a> Run<'a> {
             infer,
             topics,
             classifier,
+            label_count,
             together,
             metadata,
         };
@@ -335,7 +339,7 @@ impl<'a> Run<'a> {
             seed: job.model.seed,
             estimator,
             threshold: Some(job.project.threshold),
-            topic_count: Some(job.model.topics),
+            topic_count: Some(self.process.topic_count(collection)),
             vocabulary_size: Some(collection.terms_kept as usize),
         }
     }

@@ -17,6 +17,7 @@ use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
+use crate::corpus::labels::LabelReader;
 use crate::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use crate::corpus::sample::{SampleRule, SmallestKeys, Split, sample_bound};
 use crate::corpus::settings::SampleSize;
@@ -43,6 +44,8 @@ pub struct Sample {
     pub least_tokens: u64,
     /// Documents to measure quality on, over all processes.
     pub held_out_documents: u64,
+    /// Of the documents to train on, those that have each label, over all processes; empty without labels.
+    pub label_documents: Vec<u64>,
 }
 
 /// Where the workers of a process put what they receive.
@@ -151,6 +154,11 @@ pub fn load_sample(
         .begin("sample", "documents", Some(process.share(collection)));
     let (seed, order) = (process.job.model.seed, process.job.train.schedule);
     let (mut mine, mut least) = ([0i64; 3], u64::MAX);
+    let reader = LabelReader::new(&process.job.corpus, &collection.labels);
+    let (mut labels, mut label_documents) = (Vec::new(), vec![0; collection.labels.len()]);
+    let columns = reader
+        .as_ref()
+        .map_or(Columns::Counts, |reader| Columns::CountsAnd(reader.column));
     let mut in_cell = match order.is_ordered() {
         true => vec![0; CELLS],
         false => Vec::new(),
@@ -160,10 +168,13 @@ pub fn load_sample(
         process,
         &shared.shards,
         collection,
-        Columns::Counts,
+        columns,
         |number, document| {
             process.progress.add(1);
-            let split = rule.split(number);
+            if let Some(reader) = &reader {
+                reader.read(&document.metadata, &mut labels);
+            }
+            let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
             if !document.status.has_terms() || split == Split::Projected {
                 return Ok(());
             }
@@ -179,6 +190,7 @@ pub fn load_sample(
                     mine[0] += 1;
                     mine[1] += tokens as i64;
                     least = least.min(tokens);
+                    (labels.iter()).for_each(|&label| label_documents[usize::from(label)] += 1);
                     scheduled_place(order, seed, number, Bag { terms, counts })
                 }
             };
@@ -187,7 +199,8 @@ pub fn load_sample(
             {
                 *count += 1;
             }
-            send(&mut outbox, [place, number], is_held_out, document);
+            let labels = if is_held_out { &[] } else { &labels[..] };
+            send(&mut outbox, [place, number], is_held_out, labels, document);
             Ok(())
         },
     )?;
@@ -210,6 +223,9 @@ pub fn load_sample(
         training_tokens: tokens,
         least_tokens: least_of_all(worker, least),
         held_out_documents: held_out,
+        label_documents: (sum(worker, &label_documents).into_iter())
+            .map(|documents| documents as u64)
+            .collect(),
     };
     Ok((sample, schedule))
 }
@@ -243,16 +259,22 @@ impl Received {
 
     /// Adds the documents of a block. [`finish`](Self::finish) returns the first error.
     fn unpack(&self, words: &[u64]) {
-        let (mut terms, mut counts) = (Vec::new(), Vec::new());
+        let (mut terms, mut counts, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         let mut rest = words;
-        while let [place, tagged, length, others @ ..] = rest {
-            let (pairs, next) = others.split_at(*length as usize);
+        while let [place, tagged, lengths, others @ ..] = rest {
+            let (pairs, others) = others.split_at(*lengths as u32 as usize);
+            let count = (*lengths >> 32) as usize;
+            let (packed, next) = others.split_at(count.div_ceil(4));
+            labels.clear();
+            let label = |place: usize| (packed[place / 4] >> (16 * (place % 4))) as u16;
+            labels.extend((0..count).map(label));
             terms.clear();
             counts.clear();
             terms.extend(pairs.iter().map(|pair| (pair >> 32) as u32));
             counts.extend(pairs.iter().map(|pair| *pair as u32));
             let kind = usize::from(tagged & 1 == 1);
-            let pushed = lock(&self.builders[kind]).push([*place, tagged >> 1], &terms, &counts);
+            let numbers = [*place, tagged >> 1];
+            let pushed = lock(&self.builders[kind]).push(numbers, &labels, &terms, &counts);
             if let Err(error) = pushed {
                 lock(&self.failure).get_or_insert((kind, error));
             }
@@ -282,15 +304,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Sends a document to the worker that it belongs to, as words: its place in the order of
-/// minibatches, number and held-out flag, number of terms, then (term, count) pairs. One that is longer than a block travels in pieces that follow
-/// each other.
-fn send(outbox: &mut Outbox, [place, number]: [u64; 2], held_out: bool, document: &ShardDocument) {
+/// minibatches, number and held-out flag, number of terms and of labels, then (term, count) pairs, and labels, four a word. One that
+/// is longer than a block travels in pieces that follow each other, with all labels in the first.
+fn send(
+    outbox: &mut Outbox,
+    [place, number]: [u64; 2],
+    held_out: bool,
+    mut labels: &[u16],
+    document: &ShardDocument,
+) {
     let target = outbox.target(number);
     let pieces = document.terms.chunks(MAX_BLOCK_WORDS / 2);
     for (terms, counts) in pieces.zip(document.counts.chunks(MAX_BLOCK_WORDS / 2)) {
-        let head = [place, number << 1 | u64::from(held_out), terms.len() as u64];
+        let lengths = (labels.len() as u64) << 32 | terms.len() as u64;
+        let head = [place, number << 1 | u64::from(held_out), lengths];
+        let labels = std::mem::take(&mut labels).chunks(4);
+        let labels = labels.map(|four| {
+            four.iter()
+                .rev()
+                .fold(0, |word, &label| word << 16 | u64::from(label))
+        });
         let pairs = terms.iter().zip(counts);
         let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
-        outbox.send(target, head.into_iter().chain(pairs));
+        outbox.send(target, head.into_iter().chain(pairs).chain(labels));
     }
 }

@@ -13,13 +13,13 @@ use super::settings::{Budget, MaxEntSettings, ProjectSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::{
-    CorpusSettings, Format, HtrcSettings, OnDamage, SampleSettings, SampleSize, SectionSize,
-    StopWords, TokenRule, TokenSettings, VocabularySettings,
+    CorpusSettings, Format, HtrcSettings, LabelSettings, OnDamage, SampleSettings, SampleSize,
+    SectionSize, StopWords, TokenRule, TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
 use lda::infer::settings::{Estimator, InferSettings, Method};
-use lda::model::settings::{Alpha, Geometry, ModelSettings};
+use lda::model::settings::{Alpha, Geometry, LabelPrior, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, TrainSettings};
 
 /// A setting that is read off a value; `None` if it is not one.
@@ -51,6 +51,7 @@ words!(FORMATS: Format, none "auto" {
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
+words!(LABEL_PRIORS: LabelPrior { "frequency" => Frequency, "uniform" => Uniform });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 words!(LOCAL_METHODS: LocalMethod {
     "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,
@@ -174,10 +175,19 @@ impl Values {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
             base, input, exclude, format, id, text, counts, group, metadata, on_damage;
+            labels: self.labels(),
             block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
             max_document_bytes: self.bytes("corpus.max_document_mib"),
             htrc: self.htrc(),
         }
+    }
+
+    fn labels(&self) -> Option<LabelSettings> {
+        Some(LabelSettings {
+            column: self.get::<Option<String>>("corpus.labels")?,
+            separator: self.get("corpus.label_separator"),
+            min_documents: self.get("corpus.label_min_documents"),
+        })
     }
 
     fn htrc(&self) -> HtrcSettings {
@@ -220,7 +230,11 @@ impl Values {
             false => self.get::<Option<f64>>("model.alpha_sum").map(Alpha::Sum),
         };
         settings! { self, ModelSettings, "model":
-            topics, seed, eta, published_eta, geometry;
+            seed, eta, published_eta, geometry, label_prior;
+            topics: match self.says("model.topics") {
+                true => self.get("model.topics"),
+                false => 0,
+            },
             alpha
         }
     }
@@ -248,7 +262,7 @@ impl Values {
         };
         let method: Option<Method> = self.get("project.method");
         settings! { self, ProjectSettings, "project":
-            budget, threshold, top, top_terms;
+            budget, threshold, top, top_terms, label_count, label_threshold;
             documents_per_topic: self.get("project.topic_documents"),
             infer: method.map(infer),
             maxent: settings! { self, MaxEntSettings, "maxent":

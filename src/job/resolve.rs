@@ -15,6 +15,7 @@ use super::source::Source;
 use super::synth_input;
 use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
+use lda::train::labels;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
 /// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
@@ -37,6 +38,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_alternatives(source)?;
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
+    values.settle_labels(source)?;
     values.settle_method(source)?;
     values.settle_model(source)?;
     values.settle_train(source)?;
@@ -119,8 +121,11 @@ impl Values {
 
     /// Sees that every key has a value that must.
     fn require(&self, section: &Section, path: &Path) -> Result<(), JobError> {
-        let is_missing =
-            |key: &&Key| matches!(key.preset, Preset::Required(_)) && !self.says(key.path);
+        let labels = self.is_labelled().then_some("model.topics");
+        let is_missing = |key: &&Key| {
+            let is_required = matches!(key.preset, Preset::Required(_));
+            is_required && !self.says(key.path) && labels != Some(key.path)
+        };
         match section.keys.iter().find(is_missing) {
             None => Ok(()),
             Some(key) => Err(JobError::Missing {
@@ -162,6 +167,54 @@ impl Values {
                 || format!("a whole number from {least} to 1000, at least tokens.min_length");
             source.refuse("tokens.max_length", allowed)?;
             self.set("tokens.max_length", least);
+        }
+        Ok(())
+    }
+
+    /// Whether each label of the documents is a topic.
+    fn is_labelled(&self) -> bool {
+        (self.value("corpus.labels")).is_some_and(|labels| *labels != "".into())
+    }
+
+    /// Labels are a column of metadata, there are as many topics, and α is the paper's, which is not learnt.
+    fn settle_labels(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.is_labelled() {
+            return Ok(());
+        }
+        let column: String = self.get("corpus.labels");
+        let mut metadata: Vec<String> = self.get("corpus.metadata");
+        if !metadata.contains(&column) {
+            metadata.push(column);
+            self.set("corpus.metadata", metadata);
+        }
+        source.refuse("model.topics", || {
+            "absent: with corpus.labels, each label is a topic".into()
+        })?;
+        if let Some(Value::Array(_)) = self.value("model.alpha") {
+            source.refuse("model.alpha", || {
+                "a number above 0, with corpus.labels".into()
+            })?;
+        }
+        let fixed: [(&'static str, Value); 2] = [
+            ("train.method", "sampled".into()),
+            ("train.alpha_every", 0.into()),
+        ];
+        for (path, value) in fixed {
+            if source.get(path).is_some_and(|entry| entry.value != value) {
+                source.refuse(path, || format!("{value}, with corpus.labels"))?;
+            }
+            self.set(path, value);
+        }
+        if self.value("model.alpha_sum") == Some(&"auto".into()) {
+            self.set("model.alpha_sum", labels::ALPHA_SUM);
+        }
+        if self
+            .get::<Option<Method>>("project.method")
+            .is_some_and(Method::is_joint)
+        {
+            source.refuse("project.method", || {
+                "one that infers each document alone, with corpus.labels".into()
+            })?;
         }
         Ok(())
     }
@@ -267,12 +320,14 @@ impl Values {
             (method.is_batch()).then(|| (Mark::NotBatch, method_is())),
             (!schedule.is_drawn()).then(|| (Mark::Drawn, schedule_is())),
             (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
+            (!self.is_labelled()).then(|| (Mark::Labelled, "an empty corpus.labels".to_owned())),
         ];
         for (unused, reason) in unused.into_iter().flatten() {
             for key in keys::marked(unused) {
                 // A job that spells out all defaults is the job that sets nothing.
                 let is_default = self.value(key.path) == key.default_value().as_ref();
-                if !(is_default && matches!(unused, Mark::Drawn | Mark::Residual)) {
+                let may_be_said = matches!(unused, Mark::Drawn | Mark::Residual | Mark::Labelled);
+                if !(is_default && may_be_said) {
                     let allowed = || format!("absent: it has no effect with {reason}");
                     source.refuse(key.path, allowed)?;
                 }

@@ -40,6 +40,10 @@ pub struct ProjectSettings {
     pub threshold: f64,
     /// At most this many topics a document in `document_topics`; 0 sets no limit.
     pub top: usize,
+    /// How many labels a document is predicted to have; estimated from its terms when absent.
+    pub label_count: Option<usize>,
+    /// Above 0, labels of at least this proportion are predicted.
+    pub label_threshold: f64,
     /// Rows per topic in `topic_documents`.
     pub documents_per_topic: usize,
     /// Terms per topic in `topics.top_terms`.

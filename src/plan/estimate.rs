@@ -47,6 +47,17 @@ const OPEN_PARTS: u64 = 2;
 /// (without its metadata), of a term's row; compressed ones are smaller.
 const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
+/// Labels that a labelled collection is taken to have: as many as large catalogues of tags.
+const LABELS: usize = 1000;
+
+/// K, as far as it is known before the labels are.
+fn topic_count(job: &Job) -> usize {
+    match job.model.topics {
+        0 => LABELS,
+        topics => topics,
+    }
+}
+
 /// What a job will take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
@@ -153,11 +164,11 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         false => 0,
     });
     let histograms = match schedule.learns_alpha() {
-        true => threads * job.model.topics as u64 * 8 * (tokens_in(trained) / trained.max(1)),
+        true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
         false => 0,
     };
     let remembered = match job.train.method {
-        LocalMethod::Cvb0 => 2 * job.model.topics as u64 * pairs(tokens_in(trained), trained),
+        LocalMethod::Cvb0 => 2 * topic_count(job) as u64 * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
     };
     let disk = disk(job, survey, distinct, weights.stored);
@@ -232,7 +243,7 @@ fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
         return 0;
     }
     let examples = sampled.min(job.project.maxent.documents as u64);
-    lda::regression::memory(examples as usize, job.model.topics, kept as usize)
+    lda::regression::memory(examples as usize, topic_count(job), kept as usize)
 }
 
 /// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
@@ -293,7 +304,7 @@ struct Weights {
 
 fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
     let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
-    let topics = job.model.topics as f64;
+    let topics = topic_count(job) as f64;
     let terms = kept as f64;
     // Term of rank r is in reach / r topics, at most K.
     let reach = match job.train.prune {
@@ -323,7 +334,7 @@ fn of_documents(job: &Job, survey: &Survey) -> u64 {
     } = *survey;
     let project = &job.project;
     let most = (1.0 / project.threshold.max(1e-9)) as u64;
-    let most = most.min(job.model.topics as u64);
+    let most = most.min(topic_count(job) as u64);
     let most = most.min(if project.top == 0 {
         most
     } else {

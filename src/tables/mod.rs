@@ -13,11 +13,13 @@ pub mod document_topics;
 pub mod documents;
 pub mod drift;
 pub mod evaluation;
+pub mod labels;
 pub mod manifest;
 pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
+pub mod predictions;
 pub mod projected;
 pub mod read;
 mod schema;
@@ -51,12 +53,14 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 12] = [
+pub const TABLES: [TableSpec; 14] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
     drift::SPEC,
     evaluation::SPEC,
+    labels::SPEC,
+    predictions::SPEC,
     topic_documents::SPEC,
     topic_scores::SPEC,
     topic_term_diagnostics::SPEC,

@@ -23,6 +23,7 @@ mod faults;
 mod ingest;
 mod jobs;
 mod joint;
+mod labels;
 #[cfg(target_os = "linux")]
 mod launch;
 mod maxent;

@@ -11,6 +11,7 @@ use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
+use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
 use lda::train::schedule::{Phase, Schedule};
@@ -87,6 +88,31 @@ fn assignments(documents: &Minibatches, process: &Process) -> Assignments {
     Assignments::new(lengths, process.job.train.sample_bytes, &path).unwrap()
 }
 
+/// Where documents have labels: those of the planted topics that they have most.
+const LABELLED: &str = "corpus.labels=topics";
+const LABELLED_WITHOUT_MEMORY: &[&str] = &["train.memory=off", LABELLED];
+
+/// The corpus of a variant.
+fn corpus(extra: &[&str]) -> (Bags, Bags) {
+    let (training, held_out) = planted_corpus(1500);
+    if !extra.contains(&LABELLED) {
+        return (training, held_out);
+    }
+    let mut labelled = Bags::default();
+    for index in 0..training.len() {
+        let (terms, counts) = training.bag(index);
+        labelled.push(training.document(index), terms, counts);
+        let mut tokens = [0; TOPICS];
+        for (&term, &count) in terms.iter().zip(counts) {
+            tokens[term as usize / (TERMS / TOPICS)] += count;
+        }
+        let most = tokens.iter().copied().max().unwrap_or(0);
+        let has = |topic: &u16| 2 * tokens[usize::from(*topic)] >= most;
+        labelled.label(&(0..TOPICS as u16).filter(has).collect::<Vec<_>>());
+    }
+    (labelled, held_out)
+}
+
 fn size(bags: &Bags) -> [u64; 2] {
     [bags.len() as u64, bags.token_count()]
 }
@@ -105,7 +131,9 @@ fn minibatches(
         let (document, (terms, counts)) = (bags.document(index), bags.bag(index));
         let place = scheduled_place(schedule, seed, document, Bag { terms, counts });
         in_cell[cell(place)] += 1;
-        builder.push([place, document], terms, counts).unwrap();
+        let labels = bags.labels(index);
+        let numbers = [place, document];
+        builder.push(numbers, labels, terms, counts).unwrap();
     }
     builder
         .finish(&Deal::new(schedule, count, &in_cell))
@@ -122,8 +150,16 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
         true => "",
         false => "minibatch = 100\n",
     };
+    let topics = match extra.contains(&LABELLED) {
+        true => String::new(),
+        false => format!("topics = {TOPICS}\n"),
+    };
+    let of_gibbs = match extra.contains(&LABELLED) {
+        true => of_gibbs.replace("alpha_every = 3", "alpha_every = 0"),
+        false => of_gibbs.to_owned(),
+    };
     let text = format!(
-        "[corpus]\ninput = [\"x.txt\"]\n[model]\ntopics = {TOPICS}\nseed = 3\nalpha_sum = 5\n\
+        "[corpus]\ninput = [\"x.txt\"]\n[model]\n{topics}seed = 3\nalpha_sum = 5\n\
          [train]\n{minibatch}passes = 12\nevaluate_every = 3\ncheckpoint_every = 7\n\
          {of_gibbs}[output]\npath = \"{}\"\n",
         folder.display()
@@ -132,14 +168,22 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     Job::parse(&text, &folder.join("job.toml"), &overrides).unwrap()
 }
 
+fn priors(job: &Job, training: &Bags) -> Priors {
+    let settings = ModelSettings {
+        topics: TOPICS,
+        ..job.model.clone()
+    };
+    Priors::new(&settings, TERMS, size(training), true)
+}
+
 /// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
 /// of the model file and the held-out figures of the log.
 fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec<u8>, Vec<f64>) {
     let job = job(folder, extra);
     let placement = Placement::single(threads);
     let output = Output::lead(folder).unwrap();
-    let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, size(&training), true);
+    let (training, held_out) = corpus(extra);
+    let priors = priors(&job, &training);
     let checkpoint = folder.join(CHECKPOINT_FILE);
     let saved = checkpoint
         .exists()
@@ -178,6 +222,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         held_out_documents: held_out.document_count() as u64,
         training: Arc::new(training),
         held_out: Arc::new(held_out),
+        label_documents: Vec::new(),
     };
     let (process, model) = (Arc::new(process), Arc::new(model));
     let trained = execute(&placement, &ClusterSettings::default(), {
@@ -190,6 +235,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 schedule: schedule.clone(),
                 assignments: assignments.clone(),
                 active: active.clone(),
+                inference_alpha: None,
                 settings_hash: "settings".to_owned(),
                 vocabulary_hash: "vocabulary".to_owned(),
             };
@@ -210,8 +256,8 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
 /// The same by the single-thread trainer: λ̃ of every (term, topic), and the held-out figures.
 fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f64>) {
     let job = job(folder, extra);
-    let (training, held_out) = planted_corpus(1500);
-    let priors = Priors::new(&job.model, TERMS, size(&training), true);
+    let (training, held_out) = corpus(extra);
+    let priors = priors(&job, &training);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
@@ -226,8 +272,8 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 }
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
-/// assignments on disk, without memory; every schedule and local step.
-const VARIANTS: [&[&str]; 27] = [
+/// assignments on disk, without memory; every schedule and local step; labels.
+const VARIANTS: [&[&str]; 30] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
@@ -268,6 +314,9 @@ const VARIANTS: [&[&str]; 27] = [
         "train.method=online-vb",
         "train.schedule=residual",
     ],
+    &[LABELLED],
+    &[LABELLED, "train.online_passes=0", "train.sample_mib=0"],
+    LABELLED_WITHOUT_MEMORY,
 ];
 
 /// φ^p after every other Gibbs pass; the short run of the test below ends between a pass and its estimate.

@@ -7,6 +7,8 @@ pub struct Bags {
     ends: Vec<usize>,
     terms: Vec<u32>,
     counts: Vec<u32>,
+    /// The labels of documents, end to end, and where those of each end; empty where none has any.
+    labels: (Vec<u16>, Vec<usize>),
 }
 
 impl Default for Bags {
@@ -16,6 +18,7 @@ impl Default for Bags {
             ends: vec![0],
             terms: Vec::new(),
             counts: Vec::new(),
+            labels: Default::default(),
         }
     }
 }
@@ -28,6 +31,26 @@ impl Bags {
         self.terms.extend_from_slice(terms);
         self.counts.extend_from_slice(counts);
         self.ends.push(self.terms.len());
+    }
+
+    /// Labels the document that was added last; `labels` ascend.
+    pub fn label(&mut self, labels: &[u16]) {
+        let (all, ends) = &mut self.labels;
+        if !labels.is_empty() {
+            ends.resize(self.documents.len() - 1, all.len());
+            all.extend_from_slice(labels);
+            ends.push(all.len());
+        }
+    }
+
+    /// The document's labels, ascending: the topics that it may have; all, if there are none.
+    pub fn labels(&self, index: usize) -> &[u16] {
+        let (all, ends) = &self.labels;
+        let Some(&end) = ends.get(index) else {
+            return &[];
+        };
+        let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+        &all[start..end]
     }
 
     /// Number of documents.
@@ -71,6 +94,7 @@ impl Bags {
         for index in 0..other.len() {
             let (terms, counts) = other.bag(index);
             self.push(other.document(index), terms, counts);
+            self.label(other.labels(index));
         }
     }
 
@@ -84,11 +108,15 @@ impl Bags {
         sorted.counts.reserve(self.counts.len());
         for index in order {
             let (terms, counts) = self.bag(index);
-            if sorted.documents.last() == Some(&self.documents[index]) {
+            let is_piece = sorted.documents.last() == Some(&self.documents[index]);
+            if is_piece {
                 sorted.documents.pop();
                 sorted.ends.pop();
             }
             sorted.push(self.documents[index], terms, counts);
+            if !is_piece {
+                sorted.label(self.labels(index));
+            }
         }
         sorted
     }
@@ -97,6 +125,25 @@ impl Bags {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documents_keep_their_labels() {
+        let mut bags = Bags::default();
+        for (document, labels) in [(5, &[][..]), (3, &[2, 9]), (4, &[]), (1, &[0]), (2, &[])] {
+            bags.push(document, &[7], &[1]);
+            bags.label(labels);
+        }
+        let labels = |bags: &Bags| -> Vec<Vec<u16>> {
+            (0..bags.len()).map(|i| bags.labels(i).to_vec()).collect()
+        };
+        let expected = [vec![], vec![2, 9], vec![], vec![0], vec![]];
+        assert_eq!(labels(&bags), expected);
+        let sorted = [vec![0], vec![], vec![2, 9], vec![], vec![]];
+        assert_eq!(labels(&bags.sorted()), sorted);
+        let mut twice = bags.clone();
+        twice.append(&bags);
+        assert_eq!(labels(&twice), [expected.clone(), expected].concat());
+    }
 
     #[test]
     fn sorting_restores_the_order_of_the_collection() {

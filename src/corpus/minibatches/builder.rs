@@ -77,19 +77,22 @@ impl MinibatchBuilder {
     pub fn push(
         &mut self,
         [place, document]: [u64; 2],
+        labels: &[u16],
         terms: &[u32],
         counts: &[u32],
     ) -> io::Result<()> {
         let partition = minibatch_at(place, PARTITIONS as u64);
         let buffer = &mut self.partitions[partition as usize].buffer;
+        let labels: Vec<u32> = labels.iter().map(|&label| u32::from(label)).collect();
         let piece = Piece {
             place,
             document,
             terms,
             counts,
+            labels: &labels,
         };
         join_piece(buffer, piece);
-        self.buffered += (HEADER + 2 * terms.len()) as u64 * WIDTH;
+        self.buffered += (HEADER + 2 * terms.len() + labels.len()) as u64 * WIDTH;
         match self.buffered > self.limit {
             true => self.spill(),
             false => Ok(()),
@@ -241,6 +244,8 @@ impl Writer {
         match &mut self.store {
             StoreWriter::Memory(bags) => {
                 bags.push(document.document, document.terms, document.counts);
+                let labels = document.labels.iter().map(|&label| label as u16);
+                bags.label(&labels.collect::<Vec<u16>>());
             }
             StoreWriter::Disk(_, words) => join_piece(words, document),
         }

@@ -21,8 +21,8 @@ use lda::bags::Bags;
 const WIDTH: u64 = size_of::<u32>() as u64;
 
 /// Words of a document besides its terms and counts: its place and its number, low half first, and
-/// how many terms.
-const HEADER: usize = 5;
+/// how many terms and labels.
+const HEADER: usize = 6;
 
 /// Where a minibatch ends, and its tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,6 +100,11 @@ impl Minibatch {
     /// Distinct terms of a document, ascending, and the tokens of each.
     pub fn bag(&self, index: usize) -> (&[u32], &[u32]) {
         self.bags.bag(self.place(index))
+    }
+
+    /// The labels of a document, ascending.
+    pub fn labels(&self, index: usize) -> &[u16] {
+        self.bags.labels(self.place(index))
     }
 
     /// The terms of each document.
@@ -283,9 +288,12 @@ fn within(bags: &Arc<Bags>, range: Range<usize>) -> Minibatch {
 fn read_bags(file: &Scratch, bytes: Range<u64>) -> io::Result<Bags> {
     let mut words = vec![0u32; ((bytes.end - bytes.start) / WIDTH) as usize];
     file.read(bytemuck::cast_slice_mut(&mut words), bytes.start)?;
-    let (mut bags, mut rest) = (Bags::default(), words.as_slice());
+    let (mut bags, mut labels, mut rest) = (Bags::default(), Vec::new(), words.as_slice());
     while let Some((piece, others)) = split_piece(rest) {
         bags.push(piece.document, piece.terms, piece.counts);
+        labels.clear();
+        labels.extend(piece.labels.iter().map(|&label| label as u16));
+        bags.label(&labels);
         rest = others;
     }
     Ok(bags)
@@ -299,6 +307,8 @@ struct Piece<'a> {
     document: u64,
     terms: &'a [u32],
     counts: &'a [u32],
+    /// Of the whole document, in its first piece.
+    labels: &'a [u32],
 }
 
 /// Appends a piece to some words.
@@ -307,23 +317,27 @@ fn join_piece(words: &mut Vec<u32>, piece: Piece<'_>) {
         words.extend([number as u32, (number >> 32) as u32]);
     }
     words.push(piece.terms.len() as u32);
+    words.push(piece.labels.len() as u32);
     words.extend_from_slice(piece.terms);
     words.extend_from_slice(piece.counts);
+    words.extend_from_slice(piece.labels);
 }
 
 /// The piece at the beginning of some words, and the words after it.
 fn split_piece(words: &[u32]) -> Option<(Piece<'_>, &[u32])> {
-    let &[p, q, low, high, length, ref rest @ ..] = words else {
+    let &[p, q, low, high, length, labels, ref rest @ ..] = words else {
         return None;
     };
     let whole = |low, high| u64::from(low) | u64::from(high) << 32;
     let (terms, rest) = rest.split_at(length as usize);
     let (counts, rest) = rest.split_at(length as usize);
+    let (labels, rest) = rest.split_at(labels as usize);
     let piece = Piece {
         place: whole(p, q),
         document: whole(low, high),
         terms,
         counts,
+        labels,
     };
     Some((piece, rest))
 }

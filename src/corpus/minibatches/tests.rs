@@ -11,9 +11,11 @@ fn minibatches(limit: u64, path: &Path) -> Minibatches {
     for document in 0..1000u64 {
         let (a, b) = (document as u32, document as u32 + 1);
         let key = |document| [place(3, document), document];
-        builder.push(key(document << 33), &[a, b], &[1, 2]).unwrap();
+        let labels: Vec<u16> = (0..document % 3).map(|label| label as u16 + 5).collect();
+        let place = key(document << 33);
+        builder.push(place, &labels, &[a, b], &[1, 2]).unwrap();
         if document % 300 == 7 {
-            builder.push(key(7 << 33), &[a + 5], &[4]).unwrap();
+            builder.push(key(7 << 33), &[], &[a + 5], &[4]).unwrap();
         }
     }
     assert!(!path.exists());
@@ -43,7 +45,9 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
                 assert_eq!(minibatch_at(place(3, document), 6), number);
                 assert_eq!(minibatch.position(index), seen.len());
                 counted += counts.iter().map(|&n| u64::from(n)).sum::<u64>();
-                seen.push((document, terms.to_vec(), counts.to_vec()));
+                let labels = minibatch.labels(index).to_vec();
+                assert_eq!(labels.len() as u64, (document >> 33) % 3);
+                seen.push((document, terms.to_vec(), counts.to_vec(), labels));
             }
             assert_eq!(counted, tokens);
         }
@@ -58,9 +62,9 @@ fn documents_are_the_same_in_memory_and_in_a_file() {
     assert_eq!(documents, (0..1000).collect::<Vec<_>>());
     let joined = expected.iter().find(|(document, ..)| *document == 7 << 33);
     let (terms, counts) = (vec![7, 8, 12, 312, 612, 912], vec![1, 2, 4, 4, 4, 4]);
-    assert_eq!(joined, Some(&(7 << 33, terms, counts)));
+    assert_eq!(joined, Some(&(7 << 33, terms, counts, vec![5])));
     // Limits that spill often, now and then, and just before the end.
-    for limit in [0, 5_000, 19_900] {
+    for limit in [0, 5_000, 24_000] {
         let on_disk = minibatches(limit, &path);
         assert!(on_disk.is_on_disk() && !path.exists());
         for _pass in 0..2 {
@@ -96,7 +100,7 @@ fn there_may_be_no_document_and_minibatches_without_any() {
     assert_eq!((empty.count(), empty.document_count()), (3, 0));
     assert!(empty.load(&mut (2..3)).unwrap().is_empty());
     let mut one = MinibatchBuilder::new(0, path);
-    one.push([5, 5], &[2], &[9]).unwrap();
+    one.push([5, 5], &[], &[2], &[9]).unwrap();
     let one = one.finish(&Deal::Even(50)).unwrap();
     let lengths: usize = (0..50)
         .map(|n| one.load(&mut (n..n + 1)).unwrap().len())

@@ -26,6 +26,8 @@ pub enum Columns {
     All,
     /// `status`, `terms` and `counts`; the other fields are left empty or 0.
     Counts,
+    /// The same, and the metadata column at this place; the others are `None`.
+    CountsAnd(usize),
     /// `status` alone.
     Status,
 }
@@ -125,6 +127,10 @@ impl ShardReader {
         let mask = match self.columns {
             Columns::All => ProjectionMask::all(),
             Columns::Counts => ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6]),
+            Columns::CountsAnd(place) => {
+                let column = FIXED_COLUMNS.len() + place;
+                ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6, column])
+            }
             Columns::Status => ProjectionMask::roots(self.footer.parquet_schema(), [2]),
         };
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
@@ -180,6 +186,8 @@ struct Batch {
     status: StringArray,
     bags: Option<Bags>,
     rest: Option<Rest>,
+    /// The one metadata column of [`Columns::CountsAnd`], its place, and how many there are.
+    one: Option<(StringArray, usize, usize)>,
 }
 
 /// The columns of [`Columns::Counts`] that [`Columns::Status`] leaves out.
@@ -208,13 +216,13 @@ impl Batch {
     fn new(batch: &RecordBatch, columns: Columns, metadata_count: usize) -> Result<Self, String> {
         let bags = match columns {
             Columns::Status => None,
-            Columns::Counts | Columns::All => Some(Bags {
+            Columns::Counts | Columns::CountsAnd(_) | Columns::All => Some(Bags {
                 terms: Lists::new(batch, "terms")?,
                 counts: Lists::new(batch, "counts")?,
             }),
         };
         let rest = match columns {
-            Columns::Status | Columns::Counts => None,
+            Columns::Status | Columns::Counts | Columns::CountsAnd(_) => None,
             Columns::All => Some(Rest {
                 pruned: Lists::new(batch, "pruned")?,
                 source_id: column(batch, "source_id")?,
@@ -226,11 +234,16 @@ impl Batch {
                     .collect::<Result<_, _>>()?,
             }),
         };
+        let one = match columns {
+            Columns::CountsAnd(place) => Some((typed(batch, 3)?, place, metadata_count)),
+            _ => None,
+        };
         Ok(Self {
             rows: batch.num_rows(),
             status: column(batch, "status")?,
             bags,
             rest,
+            one,
         })
     }
 
@@ -249,6 +262,10 @@ impl Batch {
         document.source_id.clear();
         document.group = None;
         document.metadata.clear();
+        if let Some((column, place, count)) = &self.one {
+            document.metadata.resize(*count, None);
+            read_text(column, row, &mut document.metadata[*place]);
+        }
         document.tokens_total = 0;
         document.tokens_stopped = 0;
         document.pruned.clear();

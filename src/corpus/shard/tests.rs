@@ -79,6 +79,14 @@ proptest! {
         prop_assert_eq!(info.bytes, fs::metadata(&path).unwrap().len());
         prop_assert_eq!(info.by_status.iter().sum::<u64>(), info.documents);
         prop_assert_eq!(&read(&path, Columns::All), &documents);
+        for place in 0..names.len() {
+            let found = read(&path, Columns::CountsAnd(place));
+            for (found, document) in found.iter().zip(&documents) {
+                prop_assert_eq!(&found.terms, &document.terms);
+                prop_assert_eq!(found.metadata.len(), names.len());
+                prop_assert_eq!(&found.metadata[place], &document.metadata[place]);
+            }
+        }
         let reader = ShardReader::open(&path, Columns::All).unwrap();
         prop_assert_eq!(reader.metadata_names(), &names[..]);
         let counts: Vec<_> = documents

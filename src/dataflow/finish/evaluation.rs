@@ -20,6 +20,7 @@ impl Finisher<'_> {
         let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
         let mut figures = self.training_figures();
         figures.extend(self.projection_figures());
+        figures.extend(self.label_figures());
         if let Some((found, planted)) = planted {
             let share = found as f64 / planted.max(1) as f64;
             figures.push(Figure {
@@ -116,12 +117,12 @@ impl Finisher<'_> {
 }
 
 /// A row of `evaluation`, if it has a value.
-struct Figure {
-    metric: &'static str,
-    method: &'static str,
-    split: &'static str,
-    unit: &'static str,
-    value: Option<f64>,
+pub(super) struct Figure {
+    pub(super) metric: &'static str,
+    pub(super) method: &'static str,
+    pub(super) split: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) value: Option<f64>,
 }
 
 /// The figures of drift of all new documents.

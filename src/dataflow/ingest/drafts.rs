@@ -13,6 +13,7 @@ use crate::corpus::block::Block;
 use crate::corpus::collection::Collection;
 use crate::corpus::draft::Drafter;
 use crate::corpus::input::InputError;
+use crate::corpus::labels::LabelCounter;
 use crate::corpus::reader::read_block;
 use crate::corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
 use crate::corpus::terms::TermCounter;
@@ -227,12 +228,13 @@ impl Written {
     }
 }
 
-/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft.
+/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft; its labels are counted.
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
     draft: Draft,
     number: usize,
+    labels: &mut LabelCounter,
 ) -> Result<Written, RunError> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
@@ -241,6 +243,7 @@ pub(super) fn rewrite(
         .temporary_path(&format!("shard-{number:05}.parquet"));
     let mut reader = ShardReader::open(&source, Columns::All)?;
     let metadata = &process.job.corpus.metadata;
+    let labelled = process.job.corpus.labels();
     let mut writer = ShardWriter::create(&temporary, metadata, ShardCompression::Zstd)?;
     let mut document = ShardDocument::default();
     let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
@@ -251,6 +254,11 @@ pub(super) fn rewrite(
         last_sections = section.map_or(0, |section| section + 1);
         first_volume.get_or_insert_with(|| volume_digest(document.group.as_deref()));
         tokens_stopped += u64::from(document.tokens_stopped);
+        if let Some((settings, place)) = labelled
+            && let Some(value) = &document.metadata[place]
+        {
+            labels.add(value, settings);
+        }
         writer.push(&document)?;
     }
     let info = writer.finish()?;

@@ -6,6 +6,7 @@
 //! that have no note.
 
 mod drift;
+mod labels;
 mod shard;
 mod tally;
 
@@ -25,12 +26,14 @@ use crate::corpus::sample::SampleRule;
 use crate::liveness;
 use crate::tables::FileMetadata;
 pub use drift::{Drift, DriftCounter, DriftLine, Listed};
+pub use labels::{LabelSums, SCORES};
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
+use lda::regression::Linear;
 use shard::ShardProjector;
-pub use tally::{BestDocuments, FIXED_POINT, PARTS, Tally, part_path, written_parts};
+pub use tally::{BestDocuments, FIXED_POINT, Tally, part_path, parts, written_parts};
 
 /// What is projected, on what, and how it is written.
 #[derive(Clone, Copy)]
@@ -51,6 +54,8 @@ pub struct ProjectPlan<'a> {
     pub topics: &'a TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<&'a Classifier>,
+    /// How many labels documents have, if that is estimated.
+    pub label_count: Option<&'a Linear>,
     /// The documents that were inferred together, if the method is such.
     pub together: Option<Together<'a>>,
     /// What every part says about itself; its model hash tells parts of another model apart.
@@ -115,7 +120,8 @@ pub fn project(
     let (first, step) = (process.placement.process, process.placement.processes());
     let settings = &process.job.project;
     let topics = plan.metadata.topic_count.unwrap_or(0);
-    let mut mine = Tally::new(topics, settings.documents_per_topic);
+    let labels = plan.collection.labels.len();
+    let mut mine = Tally::new(topics, settings.documents_per_topic, labels);
     let drift = DriftCounter::new(worker, plan.collection, plan.published);
     let mut projector = ShardProjector::new(plan, drift);
     let at_work = shards.begin(process);
@@ -127,7 +133,7 @@ pub fn project(
         if number >= plan.collection.shards.len() {
             break;
         }
-        let tally = match tally::read(process, number, plan.metadata)? {
+        let tally = match tally::read(process, number, parts(plan.collection), plan.metadata)? {
             Some(done) => {
                 projector.recount(number)?;
                 done

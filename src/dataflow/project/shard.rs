@@ -1,8 +1,11 @@
 //! One shard: its documents inferred one by one, their rows written, their sums taken.
 
+use std::path::PathBuf;
+
 use super::ProjectPlan;
 use super::drift::{DriftCounter, Listed};
-use super::tally::{PARTS, Tally, part_path};
+use super::labels::{Predicted, Predictor};
+use super::tally::{Tally, part_path, parts};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
@@ -11,6 +14,7 @@ use crate::dataflow::error::RunError;
 use crate::job::WorkStage;
 use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use crate::tables::documents::{DocumentRow, DocumentsWriter};
+use crate::tables::predictions::PredictionsWriter;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
@@ -27,12 +31,14 @@ pub struct ShardProjector<'a> {
     document: ShardDocument,
     projection: Projection,
     drift: DriftCounter,
+    predictor: Option<Predictor<'a>>,
 }
 
 /// The parts being written, and the sums of their documents.
 struct Parts {
     documents: DocumentsWriter,
     topics: DocumentTopicsWriter,
+    predictions: Option<PredictionsWriter>,
     tally: Tally,
 }
 
@@ -47,6 +53,7 @@ impl<'a> ShardProjector<'a> {
             document,
             projection: Projection::default(),
             drift,
+            predictor: Predictor::new(plan),
         }
     }
 
@@ -60,13 +67,22 @@ impl<'a> ShardProjector<'a> {
             ..
         } = self.plan;
         let output = &process.output;
-        let temporary = PARTS.map(|table| output.temporary_path(&format!("{table}-{number:05}")));
+        let tables = parts(collection);
+        let temporary = |table: &str| output.temporary_path(&format!("{table}-{number:05}"));
+        let temporary: Vec<PathBuf> = tables.iter().map(|table| temporary(table)).collect();
         let settings = &process.job.project;
         let topics = metadata.topic_count.unwrap_or(0);
         let mut parts = Parts {
             documents: DocumentsWriter::create(&temporary[0], &collection.metadata, metadata)?,
             topics: DocumentTopicsWriter::create(&temporary[1], metadata)?,
-            tally: Tally::new(topics, settings.documents_per_topic),
+            predictions: (temporary.get(2))
+                .map(|path| PredictionsWriter::create(path, metadata))
+                .transpose()?,
+            tally: Tally::new(
+                topics,
+                settings.documents_per_topic,
+                collection.labels.len(),
+            ),
         };
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
@@ -82,11 +98,14 @@ impl<'a> ShardProjector<'a> {
             }
             Ok::<_, RunError>(())
         })?;
-        let infos = (parts.documents.finish()?, parts.topics.finish()?);
-        for (path, table) in temporary.iter().zip(PARTS) {
+        let mut infos = vec![parts.documents.finish()?, parts.topics.finish()?];
+        if let Some(predictions) = parts.predictions {
+            infos.push(predictions.finish()?);
+        }
+        for (path, table) in temporary.iter().zip(tables) {
             output.publish(path, &part_path(table, number))?;
         }
-        parts.tally.parts = Some(infos);
+        parts.tally.parts = infos;
         parts.tally.model_hash = metadata.model_hash.clone();
         parts.tally.settings_hash = metadata.settings_hash.clone();
         Ok(parts.tally)
@@ -96,8 +115,9 @@ impl<'a> ShardProjector<'a> {
     pub fn recount(&mut self, number: usize) -> Result<(), RunError> {
         let process = self.plan.process;
         let output = &process.output;
-        let [documents, topics] = PARTS.map(|table| output.local(&part_path(table, number)));
-        let mut projected = ProjectedReader::new(vec![documents?], vec![topics?]);
+        let tables = parts(self.plan.collection);
+        let part = |table: usize| output.local(&part_path(tables[table], number));
+        let mut projected = ProjectedReader::new(vec![part(0)?], vec![part(1)?]);
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
         let mut rows = ProjectedDocument::default();
@@ -105,7 +125,7 @@ impl<'a> ShardProjector<'a> {
             if !projected.read_into(&mut rows)? {
                 return Err(RunError::Data(format!(
                     "{} has fewer documents than the shard it was made of; remove it and run again",
-                    output.path(&part_path(PARTS[0], number)).display()
+                    output.path(&part_path(tables[0], number)).display()
                 )));
             }
             process.progress.add(1);
@@ -140,8 +160,9 @@ impl<'a> ShardProjector<'a> {
         let mut split = Split::Projected;
         let has_terms = self.document.status.has_terms();
         if has_terms {
-            split = self.plan.rule.split(number);
-            self.infer(number, split, table, &mut parts.tally)?;
+            let labels = (self.predictor.as_mut()).map(|it| it.read(&self.document.metadata));
+            split = self.plan.rule.split_of(number, labels);
+            self.infer(number, split, table, parts)?;
             for (place, &(weight, topic)) in self.projection.topics.iter().enumerate() {
                 parts.topics.push(&DocumentTopicRow {
                     doc_id: number as i64,
@@ -166,7 +187,7 @@ impl<'a> ShardProjector<'a> {
         number: u64,
         split: Split,
         table: FactorTable<'_>,
-        tally: &mut Tally,
+        parts: &mut Parts,
     ) -> Result<(), RunError> {
         let bag = Bag {
             terms: &self.document.terms,
@@ -192,7 +213,17 @@ impl<'a> ShardProjector<'a> {
         };
         self.projection
             .describe(proportions, bag, table, job.project.listing());
-        tally.add(number, &self.document, split, proportions, &self.projection);
+        let (tally, document) = (&mut parts.tally, &self.document);
+        tally.add(number, document, split, proportions, &self.projection);
+        if let (Some(predictor), Some(writer)) = (&mut self.predictor, &mut parts.predictions) {
+            let document = Predicted {
+                number,
+                bag,
+                proportions,
+                split,
+            };
+            predictor.predict(document, writer, &mut tally.labels)?;
+        }
         let listed = Listed {
             topics: &self.projection.topics,
             loglik_per_token: self.projection.loglik_per_token(),

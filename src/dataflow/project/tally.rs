@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::LabelSums;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
@@ -25,8 +26,8 @@ pub struct Tally {
     pub model_hash: Option<String>,
     /// Hash of the settings they were projected with.
     pub settings_hash: String,
-    /// The parts written: of `documents` and of `document_topics`. Of a single shard only.
-    pub parts: Option<(PartInfo, PartInfo)>,
+    /// The parts written, of the tables of [`PARTS`] in turn. Of a single shard only.
+    pub parts: Vec<PartInfo>,
     /// Documents, whatever their status.
     pub documents: u64,
     /// Σ_d θ_dk N_d for each topic, in units of 2⁻²⁰ tokens.
@@ -43,17 +44,19 @@ pub struct Tally {
     pub reaching_documents: [Vec<i64>; 3],
     /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
     pub likelihood: [[i64; 3]; 3],
+    /// As [`LabelSums`](super::LabelSums) reads them.
+    pub labels: Vec<i64>,
     /// The documents in which each topic is largest.
     pub best: BestDocuments,
 }
 
 impl Tally {
-    /// Nothing yet.
-    pub fn new(topic_count: usize, documents_per_topic: usize) -> Self {
+    /// Nothing yet; `label_count` is 0 where documents have no labels.
+    pub fn new(topic_count: usize, documents_per_topic: usize, label_count: usize) -> Self {
         Self {
             model_hash: None,
             settings_hash: String::new(),
-            parts: None,
+            parts: Vec::new(),
             documents: 0,
             topic_tokens: vec![0; topic_count],
             topic_entropy: vec![0; topic_count],
@@ -62,6 +65,7 @@ impl Tally {
             holding_documents: vec![0; topic_count],
             reaching_documents: [0; 3].map(|_| vec![0; topic_count]),
             likelihood: [[0; 3]; 3],
+            labels: LabelSums::none(label_count),
             best: BestDocuments::new(topic_count, documents_per_topic),
         }
     }
@@ -94,13 +98,16 @@ impl Tally {
             sums.extend(per_topic);
         }
         sums.extend(self.reaching_documents.iter().flatten());
+        sums.extend(&self.labels);
         sums
     }
 
     /// A tally with these sums, of the shape of `like`, and no best documents yet.
     pub fn from_sums(sums: &[i64], like: &Self) -> Self {
         let topics = like.topic_tokens.len();
-        let mut tally = Self::new(topics, like.best.limit);
+        let mut tally = Self::new(topics, like.best.limit, 0);
+        let (sums, labels) = sums.split_at(sums.len() - like.labels.len());
+        tally.labels = labels.to_vec();
         let (fixed, per_topic) = sums.split_at(10);
         tally.documents = fixed[0] as u64;
         tally
@@ -242,6 +249,7 @@ fn note_name(number: usize) -> String {
 pub fn read(
     process: &Process,
     number: usize,
+    parts: &[&str],
     metadata: &FileMetadata,
 ) -> Result<Option<Tally>, RunError> {
     let path = process.output.local(&note_name(number))?;
@@ -253,10 +261,10 @@ pub fn read(
     let is_current = |tally: &Tally| {
         tally.model_hash == metadata.model_hash
             && tally.settings_hash == metadata.settings_hash
-            && tally.parts.is_some()
+            && tally.parts.len() == parts.len()
     };
     let tally = serde_json::from_slice(&bytes).ok().filter(is_current);
-    for table in PARTS {
+    for table in parts {
         if tally.is_some() && !process.output.is_published(&part_path(table, number))? {
             return Ok(None);
         }
@@ -271,7 +279,15 @@ pub fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Ru
 }
 
 /// The tables that projection writes a part of for each shard.
-pub const PARTS: [&str; 2] = ["documents", "document_topics"];
+const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
+
+/// Those of [`PARTS`] that are written of a collection: the last only where documents have labels.
+pub fn parts(collection: &Collection) -> &'static [&'static str] {
+    match collection.labels.is_empty() {
+        true => &PARTS[..2],
+        false => &PARTS,
+    }
+}
 
 /// Path of a shard's part of a table, below the output's root.
 pub fn part_path(table: &str, number: usize) -> String {
@@ -286,9 +302,10 @@ pub fn written_parts(
 ) -> Result<BTreeMap<String, PartInfo>, RunError> {
     let mut written = BTreeMap::new();
     for number in 0..collection.shards.len() {
-        if let Some((documents, topics)) = read(process, number, metadata)?.and_then(|t| t.parts) {
-            written.insert(part_path(PARTS[0], number), documents);
-            written.insert(part_path(PARTS[1], number), topics);
+        let tables = parts(collection);
+        if let Some(tally) = read(process, number, tables, metadata)? {
+            let paths = tables.iter().map(|table| part_path(table, number));
+            written.extend(paths.zip(tally.parts));
         }
     }
     Ok(written)

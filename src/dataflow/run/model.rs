@@ -28,6 +28,7 @@ use lda::model::Priors;
 use lda::model::published::{PublishedTopic, publish};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
+use lda::train::labels::inference_alpha;
 use lda::train::schedule::Schedule;
 use lda::train::settings::{LocalMethod, TrainSettings};
 
@@ -78,7 +79,7 @@ impl<'a> Run<'a> {
         }
         let shared = &self.shared.sample;
         let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
-        check_sample(&sample, collection, self.process.job.model.topics)?;
+        check_sample(&sample, collection, &self.process.job.model)?;
         check_estimator(&self.process.job.train, &sample, &schedule)?;
         self.check_shares(worker, &sample)?;
         self.train_on(worker, collection, (sample, schedule), summary)
@@ -91,7 +92,10 @@ impl<'a> Run<'a> {
         (sample, schedule): (Sample, Schedule),
         summary: &mut Summary,
     ) -> Result<Model, RunError> {
-        let settings = &self.process.job.model;
+        let settings = &ModelSettings {
+            topics: self.process.topic_count(collection),
+            ..self.process.job.model.clone()
+        };
         let vocabulary_size = collection.terms_kept as usize;
         let size = [sample.training_documents, sample.training_tokens];
         let active = self.active(&sample)?;
@@ -108,6 +112,10 @@ impl<'a> Run<'a> {
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
         let model = self.model(collection, saved, Some(&priors))?;
+        let inference_alpha = (!sample.label_documents.is_empty()).then(|| {
+            let (prior, documents) = (settings.label_prior, &sample.label_documents);
+            inference_alpha(prior, priors.alpha_sum(), documents)
+        });
         let plan = TrainPlan {
             process: Arc::clone(self.process),
             model: Arc::clone(&model),
@@ -115,6 +123,7 @@ impl<'a> Run<'a> {
             schedule,
             assignments: assignments.cloned(),
             active: active.cloned(),
+            inference_alpha,
             settings_hash: self.process.job.train_hash(),
             vocabulary_hash: collection.vocabulary_fingerprint.clone(),
         };
@@ -230,10 +239,8 @@ impl<'a> Run<'a> {
         saved: Option<&Saved>,
         priors: Option<&Priors>,
     ) -> Result<Arc<ProcessModel>, RunError> {
-        let (topics, threads) = (
-            self.process.job.model.topics,
-            self.process.placement.threads,
-        );
+        let topics = self.process.topic_count(collection);
+        let threads = self.process.placement.threads;
         let terms = collection.terms_kept as usize;
         let model = self.shared.model.get(|| {
             let model = ProcessModel::new(topics, terms, threads, saved);
@@ -283,7 +290,11 @@ impl<'a> Run<'a> {
     }
 }
 
-fn check_sample(sample: &Sample, collection: &Collection, topics: usize) -> Result<(), RunError> {
+fn check_sample(
+    sample: &Sample,
+    collection: &Collection,
+    &ModelSettings { topics, .. }: &ModelSettings,
+) -> Result<(), RunError> {
     if topics as u64 > collection.terms_kept {
         return Err(RunError::Data(format!(
             "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
@@ -294,8 +305,12 @@ fn check_sample(sample: &Sample, collection: &Collection, topics: usize) -> Resu
     if sample.training_documents > 0 {
         return Ok(());
     }
+    let with = match collection.labels.is_empty() {
+        true => "terms",
+        false => "terms (it needs a label too)",
+    };
     Err(RunError::Data(format!(
-        "the sample contains no document to train on, of {} with terms: raise sample.fraction or \
+        "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
          sample.documents, or lower sample.held_out",
         collection.documents_with_terms
     )))

@@ -69,6 +69,8 @@ pub struct TrainPlan {
     pub assignments: Option<Arc<Assignments>>,
     /// The process's documents, if each round draws its own.
     pub active: Option<Arc<ActiveDocuments>>,
+    /// α that documents are inferred with, if it is not the one of training: that of labels.
+    pub inference_alpha: Option<Vec<f64>>,
     /// Hash of the settings the model depends on.
     pub settings_hash: String,
     /// Fingerprint of the vocabulary.
@@ -120,6 +122,9 @@ pub fn train(
     }
     plan.model.settle(&plan.process, trainer.part);
     trainer.report_rounded_counts();
+    if let Some(alpha) = &plan.inference_alpha {
+        trainer.rounds.sampling().priors.alpha.clone_from(alpha);
+    }
     let (published_eta, heldout) = trainer.publish(worker)?;
     let header = Header {
         published_eta: Some(published_eta),

@@ -267,6 +267,7 @@ fn visit<'a>(
     Visit {
         key,
         bag: Bag { terms, counts },
+        labels: minibatch.labels(index),
         table,
         weight,
     }

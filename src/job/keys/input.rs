@@ -50,6 +50,13 @@ pub(super) const CORPUS: Section = rows! {
     group: Text, Default("");
     /// Keys or columns copied unchanged into the table `documents`.
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
+    /// Key or column with a document's labels: a list, or a text in which `label_separator` stands between them. Each
+    /// label becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
+    labels: Text, Default(""), Later;
+    /// What stands between the labels of a text; `""`: the text is one label.
+    label_separator: Text, Default(","), Labelled, Later;
+    /// A label that fewer documents have is dropped.
+    label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
     block_mib: Auto(&Mib(SIZE)), Default("auto");

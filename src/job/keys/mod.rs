@@ -111,6 +111,8 @@ pub(super) enum Mark {
     Residual,
     /// It is of inference: without effect if training is the end.
     Inference,
+    /// It is of labelled documents.
+    Labelled,
 }
 
 /// A section from its rows: `name: kind, preset, marks;`.

@@ -50,6 +50,11 @@ pub(super) const PROJECT: Section = rows! {
     /// Write at most this many topics per document; 0 sets no limit.
     // The threshold already bounds the rows.
     top: Whole(0, 65_535), Default(0);
+    /// How many labels a document is predicted to have, those of its largest proportions; `"auto"` estimates it from the
+    /// document's terms (a linear regression: the Meta-Labeler).
+    label_count: Auto(&Whole(1, 65_535)), Default("auto"), Labelled, Later;
+    /// Above 0, the labels of at least this proportion are predicted, however many they are.
+    label_threshold: Real(PART), Default(0.0), Labelled, Later;
     /// Documents listed per topic.
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);

@@ -1,7 +1,7 @@
 //! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::fill::{ESTIMATORS, GEOMETRIES, LOCAL_METHODS, MEMORIES, SCHEDULES};
+use crate::job::fill::{ESTIMATORS, GEOMETRIES, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, SCHEDULES};
 use crate::job::kind::Kind::{Auto, Flag, Mib, Prior, Real, Whole, Word};
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 
@@ -44,6 +44,10 @@ pub(super) const MODEL: Section = rows! {
     /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
     /// `train.memory = "off"`.
     geometry: Word(GEOMETRIES), Default("mean");
+    /// What inference knows of a label beforehand: how many documents have it (`"frequency"`: Prior-LDA), or nothing
+    /// (`"uniform"`: Labeled LDA).
+    // Papanikolaou 2017, §6.3.
+    label_prior: Word(LABEL_PRIORS), Default("frequency"), Labelled, Later;
 };
 
 pub(super) const TRAIN: Section = rows! {

@@ -1,7 +1,7 @@
 //! How long a job takes, within a factor of two on a core of 2.3 GHz: ingest by bytes, training by
 //! draws, projection by documents and tokens. Held-out quality may end training earlier.
 
-use super::{Survey, sampled_documents};
+use super::{Survey, sampled_documents, topic_count};
 use crate::job::Job;
 use lda::infer::settings::{InferSettings, Method};
 use lda::train::schedule::Schedule;
@@ -39,7 +39,7 @@ impl Seconds {
     /// stop lists.
     pub fn of(job: &Job, survey: &Survey, kept: u64, threads: usize) -> Self {
         let threads = threads as f64;
-        let topics = job.model.topics as f64;
+        let topics = topic_count(job) as f64;
         let drawn = DRAWN / (1.0 + topics / HALVED_BY);
         let sampled = sampled_documents(job, survey.documents);
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;

@@ -12,6 +12,7 @@ use super::small::SMALL;
 /// The shipped jobs, and each of [`MANY`]: the first digits of the hashes of corpus, training,
 /// projection and evaluation.
 const PINNED: &str = "\
+labels 60c394f00c87f52f 779a74b34aa13212 5de63db2d902ca05 ef827ed617d42c7a
 library ccd839bf9a886d5e 4e0534fed7b52527 05f2a96a6941652a 5fb3a696ca392be9
 newsgroups aee417b0341c1fd9 b6bbfeaedc5d3396 e68dd515867be4f1 7ae417a01cc21146
 planted 090bde590569848b 94c6fcc03ad75e17 27dec4469067bd61 cce2edc1a2dd708b

@@ -41,7 +41,8 @@ fn every_shipped_job_is_valid() {
                 .into_owned()
         })
         .collect();
-    assert_eq!(names, ["library", "newsgroups", "planted", "quickstart"]);
+    let expected = ["labels", "library", "newsgroups", "planted", "quickstart"];
+    assert_eq!(names, expected);
     for path in shipped() {
         let job = Job::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         assert!(job.output.path.starts_with("out"), "{}", path.display());

@@ -14,6 +14,7 @@ pub mod diagnostics;
 pub mod drift;
 pub mod duplicates;
 pub mod junk;
+pub mod labels;
 pub mod left_to_right;
 pub mod map;
 pub mod matching;

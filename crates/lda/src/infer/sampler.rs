@@ -33,8 +33,10 @@
 
 mod draw;
 mod few;
+mod within;
 
 use few::{FEW, Few};
+use within::Within;
 
 use super::search::{EVERY, LANES, search};
 use super::{Bag, ImpossibleDraw};
@@ -66,6 +68,7 @@ pub struct Sampler {
     /// Where there are few topics, in place of what is above from `is_active` on, less the terms
     /// and the assignments.
     few: Few,
+    within: Within,
 }
 
 /// No topic yet: `model::MAX_TOPICS` keeps this value free.
@@ -99,13 +102,25 @@ impl Sampler {
         }
     }
 
-    /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms.
-    pub fn scatter(&mut self, bag: Bag<'_>, table: FactorTable<'_>, stream: &mut Stream) {
+    /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms; where it is
+    /// [restricted](Self::restrict), from the α_k of its `topics`.
+    pub fn scatter(
+        &mut self,
+        bag: Bag<'_>,
+        table: FactorTable<'_>,
+        topics: &[u16],
+        stream: &mut Stream,
+    ) {
         self.start(bag, table);
+        self.restrict(topics);
         let smoothing = table.smoothing();
-        for place in 0..self.assignments.len() {
-            let target = stream.uniform_f32() * smoothing.mass;
-            self.assignments[place] = search(&smoothing.prefix, target) as u16;
+        if !topics.is_empty() {
+            self.scatter_within(table, stream);
+        } else {
+            for z in &mut self.assignments {
+                let target = stream.uniform_f32() * smoothing.mass;
+                *z = search(&smoothing.prefix, target) as u16;
+            }
         }
         let drawn = std::mem::take(&mut self.assignments);
         self.count(&drawn, table);
@@ -171,6 +186,7 @@ impl Sampler {
         self.active_count = 0;
         self.terms.clear();
         self.assignments.clear();
+        self.within.topics.clear();
         self.smoothing_mass = 0.0;
     }
 
@@ -198,6 +214,9 @@ impl Sampler {
         table: FactorTable<'_>,
         stream: &mut Stream,
     ) -> Result<(), ImpossibleDraw> {
+        if !self.within.topics.is_empty() {
+            return self.sweep_within::<OWN>(table, stream);
+        }
         if is_few(table) {
             return self.sweep_few::<OWN>(table, stream);
         }

@@ -1,5 +1,14 @@
 //! What a job says about the model, already checked.
 
+/// What inference knows of a label before it has seen a document ([`labels`](crate::train::labels)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LabelPrior {
+    /// Nothing: Labeled LDA.
+    Uniform,
+    /// How many documents have it: Prior-LDA.
+    Frequency,
+}
+
 /// How topic–term factors e_kw are read off λ_kw within a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Geometry {
@@ -39,7 +48,7 @@ impl Alpha {
 /// Section `[model]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelSettings {
-    /// Number of topics, K: 1 to 65,535.
+    /// Number of topics, K: 1 to 65,535; 0 if there is one for each label of the collection.
     pub topics: usize,
     /// The seed of every random choice.
     pub seed: u64,
@@ -51,4 +60,6 @@ pub struct ModelSettings {
     pub published_eta: Option<f64>,
     /// How factors are read off the parameters.
     pub geometry: Geometry,
+    /// What inference knows of labels beforehand, where documents have them.
+    pub label_prior: LabelPrior,
 }

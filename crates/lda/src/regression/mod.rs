@@ -2,7 +2,7 @@
 //!
 //! `examples` holds what is learnt from, `objective` its penalised loss and gradient, on several
 //! threads with a result that does not depend on their number; `fit` minimises it by L-BFGS.
-//! Nothing here knows of documents or topics: features are numbers with values, targets are
+//! `linear` is the regression of one number. Nothing here knows of documents or topics: features are numbers with values, targets are
 //! distributions over classes.
 //!
 //! ```
@@ -19,10 +19,12 @@
 
 mod examples;
 mod fit;
+mod linear;
 mod objective;
 
 pub use examples::Examples;
 pub use fit::{fit, memory};
+pub use linear::Linear;
 
 use crate::math::special::exp;
 

@@ -10,6 +10,7 @@ pub mod alpha;
 pub mod cvb0;
 pub mod expectation;
 pub mod joint;
+pub mod labels;
 pub mod minibatches;
 mod position;
 pub mod publish;
@@ -260,6 +261,7 @@ impl<'a> Trainer<'a> {
             let visit = Visit {
                 key,
                 bag,
+                labels: self.sample.labels(index),
                 table,
                 weight,
             };

@@ -48,6 +48,8 @@ pub struct Visit<'a> {
     pub key: StreamKey,
     /// Its terms.
     pub bag: Bag<'a>,
+    /// The topics that it may have, ascending; if none is named, all.
+    pub labels: &'a [u16],
     /// What it is sampled against.
     pub table: FactorTable<'a>,
     /// How often an assignment counts, in online rounds.
@@ -93,9 +95,7 @@ impl LocalStep {
         remembered: &'s [u16],
         settings: &TrainSettings,
     ) -> Result<&'s [u16], TrainError> {
-        let Visit {
-            key, bag, table, ..
-        } = visit;
+        let Visit { bag, table, .. } = visit;
         match action {
             Action::Online if settings.method == LocalMethod::Cvb0 => {
                 let (stream, statistics) = (&mut key.stream(), &mut self.statistics);
@@ -110,15 +110,17 @@ impl LocalStep {
             Action::Online => self.sample(visit, settings)?,
             Action::Smc => {
                 let sweeps = settings.burn_in_sweeps + settings.kept_sweeps;
-                self.burn_in(key, bag, table, sweeps, &mut key.stream())?;
+                self.burn_in(visit, sweeps, &mut visit.key.stream())?;
                 self.count_assignments(1);
             }
-            Action::Scatter => self.scatter(key, bag, table),
+            Action::Scatter => self.scatter(visit),
             Action::Gibbs => {
-                self.resample(key, bag, table, remembered)?;
+                self.resume(bag, table, remembered);
+                self.sampler.restrict(visit.labels);
+                self.redraw(visit.key, table, remembered)?;
             }
             Action::Count if remembered.is_empty() => {
-                self.assign(key, bag, table)?;
+                self.assign(visit)?;
             }
             Action::Count => {
                 self.recount(bag, remembered);
@@ -139,27 +141,21 @@ impl LocalStep {
     /// # Errors
     /// A draw with impossible masses.
     pub fn sample(&mut self, visit: Visit<'_>, settings: &TrainSettings) -> Result<(), TrainError> {
-        let Visit {
-            key,
-            bag,
-            table,
-            weight,
-        } = visit;
-        let mut stream = key.stream();
-        self.burn_in(key, bag, table, settings.burn_in_sweeps, &mut stream)?;
+        let mut stream = visit.key.stream();
+        self.burn_in(visit, settings.burn_in_sweeps, &mut stream)?;
         for _ in 0..settings.kept_sweeps {
-            self.sampler
-                .sweep(table, &mut stream)
-                .map_err(key.error())?;
-            self.count_assignments(weight);
+            let swept = self.sampler.sweep(visit.table, &mut stream);
+            swept.map_err(visit.key.error())?;
+            self.count_assignments(visit.weight);
         }
         Ok(())
     }
 
     /// Assigns a document's tokens at random, in proportion to α, and counts them. For a model in
     /// which nothing is learnt yet.
-    fn scatter(&mut self, key: StreamKey, bag: Bag<'_>, table: FactorTable<'_>) {
-        self.sampler.scatter(bag, table, &mut key.stream());
+    fn scatter(&mut self, visit: Visit<'_>) {
+        let mut stream = visit.key.stream();
+        (self.sampler).scatter(visit.bag, visit.table, visit.labels, &mut stream);
         self.count_assignments(1);
     }
 
@@ -167,28 +163,23 @@ impl LocalStep {
     ///
     /// # Errors
     /// A draw with impossible masses.
-    pub fn assign(
-        &mut self,
-        key: StreamKey,
-        bag: Bag<'_>,
-        table: FactorTable<'_>,
-    ) -> Result<&[u16], TrainError> {
-        self.burn_in(key, bag, table, 0, &mut key.stream())?;
+    pub fn assign(&mut self, visit: Visit<'_>) -> Result<&[u16], TrainError> {
+        self.burn_in(visit, 0, &mut visit.key.stream())?;
         self.count_assignments(1);
         Ok(self.sampler.assignments())
     }
 
     fn burn_in(
         &mut self,
-        key: StreamKey,
-        bag: Bag<'_>,
-        table: FactorTable<'_>,
+        visit: Visit<'_>,
         more_sweeps: u32,
         stream: &mut Stream,
     ) -> Result<(), TrainError> {
-        self.sampler.start(bag, table);
+        self.sampler.start(visit.bag, visit.table);
+        self.sampler.restrict(visit.labels);
         for _ in 0..=more_sweeps {
-            self.sampler.sweep(table, stream).map_err(key.error())?;
+            let swept = self.sampler.sweep(visit.table, stream);
+            swept.map_err(visit.key.error())?;
         }
         Ok(())
     }
@@ -205,25 +196,13 @@ impl LocalStep {
         }
     }
 
-    /// Gibbs: one sweep over a document that counts in the model with the assignments
-    /// `remembered`; what has changed is counted. Gives the new ones.
-    fn resample(
-        &mut self,
-        key: StreamKey,
-        bag: Bag<'_>,
-        table: FactorTable<'_>,
-        remembered: &[u16],
-    ) -> Result<&[u16], TrainError> {
-        self.resume(bag, table, remembered);
-        self.redraw(key, table, remembered)
-    }
-
     /// Resumes a document that counts in the model with the assignments `remembered`.
     pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.sampler.resume(bag, table, remembered);
     }
 
-    /// The sweep of a Gibbs visit, over the document that was resumed.
+    /// The sweep of a Gibbs visit, over the document that was resumed; what has changed is counted. Gives
+    /// the new assignments.
     pub fn redraw(
         &mut self,
         key: StreamKey,

@@ -221,6 +221,98 @@ fn a_token_that_counts_in_the_model_is_drawn_without_its_own_count() {
     }
 }
 
+/// A document restricted to some topics: its configurations over them, as if there were no others.
+fn check_restricted(unused: usize, density: f64) {
+    let (parameters, priors) = random_model(9, unused, 4, density, false);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let labels = [1u16, 4, 8];
+    let of_labels = |all: &[f64]| labels.map(|k| all[usize::from(k)]).to_vec();
+    let (terms, counts) = ([0u32, 1, 3], [1u32, 1, 1]);
+    let dense: Vec<_> = (terms.iter().rev())
+        .map(|&w| of_labels(&table.all(table.find(w).unwrap())))
+        .collect();
+    let expected = posterior(&dense, &of_labels(&priors.alpha));
+    let (terms, counts) = (&terms[..], &counts[..]);
+    let bag = Bag { terms, counts };
+    let mut seen = vec![0u64; expected.len()];
+    let mut sampler = Sampler::default();
+    for draw in 0..100_000 {
+        let mut stream = Stream::keyed(8, Stage::Train, 0, draw);
+        sampler.start(bag, table);
+        sampler.restrict(&labels);
+        for _ in 0..BURN_IN {
+            sampler.sweep(table, &mut stream).unwrap();
+        }
+        let place = |k: &u16| labels.iter().position(|label| label == k).unwrap();
+        let places = sampler.assignments().iter().map(place);
+        seen[places.fold(0, |c, place| c * labels.len() + place)] += 1;
+        let present = sampler.sample().active.iter();
+        let tokens: f32 = present
+            .map(|&k| sampler.sample().counts[usize::from(k)])
+            .sum();
+        assert_eq!(tokens, 3.0, "what estimators read");
+    }
+    let z = chi_square_z(&expected, &seen);
+    assert!(z.abs() < 4.0, "{unused} unused: χ² is {z} deviations off");
+    // Nothing of it is left in a document that may have all topics.
+    let after = |sampler: &mut Sampler| {
+        let mut stream = Stream::keyed(8, Stage::Train, 1, 0);
+        sampler.start(bag, table);
+        for _ in 0..BURN_IN {
+            sampler.sweep(table, &mut stream).unwrap();
+        }
+        (
+            sampler.assignments().to_vec(),
+            sampler.sample().active.to_vec(),
+        )
+    };
+    assert_eq!(after(&mut sampler), after(&mut Sampler::default()));
+}
+
+#[test]
+fn a_restricted_document_draws_from_the_posterior_over_its_topics() {
+    for unused in [0, UNUSED] {
+        check_restricted(unused, 0.5);
+        check_restricted(unused, 1.0);
+    }
+}
+
+#[test]
+fn a_restricted_token_is_drawn_without_its_own_count() {
+    let (parameters, priors) = random_model(33, 0, 2, 0.8, false);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    let labels = [2u16, 3, 6, 9, 13, 20, 21, 27, 31];
+    // Term 1 comes first.
+    let remembered = [3u16, 2, 3, 3];
+    let factors = table.all(table.find(1).unwrap());
+    let mass = |&label: &u16| {
+        let k = usize::from(label);
+        let others = remembered[1..].iter().filter(|&&z| z == label).count();
+        let own = f64::from(table.smoothing().unit[k]) * f64::from(u8::from(label == 3));
+        (priors.alpha[k] + others as f64) * (factors[k] - own).max(0.0)
+    };
+    let masses = labels.iter().map(mass).collect::<Vec<_>>();
+    let whole: f64 = masses.iter().sum();
+    let expected: Vec<f64> = masses.iter().map(|mass| mass / whole).collect();
+    let (terms, counts) = (&[0u32, 1][..], &[3u32, 1][..]);
+    let mut seen = vec![0u64; labels.len()];
+    let mut sampler = Sampler::default();
+    for draw in 0..200_000 {
+        let mut stream = Stream::keyed(9, Stage::Train, 0, draw);
+        sampler.resume(Bag { terms, counts }, table, &remembered);
+        sampler.restrict(&labels);
+        sampler.sweep_own(table, &mut stream).unwrap();
+        let drawn = sampler.assignments()[0];
+        seen[labels.iter().position(|&label| label == drawn).unwrap()] += 1;
+    }
+    let z = chi_square_z(&expected, &seen);
+    assert!(z.abs() < 4.0, "χ² is {z} deviations off");
+}
+
 #[test]
 fn an_empty_model_draws_from_the_prior() {
     check_sampler(4, 0.0, false, 200_000, false);

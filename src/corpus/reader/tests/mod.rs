@@ -27,6 +27,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         text: vec!["text".into()],
         counts: None,
         group: None,
+        labels: None,
         metadata: Vec::new(),
         block_bytes: None,
         max_document_bytes: 1 << 20,

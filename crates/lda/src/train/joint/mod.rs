@@ -19,7 +19,7 @@ pub mod sums;
 
 use super::TrainError;
 use super::publish::published;
-use super::round::{LocalStep, StreamKey};
+use super::round::{LocalStep, StreamKey, Visit};
 use crate::bags::Bags;
 use crate::estimate::Proportions;
 use crate::infer::Bag;
@@ -137,7 +137,13 @@ impl Visitor {
         bag: Bag<'_>,
         table: FactorTable<'_>,
     ) -> Result<&[u16], TrainError> {
-        self.local.assign(key, bag, table)
+        self.local.assign(Visit {
+            key,
+            bag,
+            labels: &[],
+            table,
+            weight: 1,
+        })
     }
 
     /// Draws the assignments `remembered` of a document that counts in the model again; gives the

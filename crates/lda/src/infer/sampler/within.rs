@@ -1,0 +1,142 @@
+//! Sweeps over a document that may have some topics only: those of its labels (Labeled LDA; Ramage,
+//! Hall, Nallapati & Manning 2009; Papanikolaou 2017, §2.3). The plain loop over them: a document has
+//! a few labels, however many there are in all.
+
+use super::{Sampler, UNASSIGNED, is_few};
+use crate::infer::ImpossibleDraw;
+use crate::math::random::Stream;
+use crate::model::factors::{FactorTable, Row};
+
+/// What a document that is restricted has beside its counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Within {
+    /// The topics that it may have, ascending; if none, it may have all.
+    pub(super) topics: Vec<u16>,
+    /// e_kw of the term in hand for each of them.
+    factors: Vec<f32>,
+    /// Running sums of the draw in hand.
+    running: Vec<f32>,
+}
+
+impl Sampler {
+    /// Restricts the document that has been started to `topics`, ascending; none of them is no restriction.
+    pub fn restrict(&mut self, topics: &[u16]) {
+        self.within.topics.extend_from_slice(topics);
+    }
+
+    /// Gives each token one of the document's topics, drawn from α_k.
+    pub(super) fn scatter_within(&mut self, table: FactorTable<'_>, stream: &mut Stream) {
+        let alpha = &table.smoothing().alpha;
+        let Within {
+            topics, running, ..
+        } = &mut self.within;
+        add_up(topics.iter().map(|&k| alpha[usize::from(k)]), running);
+        for z in &mut self.assignments {
+            let target = stream.uniform_f32() * running[running.len() - 1];
+            *z = topics[place(running, target)];
+        }
+    }
+
+    /// A sweep as [`sweep_tokens`](Self::sweep_tokens).
+    pub(super) fn sweep_within<const OWN: bool>(
+        &mut self,
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<(), ImpossibleDraw> {
+        let mut within = std::mem::take(&mut self.within);
+        let swept = self.sweep_topics::<OWN>(&mut within, table, stream);
+        self.list_only(&within.topics, table);
+        self.within = within;
+        swept
+    }
+
+    /// Lists those of `topics` that have tokens, and no others.
+    fn list_only(&mut self, topics: &[u16], table: FactorTable<'_>) {
+        let counts = &self.counts;
+        let has_tokens = |&&k: &&u16| counts[usize::from(k)] > 0.0;
+        let before = std::mem::take(&mut self.active);
+        self.active.extend(topics.iter().filter(has_tokens));
+        self.active_count = self.active.len();
+        if !is_few(table) {
+            (before.iter()).for_each(|&k| self.is_active[usize::from(k)] = false);
+            (self.active.iter()).for_each(|&k| self.is_active[usize::from(k)] = true);
+        }
+    }
+
+    fn sweep_topics<const OWN: bool>(
+        &mut self,
+        within: &mut Within,
+        table: FactorTable<'_>,
+        stream: &mut Stream,
+    ) -> Result<(), ImpossibleDraw> {
+        let Within {
+            topics,
+            factors,
+            running,
+        } = within;
+        let smoothing = table.smoothing();
+        let mut first = 0;
+        for &(term, row, count) in &self.terms {
+            factors.clear();
+            factors.extend(topics.iter().map(|&k| factor(row, k, table)));
+            let tokens = first..first + count as usize;
+            first = tokens.end;
+            for z in &mut self.assignments[tokens] {
+                let old = *z;
+                if old != UNASSIGNED {
+                    self.counts[usize::from(old)] -= 1.0;
+                }
+                let mass = |(&topic, &factor): (&u16, &f32)| {
+                    let k = usize::from(topic);
+                    let own = OWN && topic == old;
+                    // At least 0: rounding may have made e_kw less than the token's own part of it.
+                    let others = match own {
+                        true => (factor - smoothing.unit[k]).max(0.0),
+                        false => factor,
+                    };
+                    (smoothing.alpha[k] + self.counts[k]) * others
+                };
+                add_up(topics.iter().zip(&*factors).map(mass), running);
+                let total = running[running.len() - 1];
+                if !(total > 0.0 && total <= f32::MAX) {
+                    return Err(ImpossibleDraw {
+                        term,
+                        document_mass: total,
+                        smoothing_mass: 0.0,
+                        prior_mass: 0.0,
+                    });
+                }
+                let drawn = topics[place(running, stream.uniform_f32() * total)];
+                self.counts[usize::from(drawn)] += 1.0;
+                *z = drawn;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// e_kw of one topic.
+fn factor(row: Row, topic: u16, table: FactorTable<'_>) -> f32 {
+    if let Some(all) = table.dense(row) {
+        return all[usize::from(topic)];
+    }
+    let sparse = table.sparse(row);
+    let weight = sparse.topics.binary_search(&topic);
+    table.smoothing().factors[usize::from(topic)] + weight.map_or(0.0, |at| sparse.weights[at])
+}
+
+fn add_up(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) {
+    running.clear();
+    let mut sum = 0.0;
+    running.extend(masses.map(|mass| {
+        sum += mass;
+        sum
+    }));
+}
+
+/// The first place whose running sum exceeds `target`; if rounding puts it beyond, the last that rises.
+fn place(running: &[f32], target: f32) -> usize {
+    let end = running[running.len() - 1];
+    let found = running.iter().position(|&sum| sum > target);
+    found.unwrap_or_else(|| running.partition_point(|&sum| sum < end))
+}

@@ -1,0 +1,64 @@
+//! `labels`: which topic is which label, and how well each is predicted; and the figures of all labels.
+
+use super::evaluation::Figure;
+use super::{Finisher, Written};
+use crate::dataflow::error::RunError;
+use crate::dataflow::project::{LabelSums, SCORES};
+use crate::tables::labels::{LabelRow, LabelsWriter};
+use lda::evaluate::labels::{macro_f1, micro_f1};
+
+impl Finisher<'_> {
+    fn label_sums(&self) -> Option<LabelSums<'_>> {
+        self.tally.map(|tally| LabelSums(&tally.labels))
+    }
+
+    /// Writes `labels`, if documents have any.
+    pub(super) fn write_labels(&self, written: &mut Written) -> Result<(), RunError> {
+        let labels = &self.finished.collection.labels;
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let temporary = self.process.output.temporary_path("labels");
+        let mut writer = LabelsWriter::create(&temporary, self.finished.metadata)?;
+        let counts = self.label_sums().map(|sums| sums.labels());
+        for (topic, label) in labels.iter().enumerate() {
+            let counts = counts.as_ref().and_then(|counts| counts.get(topic));
+            writer.push(&LabelRow {
+                topic: topic as i32,
+                label: &label.label,
+                documents: label.documents as i64,
+                evaluated: counts.map(|counts| counts.documents as i64),
+                predicted: counts.map(|counts| counts.predicted as i64),
+                hits: counts.map(|counts| counts.hits as i64),
+                f1: counts.and_then(|counts| counts.f1()),
+            })?;
+        }
+        self.publish("labels", writer.finish()?, written)
+    }
+
+    /// How well labels are predicted of the documents that were not trained on.
+    pub(super) fn label_figures(&self) -> Vec<Figure> {
+        let Some(sums) = self.label_sums() else {
+            return Vec::new();
+        };
+        let Some(means) = sums.means() else {
+            return Vec::new();
+        };
+        let figure = |(metric, method, unit), value| Figure {
+            metric,
+            method,
+            split: "held_out+projected",
+            unit,
+            value,
+        };
+        let labels = sums.labels();
+        let mut figures = vec![
+            figure(("label_f1", "micro-averaged", "share"), micro_f1(&labels)),
+            figure(("label_f1", "macro-averaged", "share"), macro_f1(&labels)),
+        ];
+        for ((metric, unit), mean) in SCORES.into_iter().zip(means) {
+            figures.push(figure((metric, "mean over documents", unit), Some(mean)));
+        }
+        figures
+    }
+}

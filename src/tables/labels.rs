@@ -1,0 +1,27 @@
+//! Table `labels`: the label of each topic, where documents have labels, and how well it is predicted.
+
+super::schema::table! {
+    /// Writes a part of `labels`.
+    writer: LabelsWriter,
+    table: "labels",
+    sorted_by: &["topic"],
+    looked_up_by: &[];
+    /// A row of `labels`. The columns from `evaluated` on count the documents that have labels and were not
+    /// trained on; they are null where nothing was projected.
+    pub struct LabelRow<'a> {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// Its label.
+        pub label: &'a str,
+        /// Documents of the collection that have it.
+        pub documents: i64,
+        /// Of the documents that count, those that have it.
+        pub evaluated: Option<i64>,
+        /// Those for which it is predicted.
+        pub predicted: Option<i64>,
+        /// Those for which it is predicted rightly.
+        pub hits: Option<i64>,
+        /// 2 hits / (predicted + evaluated); null if both are 0.
+        pub f1: Option<f64>,
+    }
+}

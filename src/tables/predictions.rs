@@ -1,0 +1,27 @@
+//! Table `predictions`: the labels of each document, where documents have labels. One row per document and
+//! label that is predicted, or that it has.
+
+super::schema::table! {
+    /// Writes a part of `predictions`.
+    writer: PredictionsWriter,
+    table: "predictions",
+    sorted_by: &["doc_id", "rank"],
+    looked_up_by: &[];
+    /// A row of `predictions`.
+    pub struct PredictionRow<'a> {
+        /// The document.
+        pub doc_id: i64,
+        /// 1 for the label with the largest proportion in the document, of all labels.
+        pub rank: i32,
+        /// The label's topic, from 0.
+        pub topic: i32,
+        /// The label.
+        pub label: &'a str,
+        /// Its proportion in the document, 0 to 1.
+        pub weight: f32,
+        /// Whether it is predicted.
+        pub predicted: bool,
+        /// Whether the document has it; null where the document has no label.
+        pub actual: Option<bool>,
+    }
+}

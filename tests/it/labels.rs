@@ -1,0 +1,264 @@
+//! Labelled documents in whole runs: each label is a topic, documents that are not trained on are
+//! predicted to have labels, and nothing depends on the number of workers.
+
+use std::collections::BTreeMap;
+
+use lda::math::random::{Stage, Stream};
+use topicmill::tables::read::head;
+
+use crate::workdir::{Workdir, said};
+
+const LABELS: [&str; 6] = ["art", "birds", "cars, fast", "dance", "earth", "food"];
+const DOCUMENTS: u64 = 1200;
+
+const JOB: &str = r#"
+[corpus]
+input = "documents.jsonl"
+labels = "tags"
+metadata = ["year"]
+block_mib = 0.05
+[vocabulary]
+stop_words = "none"
+min_documents = 2
+[sample]
+fraction = 0.6
+held_out = 0.1
+[train]
+minibatch = 128
+online_passes = 1
+passes = 12
+checkpoint_every = 5
+[output]
+path = "out"
+"#;
+
+/// The labels of a document: one or two; none of every tenth.
+fn labels(document: u64) -> Vec<usize> {
+    let mut stream = Stream::keyed(3, Stage::Synth, 0, document);
+    let first = stream.below(6) as usize;
+    let mut labels = match document % 10 {
+        0 => vec![],
+        1..=5 => vec![first],
+        _ => vec![first, (first + 1 + stream.below(5) as usize) % 6],
+    };
+    labels.sort_unstable();
+    labels
+}
+
+/// A folder with documents whose words are those of their labels, and some of everyone's.
+fn ground() -> Workdir {
+    let ground = Workdir::new().with_job(JOB);
+    let line = |document: u64| {
+        let mut stream = Stream::keyed(4, Stage::Synth, 0, document);
+        let labels = labels(document);
+        let word = |_| match stream.below(5) {
+            0 => format!("common{}", stream.below(30)),
+            _ => {
+                // Those without labels are about something all the same.
+                let about = match &labels[..] {
+                    [] => document as usize % 6,
+                    labels => labels[stream.below(labels.len() as u64) as usize],
+                };
+                format!("word{about}x{}", stream.below(20))
+            }
+        };
+        let text: Vec<String> = (0..40).map(word).collect();
+        let tags: Vec<_> = labels.iter().map(|&label| LABELS[label]).collect();
+        format!(
+            "{{\"id\": \"d{document}\", \"year\": {document}, \"tags\": {tags:?}, \"text\": \"{}\"}}\n",
+            text.join(" ")
+        )
+    };
+    let lines: String = (0..DOCUMENTS).map(line).collect();
+    ground.write("documents.jsonl", lines);
+    ground
+}
+
+/// The rows of a table, by the names of the columns.
+fn table(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
+    let found = head(&ground.path(out).join(table), usize::MAX).unwrap();
+    let row = |row: &Vec<String>| {
+        found
+            .columns
+            .iter()
+            .cloned()
+            .zip(row.iter().cloned())
+            .collect()
+    };
+    found.rows.iter().map(row).collect()
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse()
+        .unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+#[test]
+fn each_label_is_a_topic_of_its_own_words() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let of_labels = table(&ground, "out", "labels");
+    let names: Vec<_> = of_labels.iter().map(|row| row["label"].as_str()).collect();
+    assert_eq!(names, LABELS);
+    let all = (0..DOCUMENTS).map(labels);
+    let have = |label: usize| all.clone().filter(|labels| labels.contains(&label)).count();
+    for (topic, row) in of_labels.iter().enumerate() {
+        assert_eq!(number::<usize>(&row["documents"]), have(topic));
+    }
+    for row in table(&ground, "out", "topics") {
+        let own = format!("word{}x", row["topic"]);
+        let words = row["top_terms"].trim_matches(['[', ']']).split(", ");
+        assert!(words.take(10).all(|word| word.starts_with(&own)), "{row:?}");
+    }
+}
+
+#[test]
+fn labels_of_new_documents_are_predicted() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let documents = table(&ground, "out", "documents");
+    let mut known = [(0u64, 0u64, 0u64); 6];
+    let (mut f1, mut evaluated, mut rank_before) = (0.0, 0u64, (0, 0));
+    let mut by_document: BTreeMap<u64, Vec<(usize, bool, Option<bool>)>> = BTreeMap::new();
+    for row in table(&ground, "out", "predictions") {
+        let document: u64 = number(&row["doc_id"]);
+        let rank: u32 = number(&row["rank"]);
+        assert!((document, rank) > rank_before, "sorted: {row:?}");
+        rank_before = (document, rank);
+        let topic: usize = number(&row["topic"]);
+        assert_eq!(row["label"], LABELS[topic]);
+        let actual = (!row["actual"].is_empty()).then(|| row["actual"] == "true");
+        assert_eq!(
+            actual,
+            (!labels(document).is_empty()).then(|| labels(document).contains(&topic))
+        );
+        let predicted = row["predicted"] == "true";
+        by_document
+            .entry(document)
+            .or_default()
+            .push((topic, predicted, actual));
+    }
+    for row in &documents {
+        let document: u64 = number(&row["doc_id"]);
+        let own = labels(document);
+        assert!(!(own.is_empty() && row["split"] == "sample"), "{row:?}");
+        let rows = &by_document[&document];
+        let predicted: Vec<usize> = rows.iter().filter(|row| row.1).map(|row| row.0).collect();
+        assert!(!predicted.is_empty());
+        assert!(
+            own.iter()
+                .all(|label| rows.iter().any(|row| row.0 == *label))
+        );
+        if own.is_empty() || row["split"] == "sample" {
+            continue;
+        }
+        let hits = predicted.iter().filter(|label| own.contains(label)).count() as f64;
+        f1 += 2.0 * hits / (own.len() + predicted.len()) as f64;
+        evaluated += 1;
+        for &label in &own {
+            known[label].2 += 1;
+        }
+        for label in predicted {
+            known[label].0 += u64::from(own.contains(&label));
+            known[label].1 += 1;
+        }
+    }
+    for (row, (hits, predicted, documents)) in table(&ground, "out", "labels").iter().zip(known) {
+        let found = ["hits", "predicted", "evaluated"].map(|name| number::<u64>(&row[name]));
+        assert_eq!(found, [hits, predicted, documents]);
+        let expected = 2.0 * hits as f64 / (predicted + documents) as f64;
+        assert!((number::<f64>(&row["f1"]) - expected).abs() < 1e-9);
+    }
+    let figures = table(&ground, "out", "evaluation");
+    let figure = |metric: &str, method: &str| -> f64 {
+        let found = figures
+            .iter()
+            .find(|row| row["metric"] == metric && row["method"] == method);
+        number(&found.unwrap()["value"])
+    };
+    let mean = f1 / evaluated as f64;
+    assert!((figure("label_f1", "mean over documents") - mean).abs() < 1e-5);
+    let sum = |part: fn(&(u64, u64, u64)) -> u64| known.iter().map(part).sum::<u64>() as f64;
+    let micro = 2.0 * sum(|k| k.0) / (sum(|k| k.1) + sum(|k| k.2));
+    assert!((figure("label_f1", "micro-averaged") - micro).abs() < 1e-9);
+    assert!(micro > 0.85, "planted labels are found: {micro}");
+    assert!(figure("label_ranking_loss", "mean over documents") < 0.02);
+}
+
+#[test]
+fn workers_do_not_show_in_labels() {
+    let ground = ground();
+    let threshold = "[project]\nlabel_threshold = 0.3\n[train]";
+    let jobs = [
+        JOB.to_owned(),
+        JOB.replace("online_passes = 1", "memory = \"off\""),
+        JOB.replace("[train]", "[model]\nlabel_prior = \"uniform\"\n[train]"),
+        JOB.replace("[train]", threshold),
+    ];
+    for (number, job) in jobs.into_iter().enumerate() {
+        ground.write("job.toml", job);
+        let run = |placement: &str, more: &[&str]| {
+            let out = format!("out{number}{}", placement.replace(' ', ""));
+            let set = format!("output.path={out}");
+            let first = ["run", "job.toml", "--quiet", "--set", &set];
+            let placement: Vec<&str> = placement.split(' ').collect();
+            ground.succeed(&[&first[..], &placement, more].concat());
+            ground.digest(&out)
+        };
+        let alone = run("-w 1", &[]);
+        assert_eq!(run("-w 3", &["--set", "train.sample_mib=0"]), alone);
+        assert_eq!(run("--processes 2 -w 1", &[]), alone);
+    }
+}
+
+#[test]
+fn stages_one_by_one_end_in_the_same_bytes() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    for command in ["ingest", "train", "run"] {
+        ground.succeed(&format!(
+            "{command} job.toml --quiet -w 1 --set output.path=stages"
+        ));
+    }
+    assert_eq!(ground.digest("stages"), ground.digest("out"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_remedy() {
+    let ground = ground();
+    let refused = |set: &str, says: &str| {
+        let output = ground.output(&["run", "job.toml", "--quiet", "--set", set]);
+        assert!(
+            !output.status.success() && said(&output).contains(says),
+            "{set}: {}",
+            said(&output)
+        );
+    };
+    refused(
+        "model.topics=3",
+        "with corpus.labels, each label is a topic",
+    );
+    refused(
+        "project.method=retrain",
+        "infers each document alone, with corpus.labels",
+    );
+    refused("train.method=online-vb", "with corpus.labels");
+    refused("train.alpha_every=2", "with corpus.labels");
+    refused(
+        "corpus.labels=tgas",
+        "check corpus.labels (is \"tgas\" the right key",
+    );
+    refused(
+        "corpus.label_min_documents=2000",
+        "lower corpus.label_min_documents",
+    );
+    ground.write(
+        "job.toml",
+        JOB.replace("labels = \"tags\"", "")
+            .replace("[train]", "[model]\ntopics = 3\n[train]"),
+    );
+    refused(
+        "model.label_prior=uniform",
+        "no effect with an empty corpus.labels",
+    );
+}
