@@ -24,6 +24,19 @@ METHODS = {
     "sampled, mean": SAMPLED,
     "smc": {"train.method": "smc"},
 }
+# What Papanikolaou 2017, §6.3 compares: samples of one chain, or of five; and what this program infers with by default.
+ONE_SAMPLE = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 1, "train.average_every": 0}
+MANY_SAMPLES = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 30, "project.chains": 5}
+LABELS = {
+    "Dependency-LDA": {},
+    "Prior-LDA": {"project.label_topics": 0},
+    "Labeled LDA": {"model.label_prior": "uniform"},
+    "Prior-LDA, one sample, θ": ONE_SAMPLE | {"project.estimator": "counts"},
+    "Prior-LDA, one sample, θᵖ": ONE_SAMPLE,
+    "Prior-LDA, 5 × 30 samples, θ": MANY_SAMPLES | {"project.estimator": "counts"},
+    "Prior-LDA, 5 × 30 samples, θᵖ": MANY_SAMPLES,
+    "linear SVM": {},
+}
 # Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge, and is not a setting.
 OFFSETS = (1.0, 4.0, 16.0, 64.0, 256.0)
 DECAYS = (0.51, 0.6, 0.7, 0.8, 0.9)
@@ -39,6 +52,7 @@ FIGURES = {
     "settings": "residual against uniform over a hundred settings (Wahabzada 2011, Figure 5)",
     "methods": "variational Bayes, sampling and SMC: likelihood and coherence (Mimno 2012, Figures 2 and 3)",
     "topics": "seconds a minibatch and the share of non-zero parameters against K (Mimno 2012, Figure 1 and §4.5)",
+    "labels": "prediction of labels by prior and estimator, and by a linear SVM (Papanikolaou 2017, Tables 6–8); the job has corpus.labels",
     "offsets": "coherence against t₀ and the size of the corpus (Mimno 2012, Figure 4)",
 }
 
@@ -47,7 +61,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="scripts/training_figures",
-        description="Redoes figures on training of Mimno 2012 and Wahabzada 2011.",
+        description="Redoes figures on training of Mimno 2012, Wahabzada 2011 and Papanikolaou 2017.",
         epilog="\n".join(["figures:", *(f"  {name:9} {text}" for name, text in FIGURES.items()), "",
                           "docs/EXPERIMENTS.md says what is measured. Exit codes: 0 done, 1 failed, 2 wrong input or command line."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -112,6 +126,10 @@ def runs(asked: argparse.Namespace) -> list[dict]:
                 for name, topics in product(methods, map(int, asked.topics.split(","))):
                     keys = METHODS[name] | {"model.topics": topics, "train.evaluate_every": 1_000_000}
                     add(name, of_methods | keys, "speed", seed=seed, topics=topics)
+            case "labels":
+                for name in lines or LABELS:
+                    measured = "svm" if name == "linear SVM" else "labels"
+                    add(name, LABELS[name], measured, seed=seed)
             case "offsets":
                 for share, offset in product(SHARES, LATE_OFFSETS):
                     keys = METHODS["sampled, exp-psi"] | {"sample.fraction": share, "train.step_offset": offset}
@@ -125,7 +143,7 @@ def work() -> int:
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.job.is_file():
         raise Refused(f"{asked.job}: there is no such file; name a job file")
-    known = METHODS if asked.figure in ("methods", "topics") else SCHEDULES
+    known = {"methods": METHODS, "topics": METHODS, "labels": LABELS}.get(asked.figure, SCHEDULES)
     for name in filter(None, asked.lines.split(";")):
         if name not in known:
             raise Refused(f"--lines: {name} is none of {'; '.join(known)}")

@@ -27,6 +27,13 @@ NAMES = {
     "npmi_worst": "worst tenth, NPMI",
     "accuracy": "accuracy",
     "baseline": "most frequent label",
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "document_f1": "F1 by document",
+    "one_error": "one-error",
+    "ranking_loss": "ranking loss",
+    "average_precision": "average precision",
+    "documents_per_second": "documents/s",
 }
 
 # A run's rounds: (visits, tokens, seconds, held-out log-likelihood per token).
@@ -165,6 +172,7 @@ PLOTS = {
     "methods": ("line", ("left_to_right", "umass_worst")),
     "topics": ("topics", ("round_ms", "nonzero_share")),
     "offsets": ("offset", ("umass", "left_to_right")),
+    "labels": ("line", ("micro_f1", "macro_f1")),
 }
 
 

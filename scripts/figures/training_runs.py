@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pyarrow.dataset
+import pyarrow.parquet
 
 FACTS = ("line", "seed", "topics", "passes", "offset", "decay", "minibatch")
 FIGURES = ("visits", "tokens", "seconds", "round_ms", "ms_per_10000", "nonzero_share", "heldout", "left_to_right",
-           "umass", "umass_worst", "npmi", "npmi_worst", "accuracy", "baseline")
+           "umass", "umass_worst", "npmi", "npmi_worst", "accuracy", "baseline", "micro_f1", "macro_f1", "document_f1",
+           "one_error", "ranking_loss", "average_precision", "documents_per_second")
 # Rounds at the end of training whose time is taken: sampled models have become sparse by then.
 TIMED = 20
 
@@ -94,8 +97,60 @@ def quality(plan: dict, settings: dict, output: Path) -> dict:
     return found
 
 
+def of_labels(plan: dict, collection: Path, run: dict) -> dict:
+    """How well labels are predicted of the documents that were not trained on."""
+    output = collection.with_name("result")
+    shutil.copytree(collection, output)
+    settings = {**run["settings"], "output.path": str(output)}
+    summary = topicmill(plan, "run", settings)
+    if run["measured"] == "svm":
+        found = svm(output)
+    else:
+        named = {(row["metric"], row["method"]): row["value"] for row in rows(output, "evaluation")}
+        found = {"micro_f1": named["label_f1", "micro-averaged"], "macro_f1": named["label_f1", "macro-averaged"],
+                 "document_f1": named["label_f1", "mean over documents"],
+                 "documents_per_second": summary["project"]["documents_per_second"]}
+        for name in ("one_error", "ranking_loss", "average_precision"):
+            found[name] = named[f"label_{name}", "mean over documents"]
+    shutil.rmtree(output)
+    return found
+
+
+def svm(output: Path) -> dict:
+    """The same by linear support vector machines, one a label, on the same documents."""
+    from scipy.sparse import csr_matrix
+    from sklearn.metrics import f1_score
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.preprocessing import normalize
+    from sklearn.svm import LinearSVC
+
+    documents = rows(output, "documents")
+    shards = [row for path in sorted((output / "corpus" / "shards").iterdir())
+              for row in pyarrow.parquet.read_table(path, columns=["terms", "counts"]).to_pylist()]
+    number = {row["label"]: row["topic"] for row in rows(output, "labels")}
+    # Every label of a document has a row in `predictions`.
+    own = numpy.zeros((len(documents), len(number)), dtype=int)
+    for row in rows(output, "predictions"):
+        own[row["doc_id"], row["topic"]] = bool(row["actual"])
+    ends = numpy.cumsum([0, *(len(row["terms"]) for row in shards)])
+    terms = numpy.concatenate([row["terms"] for row in shards]).astype(int)
+    counts = numpy.concatenate([row["counts"] for row in shards]).astype(float)
+    features = normalize(csr_matrix((counts, terms, ends)))
+    trained = numpy.array([row["split"] == "sample" for row in documents])
+    others = ~trained & own.any(axis=1)
+    # Labels that no document to train on has, or all of them, have no machine.
+    machines = OneVsRestClassifier(LinearSVC(), n_jobs=1).fit(features[trained], own[trained])
+    predicted = machines.predict(features[others])
+    averages = {"micro_f1": "micro", "macro_f1": "macro", "document_f1": "samples"}
+    seen = own[others].any(axis=0) | predicted.any(axis=0)
+    return {name: f1_score(own[others][:, seen], predicted[:, seen], average=average, zero_division=0)
+            for name, average in averages.items()}
+
+
 def measure(plan: dict, collection: Path, run: dict) -> list[dict]:
     """Trains a copy of the collection; gives what is measured."""
+    if plan["figure"] == "labels":
+        return [of_labels(plan, collection, run)]
     output = collection.with_name("result")
     shutil.copytree(collection, output)
     settings = {**run["settings"], "output.path": str(output)}

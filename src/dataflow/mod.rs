@@ -15,7 +15,7 @@ pub mod frequencies;
 pub mod gather;
 pub mod ingest;
 pub mod joint;
-mod label_count;
+mod label_model;
 pub mod maxent;
 mod merge;
 mod outbox;

@@ -17,7 +17,7 @@ use super::finish;
 use super::gather::barrier;
 use super::ingest::{IngestShared, ingest};
 use super::joint::{JointPlan, JointShared, sample_together};
-use super::label_count::{LabelCountShared, label_count};
+use super::label_model::{LabelShared, label_model};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
@@ -54,7 +54,7 @@ pub struct RunShared {
     coherence: Tickets,
     term_topics: Once<TermTopics>,
     maxent: MaxEntShared,
-    label_count: LabelCountShared,
+    labels: LabelShared,
     joint: JointShared,
     shards: Shards,
 }
@@ -297,7 +297,7 @@ impl<'a> Run<'a> {
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
-        let label_count = label_count(worker, process, collection, rule, &self.shared.label_count)?;
+        let labels = label_model(worker, process, collection, rule, &self.shared.labels)?;
         let plan = ProjectPlan {
             process,
             model: &model.parts,
@@ -307,7 +307,7 @@ impl<'a> Run<'a> {
             infer,
             topics,
             classifier,
-            label_count,
+            labels,
             together,
             metadata,
         };

@@ -14,7 +14,7 @@ use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
 use lda::infer::settings::Method;
-use lda::model::settings::Geometry;
+use lda::model::settings::{Geometry, LabelPrior};
 use lda::train::labels;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
@@ -43,6 +43,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_model(source)?;
     values.settle_train(source)?;
     values.settle_project(source);
+    values.settle_label_topics(source)?;
     values.settle_evaluate(source)?;
     sections().try_for_each(|section| values.require(section, path))?;
     Ok(values)
@@ -353,6 +354,25 @@ impl Values {
                 self.0.remove(key.path);
             }
         }
+    }
+
+    /// Which labels come together is known to one method, and not where nothing is to be known of labels.
+    fn settle_label_topics(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.is_labelled() {
+            return Ok(());
+        }
+        let is_uniform = self.get::<LabelPrior>("model.label_prior") == LabelPrior::Uniform;
+        let is_cvb0 = self.get::<Option<Method>>("project.method") == Some(Method::Cvb0);
+        let is_set = source.get("project.label_topics").is_some();
+        if !is_set && (is_uniform || !is_cvb0) {
+            self.set("project.label_topics", 0);
+        }
+        if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
+            source.refuse("project.label_topics", || {
+                "0, unless project.method is \"cvb0\"".into()
+            })?;
+        }
+        Ok(())
     }
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), JobError> {

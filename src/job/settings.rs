@@ -40,6 +40,8 @@ pub struct ProjectSettings {
     pub threshold: f64,
     /// At most this many topics a document in `document_topics`; 0 sets no limit.
     pub top: usize,
+    /// Topics over labels; 0 if labels are independent.
+    pub label_topics: usize,
     /// How many labels a document is predicted to have; estimated from its terms when absent.
     pub label_count: Option<usize>,
     /// Above 0, labels of at least this proportion are predicted.

@@ -11,13 +11,14 @@ super::schema::table! {
     pub struct PredictionRow<'a> {
         /// The document.
         pub doc_id: i64,
-        /// 1 for the label with the largest proportion in the document, of all labels.
+        /// 1 for the label with the largest weight in the document, of all labels.
         pub rank: i32,
         /// The label's topic, from 0.
         pub topic: i32,
         /// The label.
         pub label: &'a str,
-        /// Its proportion in the document, 0 to 1.
+        /// The share of the document's tokens that it is expected to have, 0 to 1: its proportion without the
+        /// prior's part.
         pub weight: f32,
         /// Whether it is predicted.
         pub predicted: bool,

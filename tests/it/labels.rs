@@ -194,6 +194,7 @@ fn workers_do_not_show_in_labels() {
         JOB.replace("online_passes = 1", "memory = \"off\""),
         JOB.replace("[train]", "[model]\nlabel_prior = \"uniform\"\n[train]"),
         JOB.replace("[train]", threshold),
+        JOB.replace("[train]", "[project]\nlabel_topics = 0\n[train]"),
     ];
     for (number, job) in jobs.into_iter().enumerate() {
         ground.write("job.toml", job);
@@ -244,6 +245,15 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     );
     refused("train.method=online-vb", "with corpus.labels");
     refused("train.alpha_every=2", "with corpus.labels");
+    ground.write(
+        "job.toml",
+        JOB.replace("[train]", "[project]\nmethod = \"gibbs\"\n[train]"),
+    );
+    refused(
+        "project.label_topics=5",
+        "unless project.method is \"cvb0\"",
+    );
+    ground.write("job.toml", JOB);
     refused(
         "corpus.labels=tgas",
         "check corpus.labels (is \"tgas\" the right key",

@@ -9,7 +9,7 @@ use crate::tables::predictions::{PredictionRow, PredictionsWriter};
 use lda::evaluate::labels::{DocumentScores, LabelCounts, score};
 use lda::infer::Bag;
 use lda::regression::Linear;
-use lda::train::labels::count_features;
+use lda::train::labels::{count_features, token_shares};
 
 /// The figures of a document, by name and unit, in the order in which [`LabelSums`] has them.
 pub const SCORES: [(&str, &str); 7] = [
@@ -96,7 +96,7 @@ enum Count<'a> {
     Fixed(usize),
     /// As the terms of a document say.
     Estimated(&'a Linear),
-    /// Those of at least this proportion.
+    /// Those of at least this share.
     Threshold(f32),
 }
 
@@ -108,8 +108,11 @@ pub struct Predictor<'a> {
     /// The labels of the document in hand, ascending, and their ranks with it.
     own: Vec<u16>,
     ranked: Vec<(u32, u16)>,
-    /// The labels that are predicted, the largest proportion first.
+    /// The labels that are predicted, the largest share first.
     predicted: Vec<u16>,
+    /// Whether proportions contain the prior, and the shares of labels without it.
+    has_prior: bool,
+    shares: Vec<f32>,
 }
 
 /// A document whose labels are predicted.
@@ -121,6 +124,8 @@ pub struct Predicted<'a> {
     pub bag: Bag<'a>,
     /// θ_dk, a proportion a label.
     pub proportions: &'a [f32],
+    /// α_k that they were inferred with.
+    pub alpha: &'a [f32],
     /// What training made of it.
     pub split: Split,
 }
@@ -131,7 +136,7 @@ impl<'a> Predictor<'a> {
         let job = &plan.process.job;
         let reader = LabelReader::new(&job.corpus, &plan.collection.labels)?;
         let (count, threshold) = (job.project.label_count, job.project.label_threshold);
-        let count = match (threshold > 0.0, count, plan.label_count) {
+        let count = match (threshold > 0.0, count, &plan.labels.count) {
             (true, ..) => Count::Threshold(threshold as f32),
             (false, None, Some(linear)) => Count::Estimated(linear),
             (false, count, _) => Count::Fixed(count.unwrap_or(1)),
@@ -143,6 +148,8 @@ impl<'a> Predictor<'a> {
             own: Vec::new(),
             ranked: Vec::new(),
             predicted: Vec::new(),
+            has_prior: plan.infer.method.has_prior(),
+            shares: Vec::new(),
         })
     }
 
@@ -160,13 +167,23 @@ impl<'a> Predictor<'a> {
         writer: &mut PredictionsWriter,
         sums: &mut [i64],
     ) -> Result<(), TableError> {
-        let proportions = document.proportions;
-        self.choose(document.bag, proportions);
+        let (bag, shares) = (document.bag, &mut self.shares);
+        match self.has_prior {
+            true => token_shares(
+                document.proportions,
+                document.alpha,
+                bag.token_count(),
+                shares,
+            ),
+            false => {
+                shares.clear();
+                shares.extend_from_slice(document.proportions);
+            }
+        }
+        self.choose(bag);
         self.ranked.clear();
-        let ranks = self
-            .own
-            .iter()
-            .map(|&label| (rank(proportions, label), label));
+        let shares = &self.shares;
+        let ranks = self.own.iter().map(|&label| (rank(shares, label), label));
         self.ranked.extend(ranks);
         self.ranked.sort_unstable();
         if !self.own.is_empty() && document.split != Split::Sample {
@@ -184,7 +201,7 @@ impl<'a> Predictor<'a> {
                 rank: rank as i32,
                 topic: i32::from(label),
                 label: &self.labels[usize::from(label)].label,
-                weight: proportions[usize::from(label)],
+                weight: shares[usize::from(label)],
                 predicted: rank as usize <= self.predicted.len(),
                 actual: (!self.own.is_empty()).then_some(has_it),
             })?;
@@ -192,10 +209,11 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// The labels of the largest proportions, the largest first; of equal ones the first.
-    fn choose(&mut self, bag: Bag<'_>, proportions: &[f32]) {
+    /// The labels of the largest shares, the largest first; of equal ones the first.
+    fn choose(&mut self, bag: Bag<'_>) {
+        let shares = &self.shares;
         let heavier = |&a: &u16, &b: &u16| {
-            let weight = |label: u16| proportions[usize::from(label)];
+            let weight = |label: u16| shares[usize::from(label)];
             weight(b).total_cmp(&weight(a)).then(a.cmp(&b))
         };
         let count = match self.count {
@@ -204,15 +222,12 @@ impl<'a> Predictor<'a> {
                 .predict(count_features(bag))
                 .round_ties_even()
                 .max(1.0) as usize,
-            Count::Threshold(least) => proportions
-                .iter()
-                .filter(|&&weight| weight >= least)
-                .count(),
+            Count::Threshold(least) => shares.iter().filter(|&&share| share >= least).count(),
         };
-        let count = count.min(proportions.len());
+        let count = count.min(shares.len());
         let chosen = &mut self.predicted;
         chosen.clear();
-        chosen.extend(0..proportions.len() as u16);
+        chosen.extend(0..shares.len() as u16);
         if count < chosen.len() {
             chosen.select_nth_unstable_by(count, heavier);
             chosen.truncate(count);
@@ -222,15 +237,15 @@ impl<'a> Predictor<'a> {
 }
 
 /// How many labels stand before this one, and itself.
-fn rank(proportions: &[f32], label: u16) -> u32 {
+fn rank(shares: &[f32], label: u16) -> u32 {
     let place = usize::from(label);
-    let weight = proportions[place];
+    let weight = shares[place];
     let before = |(other, &value): (usize, &f32)| match value.total_cmp(&weight) {
         std::cmp::Ordering::Greater => true,
         std::cmp::Ordering::Equal => other <= place,
         std::cmp::Ordering::Less => false,
     };
-    proportions
+    shares
         .iter()
         .enumerate()
         .filter(|&other| before(other))

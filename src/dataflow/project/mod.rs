@@ -17,6 +17,7 @@ use timely::worker::Worker;
 use super::error::RunError;
 use super::gather::{PARK, all_gather};
 use super::joint::Together;
+use super::label_model::LabelModel;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sum::sum;
@@ -31,7 +32,6 @@ use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
-use lda::regression::Linear;
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, Tally, part_path, parts, written_parts};
 
@@ -54,8 +54,8 @@ pub struct ProjectPlan<'a> {
     pub topics: &'a TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<&'a Classifier>,
-    /// How many labels documents have, if that is estimated.
-    pub label_count: Option<&'a Linear>,
+    /// What is known of labels.
+    pub labels: &'a LabelModel,
     /// The documents that were inferred together, if the method is such.
     pub together: Option<Together<'a>>,
     /// What every part says about itself; its model hash tells parts of another model apart.

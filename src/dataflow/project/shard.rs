@@ -201,11 +201,13 @@ impl<'a> ShardProjector<'a> {
             topics: self.plan.topics,
             classifier: self.plan.classifier,
         };
-        let proportions = match together.is_some_and(|all| all.proportions(number, known)) {
-            true => &known[..],
+        let labels = self.plan.labels.topics.as_ref();
+        let (proportions, alpha) = match together.is_some_and(|all| all.proportions(number, known))
+        {
+            true => (&known[..], &table.smoothing().alpha[..]),
             false => self
                 .inferrer
-                .infer(bag, target, self.plan.infer, &mut stream)
+                .infer_labels(bag, target, labels, self.plan.infer, &mut stream)
                 .map_err(|source| RunError::Project {
                     document: number,
                     source,
@@ -220,6 +222,7 @@ impl<'a> ShardProjector<'a> {
                 number,
                 bag,
                 proportions,
+                alpha,
                 split,
             };
             predictor.predict(document, writer, &mut tally.labels)?;

@@ -1,6 +1,7 @@
 //! One document's proportions by whatever method a job asks for.
 
 use super::hybrid::Hybrid;
+use super::label_topics::LabelTopics;
 use super::maxent::Classifier;
 use super::mean_field::MeanField;
 use super::project::Projector;
@@ -33,6 +34,34 @@ pub struct Inferrer {
 }
 
 impl Inferrer {
+    /// [`infer`](Self::infer), and α_k that the document was inferred with: with CVB0, where it is known which
+    /// labels come together, one of its own.
+    ///
+    /// # Panics
+    /// As of `infer`.
+    ///
+    /// # Errors
+    /// As of `infer`.
+    pub fn infer_labels<'s>(
+        &'s mut self,
+        bag: Bag<'_>,
+        target: Target<'s>,
+        labels: Option<&LabelTopics>,
+        settings: &InferSettings,
+        stream: &mut Stream,
+    ) -> Result<(&'s [f32], &'s [f32]), ImpossibleDraw> {
+        let (table, topics) = (target.table, target.topics);
+        match (settings.method, labels) {
+            (Method::Cvb0, Some(labels)) => {
+                (self.mean_field).cvb0_of_labels(bag, (table, topics), labels, settings)
+            }
+            _ => {
+                let proportions = self.infer(bag, target, settings, stream)?;
+                Ok((proportions, &table.smoothing().alpha))
+            }
+        }
+    }
+
     /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. Methods that
     /// take documents together infer one alone by sampling it.
     ///

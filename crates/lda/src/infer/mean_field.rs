@@ -22,6 +22,7 @@
 //! More iterations are not better: CVB0 is nearest to the posterior's mean after two to five of
 //! them (docs/INFERENCE.md), then it leans towards a mode.
 
+use super::label_topics::LabelTopics;
 use super::lanes::{add_scaled, dot};
 use super::settings::InferSettings;
 use super::term_topics::TermTopics;
@@ -29,12 +30,17 @@ use super::{Bag, ImpossibleDraw};
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
 
+/// How often a document's topics and its own α are estimated in turn.
+const TURNS: usize = 4;
+
 /// CVB0 forgets the topics that have a smaller share of a term.
 const LEAST_SHARE: f32 = 1e-3;
 
 /// Infers documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct MeanField {
+    /// α_k of the document.
+    alpha: Vec<f32>,
     /// a_k; K long, and a 0 for the topic K that fills up blocks.
     dirichlet: Vec<f32>,
     /// Ψ(a_k), K long.
@@ -79,10 +85,17 @@ impl MeanField {
                 tokens += count as f32;
             }
         }
-        self.dirichlet.clear();
-        self.dirichlet.extend_from_slice(&table.smoothing().alpha);
-        self.dirichlet.push(0.0);
+        self.alpha.clear();
+        self.alpha.extend_from_slice(&table.smoothing().alpha);
+        self.begin();
         tokens
+    }
+
+    /// Takes up the same document again, with what is now its α.
+    fn begin(&mut self) {
+        self.dirichlet.clear();
+        self.dirichlet.extend_from_slice(&self.alpha);
+        self.dirichlet.push(0.0);
     }
 
     /// θ_d = a_d / Σ_k a_dk by variational Bayes; adds up to 1. Takes `settings.iterations` at most, and ends
@@ -167,12 +180,50 @@ impl MeanField {
         settings: &InferSettings,
     ) -> Result<&[f32], ImpossibleDraw> {
         let tokens = self.start(bag, table);
+        self.everywhere = table.smoothing().mass;
+        self.settle(tokens, (table, topics), settings)?;
+        Ok(self.finish(table))
+    }
+
+    /// The same with an α of the document's own, which `labels` knows: estimated in turn with its topics, [`TURNS`]
+    /// times; also gives it, K long.
+    ///
+    /// # Errors
+    /// As of [`variational`](Self::variational).
+    pub fn cvb0_of_labels(
+        &mut self,
+        bag: Bag<'_>,
+        (table, topics): (FactorTable<'_>, &TermTopics),
+        labels: &LabelTopics,
+        settings: &InferSettings,
+    ) -> Result<(&[f32], &[f32]), ImpossibleDraw> {
+        let tokens = self.start(bag, table);
+        for turn in 0..TURNS {
+            if turn > 0 {
+                let expected = self.dirichlet.iter().zip(&self.alpha);
+                let expected: Vec<f32> = expected.map(|(a, alpha)| a - alpha).collect();
+                labels.alpha(&expected, &mut self.alpha);
+                self.begin();
+            }
+            self.everywhere = dot(&self.alpha, &table.smoothing().factors);
+            self.settle(tokens, (table, topics), settings)?;
+        }
+        self.finish(table);
+        Ok((&self.proportions, &self.alpha))
+    }
+
+    /// Iterates CVB0 on the document that was taken up; Σ_k α_k h_k is known.
+    fn settle(
+        &mut self,
+        tokens: f32,
+        (table, topics): (FactorTable<'_>, &TermTopics),
+        settings: &InferSettings,
+    ) -> Result<(), ImpossibleDraw> {
         self.sums.clear();
         self.sums.resize(table.topic_count(), 0.0);
         self.entries.clear();
         self.ends.clear();
-        let alpha_sum: f32 = table.smoothing().alpha.iter().sum();
-        self.everywhere = table.smoothing().mass;
+        let alpha_sum: f32 = self.alpha.iter().sum();
         self.mean_factor = self.everywhere / alpha_sum;
         let mut left = 0.0;
         for index in 0..self.terms.len() {
@@ -186,7 +237,7 @@ impl MeanField {
                 break;
             }
         }
-        Ok(self.finish(table))
+        Ok(())
     }
 
     /// Shares of the `index`-th term given the terms before it; gives the tokens that have no entry.
@@ -261,7 +312,7 @@ impl MeanField {
         let h = &smoothing.factors;
         let a = &mut self.dirichlet[..h.len()];
         let ratio = tokens / dot(a, h).max(f32::MIN_POSITIVE);
-        let alpha = smoothing.alpha.iter();
+        let alpha = self.alpha.iter();
         for (((a, h), old), &alpha) in a.iter_mut().zip(h).zip(&mut self.sums).zip(alpha) {
             let new = ratio * h * *a;
             *a = (*a + (new - *old)).max(alpha);

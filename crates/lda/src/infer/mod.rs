@@ -9,6 +9,7 @@
 pub mod collapsed;
 pub mod hybrid;
 pub mod inferrer;
+pub mod label_topics;
 mod lanes;
 pub mod maxent;
 pub mod mean_field;

@@ -36,6 +36,11 @@ impl Method {
         matches!(self, Self::MaxEnt | Self::Hybrid)
     }
 
+    /// Whether proportions contain the prior α.
+    pub fn has_prior(self) -> bool {
+        !matches!(self, Self::MaxEnt | Self::NaiveBayes | Self::Hybrid)
+    }
+
     /// Whether documents are inferred together, and not one by one.
     pub fn is_joint(self) -> bool {
         matches!(self, Self::GibbsJoint | Self::Retrain)

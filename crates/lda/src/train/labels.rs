@@ -5,9 +5,15 @@
 //! ([`Sampler::restrict`](crate::infer::sampler::Sampler::restrict)); everything else is as without
 //! labels. Documents are inferred over all topics, with a prior that may know how frequent each label is.
 
+use super::settings::TrainSettings;
+use super::{Setup, TrainError, train};
+use crate::bags::Bags;
 use crate::infer::Bag;
+use crate::infer::label_topics::LabelTopics;
 use crate::math::special::ln;
-use crate::model::settings::LabelPrior;
+use crate::model::Priors;
+use crate::model::published::publish;
+use crate::model::settings::{Geometry, LabelPrior, ModelSettings};
 
 /// Σ_k α_k in training (Papanikolaou 2017, Eq. 58), and of the part of inference's prior that follows
 /// frequencies (Eq. 59).
@@ -41,4 +47,110 @@ pub fn inference_alpha(prior: LabelPrior, alpha_sum: f64, documents: &[u64]) -> 
 pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
     let value = |&tokens: &u32| ln(1.0 + f64::from(tokens)) as f32;
     bag.terms.iter().copied().zip(bag.counts.iter().map(value))
+}
+
+/// The share of a document's `tokens` tokens that each label is expected to have, over `shares`: θ_dk without
+/// the prior's part of it, (θ_dk (N_d + A) − α_k) / N_d.
+///
+/// Labels are predicted by these, and not by θ: a prior that knows which labels are frequent would put them
+/// first in every short document. With θ, Prior-LDA has the figures that Papanikolaou 2017, Tables 6–8, has
+/// for θ, and without the prior's part those that it has for θ^p.
+pub fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Vec<f32>) {
+    let tokens = tokens.max(1) as f32;
+    let whole = tokens + alpha.iter().sum::<f32>();
+    let share = |(theta, alpha): (&f32, &f32)| ((theta * whole - alpha) / tokens).max(0.0);
+    shares.clear();
+    shares.extend(proportions.iter().zip(alpha).map(share));
+}
+
+/// Topics over labels, `topics` of them, of documents whose labels are the terms of `sets`, `labels` in all;
+/// what Dependency-LDA knows beforehand. `alpha_sum` is A of the prior.
+///
+/// # Errors
+/// A draw with impossible masses.
+pub fn label_topics(
+    sets: &Bags,
+    [labels, topics]: [usize; 2],
+    alpha_sum: f64,
+    seed: u64,
+) -> Result<LabelTopics, TrainError> {
+    let topics = topics.min(labels);
+    let settings = TrainSettings {
+        online_passes: 0,
+        ..TrainSettings::default()
+    };
+    let model = ModelSettings {
+        topics,
+        seed,
+        alpha: None,
+        eta: None,
+        published_eta: None,
+        geometry: Geometry::Mean,
+        label_prior: LabelPrior::Uniform,
+    };
+    let size = [sets.len() as u64, sets.token_count()];
+    let priors = Priors::new(&model, labels, size, true);
+    let setup = Setup {
+        priors: &priors,
+        settings: &settings,
+        seed,
+        vocabulary_size: labels,
+    };
+    let trained = train(sets, &Bags::default(), &setup, |_, _| {})?;
+    let mut weights = vec![0.0; topics * labels];
+    let published = publish(&[&trained.parameters], priors.eta);
+    for (topic, weights) in published.iter().zip(weights.chunks_exact_mut(labels)) {
+        weights.fill(topic.absent_weight as f32);
+        for &(label, weight) in &topic.weights {
+            weights[label as usize] = weight;
+        }
+    }
+    let shared = SHARED * alpha_sum / labels as f64;
+    Ok(LabelTopics::new(labels, weights, alpha_sum, shared))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_documents_have_together_are_topics() {
+        let mut sets = Bags::default();
+        for document in 0..400 {
+            let first = 3 * (document % 4) as u32;
+            let pair = [[0, 1], [1, 2], [0, 2]][document as usize / 4 % 3];
+            sets.push(document, &pair.map(|label| first + label), &[1, 1]);
+        }
+        let topics = label_topics(&sets, [12, 4], ALPHA_SUM, 1).unwrap();
+        let mut alpha = Vec::new();
+        for label in 0..12 {
+            let mut tokens = [0.0; 12];
+            tokens[label] = 20.0;
+            topics.alpha(&tokens, &mut alpha);
+            let of_others = (0..12)
+                .filter(|other| other / 3 != label / 3)
+                .map(|other| alpha[other]);
+            let highest = of_others.fold(0.0, f32::max);
+            let mates = (0..12).filter(|other| other / 3 == label / 3);
+            assert!(
+                mates.clone().all(|mate| alpha[mate] > 2.0 * highest),
+                "{label}: {alpha:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn shares_are_proportions_without_their_prior() {
+        let (alpha, expected) = ([6.0, 1.0, 3.0], [1.0, 3.0, 0.0]);
+        let theta: Vec<f32> = alpha
+            .iter()
+            .zip(expected)
+            .map(|(a, n)| (a + n) / 14.0)
+            .collect();
+        let mut shares = vec![7.0];
+        token_shares(&theta, &alpha, 4, &mut shares);
+        for (share, expected) in shares.iter().zip([0.25, 0.75, 0.0]) {
+            assert!((share - expected).abs() < 1e-6, "{shares:?}");
+        }
+    }
 }

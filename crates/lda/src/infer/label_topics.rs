@@ -1,0 +1,94 @@
+//! Which labels come together: topics over labels, and the prior that a document's labels have through
+//! them (Dependency-LDA; Rubin, Chambers, Smyth & Steyvers 2012; Papanikolaou 2017, §2.3).
+//!
+//! A document has a mixture θ′ of T topics over labels, φ′. Its labels have the prior of Prior-LDA with
+//! the mixture's labels in the place of the collection's:
+//!
+//! ```text
+//! α_dk = A Σ_t θ′_dt φ′_tk + 0.6 A / K
+//! ```
+//!
+//! Where we depart: θ′ is estimated from the expected tokens of each label, by EM on φ′ held fixed, in turn
+//! with the tokens given α_d; Rubin et al. sample both.
+
+/// Steps of EM for each mixture.
+const STEPS: usize = 10;
+
+/// Labels with fewer expected tokens say nothing of a document's mixture.
+const LEAST_TOKENS: f32 = 0.01;
+
+/// What every topic of a mixture has beside its tokens.
+const SMOOTHING: f32 = 0.1;
+
+/// Topics over labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelTopics {
+    labels: usize,
+    /// φ′_tk, topic by topic.
+    weights: Vec<f32>,
+    /// A, and what every label has beside it.
+    alpha_sum: f32,
+    shared: f32,
+}
+
+impl LabelTopics {
+    /// Topics with these distributions over labels, T × K, topic by topic; A is `alpha_sum`, and each label has
+    /// `shared` beside it.
+    pub fn new(labels: usize, weights: Vec<f32>, alpha_sum: f64, shared: f64) -> Self {
+        Self {
+            labels,
+            weights,
+            alpha_sum: alpha_sum as f32,
+            shared: shared as f32,
+        }
+    }
+
+    /// α_d of a document with these expected tokens of each label, over `alpha`.
+    pub fn alpha(&self, tokens: &[f32], alpha: &mut Vec<f32>) {
+        let topics = self.weights.len() / self.labels;
+        let mut mixture = vec![1.0 / topics as f32; topics];
+        let present: Vec<(usize, f32)> = (tokens.iter().copied().enumerate())
+            .filter(|&(_, tokens)| tokens >= LEAST_TOKENS)
+            .collect();
+        for _ in 0..STEPS {
+            let mut next = vec![SMOOTHING; topics];
+            for &(label, tokens) in &present {
+                let of_label = || self.weights[label..].iter().step_by(self.labels);
+                let mass: f32 = of_label().zip(&mixture).map(|(w, m)| w * m).sum();
+                if mass > 0.0 {
+                    let ratio = tokens / mass;
+                    for ((next, weight), mixture) in next.iter_mut().zip(of_label()).zip(&mixture) {
+                        *next += ratio * weight * mixture;
+                    }
+                }
+            }
+            let whole: f32 = next.iter().sum();
+            mixture.clear();
+            mixture.extend(next.iter().map(|value| value / whole));
+        }
+        alpha.clear();
+        alpha.resize(self.labels, self.shared);
+        for (weights, share) in self.weights.chunks_exact(self.labels).zip(mixture) {
+            for (alpha, weight) in alpha.iter_mut().zip(weights) {
+                *alpha += self.alpha_sum * share * weight;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_come_together_raise_each_other() {
+        let weights = vec![0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5];
+        let topics = LabelTopics::new(4, weights, 50.0, 7.5);
+        let mut alpha = Vec::new();
+        topics.alpha(&[8.0, 0.0, 0.0, 0.0], &mut alpha);
+        assert!(alpha[1] > 30.0 && alpha[2] < 8.5, "{alpha:?}");
+        assert!((alpha.iter().sum::<f32>() - 80.0).abs() < 1e-3);
+        topics.alpha(&[0.0; 4], &mut alpha);
+        assert_eq!(alpha, [20.0; 4]);
+    }
+}
