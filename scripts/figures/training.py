@@ -35,6 +35,7 @@ LABELS = {
     "Prior-LDA, one sample, θᵖ": ONE_SAMPLE,
     "Prior-LDA, 5 × 30 samples, θ": MANY_SAMPLES | {"project.estimator": "counts"},
     "Prior-LDA, 5 × 30 samples, θᵖ": MANY_SAMPLES,
+    "Dependency-LDA, φᵖ": {"train.estimator": "soft"},
     "linear SVM": {},
 }
 # Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge, and is not a setting.

@@ -98,7 +98,7 @@ impl LocalStep {
         let Visit { bag, table, .. } = visit;
         match action {
             Action::Online if settings.method == LocalMethod::Cvb0 => {
-                let (stream, statistics) = (&mut key.stream(), &mut self.statistics);
+                let (stream, statistics) = (&mut visit.key.stream(), &mut self.statistics);
                 let updated = self.cvb0.update(bag, table, remembered, stream, statistics);
                 return Ok(updated);
             }
@@ -127,8 +127,8 @@ impl LocalStep {
                 return Ok(remembered);
             }
             Action::Estimate => {
-                let (stream, statistics) = (&mut key.stream(), &mut self.statistics);
-                self.soft.add(bag, table, remembered, stream, statistics);
+                let (stream, statistics) = (&mut visit.key.stream(), &mut self.statistics);
+                (self.soft).add(bag, table, visit.labels, remembered, stream, statistics);
                 return Ok(remembered);
             }
         }

@@ -33,13 +33,15 @@ pub struct SoftCounts {
 }
 
 impl SoftCounts {
-    /// Adds Σ_i p_dik of a document to `statistics`, in units of 2⁻¹² token. Its tokens count in the model
+    /// Adds Σ_i p_dik of a document to `statistics`, in units of 2⁻¹² token; p is 0 but for the document's
+    /// `labels`, if there are any. Its tokens count in the model
     /// with the topics `assigned`, in the order of
     /// [`Sampler::assignments`](crate::infer::sampler::Sampler::assignments).
     pub fn add(
         &mut self,
         bag: Bag<'_>,
         table: FactorTable<'_>,
+        labels: &[u16],
         assigned: &[u16],
         stream: &mut Stream,
         statistics: &mut Moves,
@@ -53,7 +55,7 @@ impl SoftCounts {
         for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
             let (own, others) = rest.split_at(count as usize);
             rest = others;
-            self.take_term(term, own, table);
+            self.take_term(term, own, labels, table);
             let units = u64::from(count) * TOKEN as u64;
             round(&self.soft, units, stream.uniform(), |topic, count| {
                 statistics.add(term, topic, count as i64);
@@ -62,7 +64,7 @@ impl SoftCounts {
     }
 
     /// Σ_i p_dik over the tokens of a term, whose topics are `own`, into `soft`.
-    fn take_term(&mut self, term: u32, own: &[u16], table: FactorTable<'_>) {
+    fn take_term(&mut self, term: u32, own: &[u16], labels: &[u16], table: FactorTable<'_>) {
         let smoothing = table.smoothing();
         let row = table.find(term).expect("factors of all terms are prepared");
         self.factors.clear();
@@ -72,6 +74,11 @@ impl SoftCounts {
         let masses = masses.zip(&smoothing.alpha);
         self.soft
             .extend(masses.map(|((e, n), &a)| e * (n + f64::from(a))));
+        if !labels.is_empty() {
+            let others = (0..).zip(&mut self.soft);
+            let others = others.filter(|(topic, _)| labels.binary_search(topic).is_err());
+            others.for_each(|(_, mass)| *mass = 0.0);
+        }
         let whole: f64 = self.soft.iter().sum();
         self.own.clear();
         self.own.extend_from_slice(own);
@@ -159,7 +166,7 @@ mod tests {
 
     /// Papanikolaou 2017, Algorithm 1, function φ^p, token by token, before what is added is normalised
     /// and β: Σ p_djk, V × K.
-    fn reference(assigned: &[Vec<u16>], priors: &Priors) -> Vec<Vec<f64>> {
+    fn reference(assigned: &[Vec<u16>], labels: &[u16], priors: &Priors) -> Vec<Vec<f64>> {
         let mut n_wk = vec![vec![0.0; TOPICS]; TERMS];
         let mut n_dk = vec![vec![0.0; TOPICS]; CORPUS.len()];
         let each = || (0..).zip(CORPUS.map(tokens)).zip(assigned);
@@ -173,6 +180,9 @@ mod tests {
         for ((d, words), z) in each() {
             for (&w, &own) in words.iter().zip(z) {
                 let p = |k: usize| {
+                    if !labels.is_empty() && !labels.contains(&(k as u16)) {
+                        return 0.0;
+                    }
                     let i = f64::from(u8::from(usize::from(own) == k));
                     let n_k: f64 = n_wk.iter().map(|row| row[k]).sum();
                     (n_wk[w][k] - i + priors.eta) / (n_k - i + TERMS as f64 * priors.eta)
@@ -205,7 +215,7 @@ mod tests {
 
     #[test]
     fn soft_counts_are_those_of_the_algorithm_as_printed() {
-        for seed in 0..20 {
+        for (seed, labels) in (0..20).flat_map(|seed| [(seed, &[][..]), (seed, &[0, 1, 2])]) {
             let (priors, assigned) = (priors(), assigned(seed));
             let factors = Factors::prepare(&counted(&assigned), &priors, |_| true, None);
             let parts = [&factors];
@@ -214,12 +224,13 @@ mod tests {
             let (mut exact, mut tokens) = (vec![vec![0.0; TOPICS]; TERMS], vec![0.0; TERMS]);
             for (index, ((terms, counts), z)) in CORPUS.into_iter().zip(&assigned).enumerate() {
                 let stream = &mut Stream::keyed(seed, Stage::Train, 1, index as u64);
-                soft.add(Bag { terms, counts }, table, z, stream, &mut statistics);
+                let bag = Bag { terms, counts };
+                soft.add(bag, table, labels, z, stream, &mut statistics);
                 let mut rest = &z[..];
                 for (&w, &n) in terms.iter().zip(counts).rev() {
                     let (own, others) = rest.split_at(n as usize);
                     rest = others;
-                    soft.take_term(w, own, table);
+                    soft.take_term(w, own, labels, table);
                     let sum: f64 = soft.soft.iter().sum();
                     assert!((sum - f64::from(n)).abs() < 1e-12, "{sum} of {n}");
                     (0..TOPICS).for_each(|k| exact[w as usize][k] += soft.soft[k]);
@@ -230,7 +241,7 @@ mod tests {
             statistics.drain(|Assigned { term, topic, count }| {
                 rounded[term as usize][usize::from(topic)] += f64::from(count) / TOKEN;
             });
-            for (w, wanted) in reference(&assigned, &priors).iter().enumerate() {
+            for (w, wanted) in reference(&assigned, labels, &priors).iter().enumerate() {
                 for k in 0..TOPICS {
                     // Factors are f32. No document is off by a unit.
                     assert!((wanted[k] - exact[w][k]).abs() < 1e-6 * tokens[w]);
