@@ -15,6 +15,8 @@
 //! - [`evaluate`]: how good topics are.
 //! - [`train`]: from documents to a model, on one thread. Its parts are what a program calls that
 //!   spreads training over threads and machines.
+//! - [`tree`]: tree-structured priors, which correlate terms and tell senses apart; batch collapsed
+//!   Gibbs sampling with them, on one thread.
 //!
 //! Settings are structs with public fields; nothing checks them here. topicmill's `docs/JOB.md` says
 //! which values make sense, `docs/NOTATION.md` which symbol of which paper a name stands for.
@@ -34,3 +36,5 @@ pub mod infer;
 pub mod evaluate;
 
 pub mod train;
+
+pub mod tree;

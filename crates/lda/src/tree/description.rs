@@ -1,0 +1,79 @@
+//! A tree as it is described, and what can be wrong with that.
+
+use super::MAX_DEPTH;
+use crate::model::statistics::MAX_TERMS;
+
+/// An inner node below the root, as a tree is described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What messages call it.
+    pub name: String,
+    /// β of the edge that leads to it, > 0.
+    pub prior: f64,
+    /// β of each edge from it to one of its terms, > 0.
+    pub leaf_prior: f64,
+    /// Inner nodes below it.
+    pub children: Vec<Self>,
+    /// Terms on leaves directly below it, each one once.
+    pub terms: Vec<u32>,
+}
+
+/// What is wrong with a description of a tree; nodes are named with those above them.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TreeError {
+    /// A term beyond the vocabulary.
+    #[error("node {node}: there is no term {term} in a vocabulary of {vocabulary_size}")]
+    UnknownTerm {
+        /// The node.
+        node: String,
+        /// The term.
+        term: u32,
+        /// V.
+        vocabulary_size: usize,
+    },
+    /// A node with nothing below it.
+    #[error("node {node} has neither terms nor nodes below it: leave it out")]
+    Empty {
+        /// The node.
+        node: String,
+    },
+    /// A term on two leaves of one node: they could not be told apart.
+    #[error("node {node}: term {term} is on two of its leaves; one sense is one leaf")]
+    RepeatedTerm {
+        /// The node.
+        node: String,
+        /// The term.
+        term: u32,
+    },
+    /// An edge prior that is none.
+    #[error("node {node}: an edge prior of {prior}; it must be positive and finite")]
+    Prior {
+        /// The node.
+        node: String,
+        /// β.
+        prior: f64,
+    },
+    /// A path that is too long.
+    #[error("node {node} is {MAX_DEPTH} edges below the root: a leaf is at most that deep")]
+    TooDeep {
+        /// The node.
+        node: String,
+    },
+    /// More leaves than can be numbered.
+    #[error("a tree of {leaves} leaves; {MAX_TERMS} are possible: give terms fewer senses")]
+    TooManyLeaves {
+        /// The leaves.
+        leaves: usize,
+    },
+}
+
+/// Refuses an edge prior that is not positive and finite.
+pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), TreeError> {
+    if prior > 0.0 && prior.is_finite() {
+        return Ok(());
+    }
+    Err(TreeError::Prior {
+        node: node(),
+        prior,
+    })
+}
