@@ -17,6 +17,7 @@
 //! passes an inner node i goes on to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
 //! and needs no sum.
 
+pub mod constraints;
 pub mod counts;
 mod description;
 #[cfg(test)]

@@ -1,0 +1,245 @@
+//! From lists of terms that belong together, or do not, to a tree (Hu, Boyd-Graber & Satinoff 2011,
+//! "Interactive topic modeling"; cannot-links as Andrzejewski, Zhu & Craven 2009, "Incorporating
+//! domain knowledge into topic modeling via Dirichlet forest priors", Section 3).
+//!
+//! - **Must-link** is transitive: the terms that lists connect become one node, of as many leaves. A
+//!   large β_1 on their edges makes a topic that likes one of them like all.
+//! - **Cannot-link** holds between such nodes, or single terms: units. The units that lists connect
+//!   become one node. Below it is a node for each largest set of units without a cannot-link among
+//!   them, a maximal clique of the graph's complement; a unit in several has a leaf, or its node, in
+//!   each. A small β_2 on the edges to the cliques makes a topic choose one of them.
+//!
+//! An edge to a node has η for each term below: before there are data, they are as probable together
+//! as if they were attached to the root. Andrzejewski et al. draw one clique for each topic, and so
+//! have a forest of trees; a Dirichlet prior with β_2 → 0 comes to the same, in one tree.
+
+mod cliques;
+
+use super::Node;
+pub use cliques::MAX_CLIQUES;
+use cliques::maximal_cliques;
+
+/// Edge priors by kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strengths {
+    /// η: of the edge to an ordinary term. Nodes and units have it once for each of their terms.
+    pub ordinary: f64,
+    /// β_1, far above η: of each edge from a must-link node to a term.
+    pub must: f64,
+    /// β_2, far below η: of each edge from a cannot-link node to a clique.
+    pub cannot: f64,
+}
+
+/// Lists that no tree satisfies. Lists are numbered from 0.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConstraintError {
+    /// A term beyond the vocabulary.
+    #[error("{kind} list {list}: there is no term {term} in a vocabulary of {vocabulary_size}")]
+    UnknownTerm {
+        /// Must-link or cannot-link.
+        kind: &'static str,
+        /// The list.
+        list: usize,
+        /// The term.
+        term: u32,
+        /// V.
+        vocabulary_size: usize,
+    },
+    /// A list that links nothing.
+    #[error("{kind} list {list} needs two different terms at least")]
+    TooShort {
+        /// Must-link or cannot-link.
+        kind: &'static str,
+        /// The list.
+        list: usize,
+    },
+    /// Terms that must be apart, and together.
+    #[error(
+        "cannot-link list {list} keeps terms {first} and {second} apart; must-link lists connect them"
+    )]
+    Contradiction {
+        /// The list.
+        list: usize,
+        /// A term.
+        first: u32,
+        /// Another one.
+        second: u32,
+    },
+    /// Too many ways to satisfy cannot-links.
+    #[error(
+        "the cannot-links around term {term} leave more than {MAX_CLIQUES} cliques: \
+         connect fewer terms by them"
+    )]
+    TooManyCliques {
+        /// The smallest of the terms.
+        term: u32,
+    },
+}
+
+/// The structures of a [`Tree`](super::Tree) that has these lists in it: every two terms of a
+/// must-link list belong together, no two of a cannot-link list do. Whatever their order, the lists
+/// give the same structures.
+///
+/// # Errors
+/// Lists that contradict each other, name unknown terms, or leave too many cliques.
+pub fn structures(
+    vocabulary_size: usize,
+    must: &[Vec<u32>],
+    cannot: &[Vec<u32>],
+    strengths: Strengths,
+) -> Result<Vec<Node>, ConstraintError> {
+    check("must-link", must, vocabulary_size)?;
+    check("cannot-link", cannot, vocabulary_size)?;
+    let mut linked = Groups::new(vocabulary_size);
+    must.iter().for_each(|list| linked.join(list));
+    let mut apart = linked.clone();
+    let mut conflicts = Vec::new();
+    for (list, terms) in cannot.iter().enumerate() {
+        apart.join(terms);
+        for pair in pairs(terms) {
+            let [a, b] = pair.map(|term| linked.find(term));
+            if a == b {
+                return Err(ConstraintError::Contradiction {
+                    list,
+                    first: pair[0],
+                    second: pair[1],
+                });
+            }
+            conflicts.push([a, b]);
+            conflicts.push([b, a]);
+        }
+    }
+    conflicts.sort_unstable();
+    let units = linked.members(vocabulary_size);
+    let mut nodes = Vec::new();
+    for component in apart.members(vocabulary_size) {
+        let own = component.iter().map(|&term| linked.find(term));
+        let mut own: Vec<u32> = own.collect();
+        own.sort_unstable();
+        own.dedup();
+        let own: Vec<&[u32]> = own.iter().map(|&unit| &units[unit as usize][..]).collect();
+        match own[..] {
+            [] | [[_]] => {}
+            [unit] => nodes.push(must_node(unit, strengths)),
+            _ => nodes.push(cannot_node(&own, &conflicts, strengths)?),
+        }
+    }
+    Ok(nodes)
+}
+
+fn check(
+    kind: &'static str,
+    lists: &[Vec<u32>],
+    vocabulary_size: usize,
+) -> Result<(), ConstraintError> {
+    for (list, terms) in lists.iter().enumerate() {
+        if let Some(&term) = terms.iter().find(|&&t| t as usize >= vocabulary_size) {
+            return Err(ConstraintError::UnknownTerm {
+                kind,
+                list,
+                term,
+                vocabulary_size,
+            });
+        }
+        if terms.iter().all(|term| *term == terms[0]) {
+            return Err(ConstraintError::TooShort { kind, list });
+        }
+    }
+    Ok(())
+}
+
+/// Every two different terms of a list.
+fn pairs(terms: &[u32]) -> impl Iterator<Item = [u32; 2]> {
+    let all = terms.iter().enumerate();
+    let pairs = all.flat_map(|(i, &a)| terms[..i].iter().map(move |&b| [b, a]));
+    pairs.filter(|[a, b]| a != b)
+}
+
+fn must_node(terms: &[u32], strengths: Strengths) -> Node {
+    Node {
+        name: format!("must-link {}", terms[0]),
+        prior: strengths.ordinary * terms.len() as f64,
+        leaf_prior: strengths.must,
+        children: Vec::new(),
+        terms: terms.to_vec(),
+    }
+}
+
+fn cannot_node(
+    units: &[&[u32]],
+    conflicts: &[[u32; 2]],
+    strengths: Strengths,
+) -> Result<Node, ConstraintError> {
+    // A unit is named by its smallest term, which comes first.
+    let goes_with = |a: &[u32], b: &[u32]| conflicts.binary_search(&[a[0], b[0]]).is_err();
+    let row = |a: &&[u32]| units.iter().map(|b| a != b && goes_with(a, b)).collect();
+    let adjacent = units.iter().map(row).collect();
+    let term = units[0][0];
+    let cliques = maximal_cliques(adjacent).ok_or(ConstraintError::TooManyCliques { term })?;
+    let clique_node = |(number, clique): (usize, Vec<usize>)| {
+        let members = || clique.iter().map(|&unit| units[unit]);
+        let (several, single): (Vec<_>, Vec<_>) = members().partition(|unit| unit.len() > 1);
+        Node {
+            name: format!("clique {number}"),
+            prior: strengths.cannot,
+            leaf_prior: strengths.ordinary,
+            children: several
+                .iter()
+                .map(|unit| must_node(unit, strengths))
+                .collect(),
+            terms: single.concat(),
+        }
+    };
+    let size: usize = units.iter().map(|unit| unit.len()).sum();
+    Ok(Node {
+        name: format!("cannot-link {term}"),
+        prior: strengths.ordinary * size as f64,
+        leaf_prior: strengths.ordinary,
+        children: cliques.into_iter().enumerate().map(clique_node).collect(),
+        terms: Vec::new(),
+    })
+}
+
+/// Terms in groups, each named by its smallest (union–find, with path halving).
+#[derive(Clone)]
+struct Groups {
+    parents: Vec<u32>,
+}
+
+impl Groups {
+    fn new(size: usize) -> Self {
+        Self {
+            parents: (0..size as u32).collect(),
+        }
+    }
+
+    fn find(&mut self, term: u32) -> u32 {
+        let mut node = term as usize;
+        while self.parents[node] as usize != node {
+            let above = self.parents[node] as usize;
+            self.parents[node] = self.parents[above];
+            node = above;
+        }
+        node as u32
+    }
+
+    fn join(&mut self, terms: &[u32]) {
+        for &term in terms {
+            let (a, b) = (self.find(terms[0]), self.find(term));
+            self.parents[a.max(b) as usize] = a.min(b);
+        }
+    }
+
+    /// By the smallest term: all terms of the group, ascending; empty for other terms.
+    fn members(&mut self, size: usize) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); size];
+        for term in 0..size as u32 {
+            let group = self.find(term);
+            members[group as usize].push(term);
+        }
+        members
+    }
+}
+
+#[cfg(test)]
+mod tests;
