@@ -22,6 +22,7 @@ pub mod counts;
 mod description;
 #[cfg(test)]
 mod examples;
+pub mod factors;
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,0 +1,227 @@
+use super::*;
+use crate::math::random::Stage;
+use crate::model::Priors;
+use crate::model::factors::{FactorTable, Factors};
+use crate::model::parameters::{Entry, GlobalStep};
+use crate::model::statistics::Assigned;
+use crate::tree::examples::{TERMS, random_tree};
+
+const TOPICS: usize = 7;
+
+/// Random counts by leaf and topic; most are 0.
+fn random_counts(tree: &Tree, seed: u64) -> Vec<Vec<i32>> {
+    let mut stream = Stream::keyed(seed, Stage::Synth, 4, 0);
+    let mut count = || (stream.below(3) == 0).then(|| 1 + stream.below(30) as i32);
+    (0..tree.leaf_count())
+        .map(|_| (0..TOPICS).map(|_| count().unwrap_or(0)).collect())
+        .collect()
+}
+
+/// These counts as parameters in parts, after a step of size `step_size`.
+fn parameters(counts: &[Vec<i32>], step_size: f64, part_count: usize) -> Vec<Parameters> {
+    let step = GlobalStep {
+        step_size,
+        weight: 1.0,
+    };
+    let total = |k: usize| counts.iter().map(|row| i64::from(row[k])).sum();
+    let totals: Vec<i64> = (0..TOPICS).map(total).collect();
+    let part = |p| {
+        let mut part = Parameters::new(TOPICS, counts.len(), p, part_count);
+        let own: Vec<u32> = part.terms().collect();
+        let entries = own.iter().flat_map(|&term| {
+            let row = (0..).zip(&counts[term as usize]);
+            row.filter(|&(_, &count)| count > 0)
+                .map(move |(topic, &count)| Assigned { term, topic, count }.word())
+        });
+        part.decay(step, &totals);
+        part.add(step, &entries.collect::<Vec<_>>());
+        part
+    };
+    (0..part_count).map(part).collect()
+}
+
+fn prepare<'t>(tree: &'t Tree, parts: &[Parameters], exp_psi: bool) -> TreeFactors<'t> {
+    TreeFactors::prepare(tree, &parts.iter().collect::<Vec<_>>(), exp_psi)
+}
+
+/// e_kl by definition: every edge's parameter is summed over all leaves below it.
+fn dense_path(tree: &Tree, by_leaf: &[Vec<f64>], exp_psi: bool, leaf: u32, k: usize) -> f64 {
+    let leaves = || 0..tree.leaf_count() as u32;
+    let passes = |leaf, node| tree.path(leaf).any(|on| on == node);
+    let below = |node: u32| -> f64 {
+        let passing = leaves().filter(|&leaf| node == ROOT || passes(leaf, node));
+        passing.map(|leaf| by_leaf[leaf as usize][k]).sum()
+    };
+    let siblings =
+        |parent| (1..tree.node_count() as u32).filter(move |&n| tree.parent(n) == parent);
+    let raised = |node: u32| tree.prior(node) + below(node);
+    tree.path(leaf)
+        .map(|node| {
+            let whole: f64 = siblings(tree.parent(node)).map(raised).sum();
+            match exp_psi {
+                true => exp(digamma(raised(node)) - digamma(whole)),
+                false => raised(node) / whole,
+            }
+        })
+        .product()
+}
+
+#[test]
+fn factors_are_those_of_the_dense_definition() {
+    let mut structured = 0;
+    for (seed, exp_psi) in (0..10).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let tree = random_tree(seed);
+        let counts = random_counts(&tree, seed);
+        let by_leaf: Vec<Vec<f64>> = counts
+            .iter()
+            .map(|row| row.iter().map(|&count| 0.25 * f64::from(count)).collect())
+            .collect();
+        let factors = prepare(&tree, &parameters(&counts, 0.25, 1), exp_psi);
+        let close =
+            |got: f64, want: f64| assert!((got - want).abs() <= 1e-6 * want, "{got}, {want}");
+        for (term, k) in (0..TERMS).flat_map(|term| (0..TOPICS).map(move |k| (term, k))) {
+            let path = |leaf| dense_path(&tree, &by_leaf, exp_psi, leaf, k);
+            for leaf in tree.leaves_of(term) {
+                close(factors.path_factor(leaf, k as u16, None), path(leaf));
+            }
+            let whole: f64 = tree.leaves_of(term).map(path).sum();
+            match factors.dense(term) {
+                Some(row) => close(f64::from(row[k]), whole),
+                None => {
+                    let sparse = factors.sparse(term).find(|entry| usize::from(entry.0) == k);
+                    assert_eq!(
+                        sparse.is_some(),
+                        by_leaf[tree.leaves_of(term).start as usize][k] > 0.0
+                    );
+                    close(
+                        sparse.map_or(0.0, |entry| entry.1) + factors.smoothing()[k],
+                        whole,
+                    );
+                }
+            }
+        }
+        structured += (0..TERMS).filter(|&term| tree.is_structured(term)).count();
+    }
+    assert!((20..220).contains(&structured), "both forms are met");
+}
+
+#[test]
+fn factors_are_the_same_bits_whatever_the_parts() {
+    let tree = random_tree(3);
+    let counts = random_counts(&tree, 3);
+    let bits = |part_count| {
+        let factors = prepare(&tree, &parameters(&counts, 0.3, part_count), false);
+        let dense: Vec<u32> = factors.dense.iter().map(|e| e.to_bits()).collect();
+        let sums: Vec<u64> = factors.sums.iter().map(|x| x.to_bits()).collect();
+        (dense, sums, factors.entries)
+    };
+    assert_eq!(bits(1), bits(3));
+    assert_eq!(bits(1), bits(4));
+}
+
+#[test]
+fn a_flat_trees_factors_are_those_of_lda() {
+    let tree = Tree::flat(9, 0.2).unwrap();
+    for exp_psi in [false, true] {
+        let priors = Priors {
+            alpha: vec![0.5; TOPICS],
+            eta: 0.2,
+            exp_psi,
+        };
+        let parts = parameters(&random_counts(&tree, 1), 0.5, 1);
+        let plain = Factors::prepare(&parts[0], &priors, |_| true, None);
+        let parts_of = [&plain];
+        let table = FactorTable::new(&parts_of);
+        let factors = prepare(&tree, &parts, exp_psi);
+        for term in 0..9 {
+            let mut all = factors.smoothing().to_vec();
+            for (topic, weight) in factors.sparse(term) {
+                all[usize::from(topic)] += weight;
+            }
+            let expected = table.all(table.find(term).unwrap());
+            for (got, want) in all.iter().zip(&expected) {
+                assert!((got - want).abs() < 1e-6 * want, "{got} for {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
+    for seed in 0..6 {
+        let tree = random_tree(seed);
+        let counts = random_counts(&tree, seed);
+        let with = parameters(&counts, 1.0, 1);
+        let factors = prepare(&tree, &with, false);
+        for own in 0..tree.leaf_count() as u32 {
+            let Some(topic) = counts[own as usize].iter().position(|&count| count > 0) else {
+                continue;
+            };
+            let mut fewer = counts.clone();
+            fewer[own as usize][topic] -= 1;
+            let row = |leaf: u32| -> Vec<Entry> {
+                let row = (0..).zip(&fewer[leaf as usize]);
+                let entries = row.map(|(topic, &count)| Entry {
+                    topic,
+                    value: count as f32,
+                });
+                entries.filter(|entry| entry.value > 0.0).collect()
+            };
+            let totals = with[0].totals().to_vec();
+            let without = Parameters::new(TOPICS, fewer.len(), 0, 1).restore(1.0, totals, row);
+            let without = TreeFactors::prepare(&tree, &[&without], false);
+            let term = tree.term(own);
+            let expected: f64 = tree
+                .leaves_of(term)
+                .map(|leaf| without.path_factor(leaf, topic as u16, None))
+                .sum();
+            let got = factors.without(term, topic as u16, own);
+            assert!(
+                (got - expected).abs() < 1e-9 * expected,
+                "{got} for {expected}"
+            );
+            let whole: f64 = tree
+                .leaves_of(term)
+                .map(|leaf| factors.path_factor(leaf, topic as u16, None))
+                .sum();
+            assert!(got < whole, "the token counted for something");
+        }
+    }
+}
+
+#[test]
+fn leaves_are_drawn_by_their_factors() {
+    let tree = random_tree(2);
+    let factors = prepare(&tree, &parameters(&random_counts(&tree, 2), 1.0, 1), false);
+    let mut stream = Stream::keyed(1, Stage::Synth, 5, 0);
+    let mut choices = 0;
+    for term in 0..TERMS {
+        let leaves = tree.leaves_of(term);
+        let before = stream.clone();
+        for topic in [0, 3] {
+            let masses: Vec<f64> = leaves
+                .clone()
+                .map(|leaf| factors.path_factor(leaf, topic, None))
+                .collect();
+            let total: f64 = masses.iter().sum();
+            let draws = 4000;
+            let mut seen = vec![0.0; masses.len()];
+            for _ in 0..draws {
+                let leaf = factors.draw_leaf(term, topic, None, &mut stream);
+                seen[(leaf - leaves.start) as usize] += 1.0;
+            }
+            for (mass, seen) in masses.iter().zip(seen) {
+                let (p, n) = (mass / total, f64::from(draws));
+                let deviation = (n * p * (1.0 - p)).sqrt();
+                assert!((seen - n * p).abs() <= 5.0 * deviation + 1e-9);
+                choices += usize::from(deviation > 5.0);
+            }
+        }
+        assert_eq!(
+            leaves.len() == 1,
+            stream == before,
+            "no choice, no random number"
+        );
+    }
+    assert!(choices > 4, "a test that cannot fail");
+}
