@@ -17,12 +17,19 @@
 //! passes an inner node i goes on to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
 //! and needs no sum.
 
+mod buckets;
 pub mod constraints;
 pub mod counts;
 mod description;
+mod document;
 #[cfg(test)]
 mod examples;
 pub mod factors;
+pub mod gibbs;
+mod naive;
+mod normalizers;
+mod observed;
+pub mod sampler;
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -12,3 +12,4 @@ mod inference;
 mod joint;
 mod posterior;
 mod serial;
+mod tree;

@@ -1,0 +1,234 @@
+//! FAST and its refinements: a token's conditional as three buckets (Hu & Boyd-Graber 2012, Eq. 5),
+//!
+//! ```text
+//! s = Σ α_k S_λ / N_kλ     r = Σ n_dk S_λ / N_kλ     q = Σ (α_k + n_dk) O_kλ / N_kλ
+//! ```
+//!
+//! over topics k and the term's paths λ: r over the topics of the document only, q over the observed
+//! paths only. S_λ = Π β, O_kλ = Π (β + n) − Π β (Eq. 4), N_kλ is `normalizers`.
+//!
+//! With **RB**, the refined bucket, s is not added up unless a draw lands below its bound s' = Σ α_k
+//! S_λ / Π Σ β (Eq. 6), which does not change ([`choose`]). A draw within a bucket goes through its
+//! masses again, up to the one that is drawn: **SD** has r and q begin with the topics that are
+//! frequent in the document, **SW** q with the paths that have been observed most.
+
+use super::counts::Assignment;
+use super::naive::pick;
+use super::normalizers::Normalizers;
+use super::observed::{Observed, Path};
+use super::sampler::{State, Variant};
+use super::{ROOT, Tree};
+use crate::infer::ImpossibleDraw;
+
+/// What the samplers with buckets keep up to date beside the counts.
+#[derive(Clone, Debug)]
+pub(super) struct Buckets {
+    normalizers: Normalizers,
+    observed: Observed,
+    /// s' of each term, with RB.
+    bounds: Option<Vec<f64>>,
+    /// SD without SW: q follows the document's order, not the term's.
+    is_led_by_document: bool,
+}
+
+/// A part of the conditional, and where in its mass the draw lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Choice {
+    Smoothing(f64),
+    Document(f64),
+    Term(f64),
+}
+
+impl Buckets {
+    pub(super) fn new(state: &State<'_>, variant: Variant) -> Self {
+        let State {
+            tree,
+            alpha,
+            counts,
+            ..
+        } = state;
+        let terms = 0..tree.vocabulary_size() as u32;
+        Self {
+            normalizers: Normalizers::new(tree, counts),
+            observed: Observed::new(tree, counts, variant.sorts_terms()),
+            bounds: (variant.is_refined()).then(|| terms.map(|w| bound(tree, alpha, w)).collect()),
+            is_led_by_document: variant.sorts_documents() && !variant.sorts_terms(),
+        }
+    }
+
+    /// Takes notice of a token that was counted, or, if not `is_added`, is no longer.
+    pub(super) fn update(&mut self, state: &State<'_>, token: Assignment, is_added: bool) {
+        let State { tree, counts, .. } = state;
+        self.normalizers.update(tree, counts, token);
+        self.observed.update(tree, counts, token, is_added);
+    }
+
+    /// The masses of s: every topic, every path.
+    fn smoothing<'a>(
+        &'a self,
+        state: &'a State<'_>,
+        term: u32,
+    ) -> impl Iterator<Item = (Assignment, f64)> + 'a {
+        state.tree.leaves_of(term).flat_map(move |leaf| {
+            let prior = state.tree.smoothing(leaf);
+            let parent = state.tree.leaf_parent(leaf);
+            state.alpha.iter().zip(0..).map(move |(alpha, topic)| {
+                let mass = alpha * prior * self.normalizers.inverse(parent, topic);
+                (Assignment { topic, leaf }, mass)
+            })
+        })
+    }
+
+    /// The masses of r: the document's topics, every path.
+    fn document<'a>(
+        &'a self,
+        state: &'a State<'_>,
+        term: u32,
+    ) -> impl Iterator<Item = (Assignment, f64)> + 'a {
+        state.document.present().iter().flat_map(move |&topic| {
+            let count = state.document.count(topic);
+            state.tree.leaves_of(term).map(move |leaf| {
+                let inverse = self
+                    .normalizers
+                    .inverse(state.tree.leaf_parent(leaf), topic);
+                let mass = count * state.tree.smoothing(leaf) * inverse;
+                (Assignment { topic, leaf }, mass)
+            })
+        })
+    }
+
+    /// The masses of q: the observed paths, in the order in which they are listed.
+    fn term<'a>(
+        &'a self,
+        state: &'a State<'_>,
+        term: u32,
+    ) -> impl Iterator<Item = (Assignment, f64)> + 'a {
+        let paths = self.observed.of(term).iter();
+        paths.map(|path| self.observed_mass(state, path))
+    }
+
+    /// The same masses, those in the document's topics first.
+    fn term_by_document<'a>(
+        &'a self,
+        state: &'a State<'_>,
+        term: u32,
+    ) -> impl Iterator<Item = (Assignment, f64)> + 'a {
+        let leaves = move |topic| {
+            let leaves = state.tree.leaves_of(term);
+            leaves.map(move |leaf| Assignment { topic, leaf })
+        };
+        let present = state.document.present().iter();
+        let first = present.flat_map(move |&topic| leaves(topic));
+        let first = first.filter_map(|token| self.observed.find(state.tree, token));
+        let is_absent = |path: &&Path| state.document.count(path.token.topic) == 0.0;
+        let rest = self.observed.of(term).iter().filter(is_absent);
+        first
+            .chain(rest)
+            .map(|path| self.observed_mass(state, path))
+    }
+
+    #[inline]
+    fn observed_mass(&self, state: &State<'_>, path: &Path) -> (Assignment, f64) {
+        let Assignment { topic, leaf } = path.token;
+        let parent = state.tree.leaf_parent(leaf);
+        let observed = match parent {
+            ROOT => path.count(),
+            _ => observation(state, path.token),
+        };
+        let weight = state.alpha[usize::from(topic)] + state.document.count(topic);
+        let mass = weight * observed * self.normalizers.inverse(parent, topic);
+        (path.token, mass)
+    }
+
+    /// The topic and the path at `uniform`, in [0, 1), of the whole mass of a term that is not
+    /// counted (the paper's Algorithm 1; without RB, s takes the place of s').
+    pub(super) fn draw(
+        &self,
+        state: &State<'_>,
+        term: u32,
+        uniform: f64,
+    ) -> Result<Assignment, ImpossibleDraw> {
+        let s = || sum(self.smoothing(state, term));
+        let r = sum(self.document(state, term));
+        let q = sum(self.term(state, term));
+        let (bound, exact) = match &self.bounds {
+            Some(bounds) => (bounds[term as usize], None),
+            None => {
+                let s = s();
+                (s, Some(s))
+            }
+        };
+        let exact = || exact.unwrap_or_else(s);
+        let total = bound + r + q;
+        let drawn = match choose(uniform * total, bound, [r, q], exact) {
+            Choice::Smoothing(target) => pick(self.smoothing(state, term), target, total),
+            Choice::Document(target) => pick(self.document(state, term), target, total),
+            Choice::Term(target) if self.is_led_by_document => {
+                pick(self.term_by_document(state, term), target, total)
+            }
+            Choice::Term(target) => pick(self.term(state, term), target, total),
+        };
+        drawn.map_err(|_| ImpossibleDraw {
+            term,
+            document_mass: q as f32,
+            smoothing_mass: r as f32,
+            prior_mass: bound as f32,
+        })
+    }
+}
+
+/// Chooses a bucket: Algorithm 1 of the paper, put right. `sample` is uniform in [0, s' + r + q);
+/// `exact` gives s ≤ s', and is asked only if the sample lies below s'.
+///
+/// As printed, what is left of a sample that lands in s' but not in s is not uniform in [0, r + q):
+/// after lines 5 and 8 it lies in [0, (s' − s)(r + q)/(s' + r + q)), which is a part of r, or little
+/// more. It has to be stretched to r + q; else r gets what is due to q. Algorithm 1 thus draws from
+/// Eq. 1 only where s' = s.
+fn choose(sample: f64, bound: f64, [r, q]: [f64; 2], exact: impl FnOnce() -> f64) -> Choice {
+    let whole = bound + r + q;
+    let sample = if sample < bound || r + q <= 0.0 {
+        let s = exact();
+        let scaled = sample * ((s + r + q) / whole);
+        if scaled < s || r + q <= 0.0 {
+            return Choice::Smoothing(scaled);
+        }
+        (scaled - s) * (whole / (bound - s))
+    } else {
+        sample - bound
+    };
+    if sample < r || q <= 0.0 {
+        Choice::Document(sample)
+    } else {
+        Choice::Term(sample - r)
+    }
+}
+
+/// s' (Eq. 6), without counts in the normalisers.
+fn bound(tree: &Tree, alpha: &[f64], term: u32) -> f64 {
+    let normalizer = |leaf| -> f64 {
+        let parents = tree
+            .path(leaf)
+            .map(|node| tree.prior_sum(tree.parent(node)));
+        parents.product()
+    };
+    let leaves = tree.leaves_of(term);
+    let paths: f64 = leaves
+        .map(|leaf| tree.smoothing(leaf) / normalizer(leaf))
+        .sum();
+    alpha.iter().sum::<f64>() * paths
+}
+
+/// O_kλ (Eq. 4). At least 0, for rounding is monotonic.
+fn observation(state: &State<'_>, token: Assignment) -> f64 {
+    let State { tree, counts, .. } = state;
+    let raised = |node| tree.prior(node) + f64::from(counts.get(node, token.topic));
+    let path: f64 = tree.path(token.leaf).map(raised).product();
+    path - tree.smoothing(token.leaf)
+}
+
+fn sum(masses: impl Iterator<Item = (Assignment, f64)>) -> f64 {
+    masses.map(|(_, mass)| mass).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The topics of the document being sampled, n_dk, and which are present; sorted by n_dk where a
+//! sampler asks for it (the paper's SD).
+
+/// n_dk of one document. Lent from document to document.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    counts: Vec<u32>,
+    /// The topics with n_dk > 0: from the most frequent to the least, if sorted.
+    present: Vec<u16>,
+    /// Where a topic stands among those present.
+    places: Vec<u16>,
+    is_sorted: bool,
+}
+
+impl Document {
+    pub(super) fn new(topic_count: usize, is_sorted: bool) -> Self {
+        Self {
+            counts: vec![0; topic_count],
+            present: Vec::new(),
+            places: vec![0; topic_count],
+            is_sorted,
+        }
+    }
+
+    /// Forgets the document.
+    pub(super) fn clear(&mut self) {
+        for topic in self.present.drain(..) {
+            self.counts[usize::from(topic)] = 0;
+        }
+    }
+
+    /// n_dk.
+    #[inline]
+    pub(super) fn count(&self, topic: u16) -> f64 {
+        f64::from(self.counts[usize::from(topic)])
+    }
+
+    /// The topics with n_dk > 0.
+    #[inline]
+    pub(super) fn present(&self) -> &[u16] {
+        &self.present
+    }
+
+    pub(super) fn add(&mut self, topic: u16) {
+        let k = usize::from(topic);
+        if self.counts[k] == 0 {
+            self.places[k] = self.present.len() as u16;
+            self.present.push(topic);
+        }
+        self.counts[k] += 1;
+        if self.is_sorted {
+            let mut place = usize::from(self.places[k]);
+            while place > 0 && self.count_at(place - 1) < self.counts[k] {
+                self.swap(place - 1, place);
+                place -= 1;
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, topic: u16) {
+        let k = usize::from(topic);
+        self.counts[k] -= 1;
+        let mut place = usize::from(self.places[k]);
+        if self.is_sorted {
+            while place + 1 < self.present.len() && self.count_at(place + 1) > self.counts[k] {
+                self.swap(place, place + 1);
+                place += 1;
+            }
+        }
+        if self.counts[k] == 0 {
+            // The last one, if they are sorted.
+            self.swap(place, self.present.len() - 1);
+            self.present.pop();
+        }
+    }
+
+    fn count_at(&self, place: usize) -> u32 {
+        self.counts[usize::from(self.present[place])]
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.present.swap(one, other);
+        for place in [one, other] {
+            self.places[usize::from(self.present[place])] = place as u16;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::random::{Stage, Stream};
+
+    #[test]
+    fn topics_present_are_those_counted_and_sorted_if_asked() {
+        for is_sorted in [false, true] {
+            let mut document = Document::new(9, is_sorted);
+            let mut stream = Stream::keyed(1, Stage::Synth, 0, 0);
+            let mut tokens: Vec<u16> = Vec::new();
+            for _ in 0..2000 {
+                if stream.uniform() < 0.5 && !tokens.is_empty() {
+                    let gone = stream.below(tokens.len() as u64) as usize;
+                    document.remove(tokens.swap_remove(gone));
+                } else {
+                    tokens.push(stream.below(9).min(stream.below(9)) as u16);
+                    document.add(tokens[tokens.len() - 1]);
+                }
+                let count = |k: u16| tokens.iter().filter(|&&t| t == k).count() as f64;
+                assert!((0..9).all(|k| document.count(k) == count(k)));
+                let mut present = document.present().to_vec();
+                if is_sorted {
+                    assert!(present.is_sorted_by(|&a, &b| count(a) >= count(b)));
+                }
+                present.sort_unstable();
+                assert!(present.into_iter().eq((0..9).filter(|&k| count(k) > 0.0)));
+            }
+            document.clear();
+            assert!(document.present().is_empty() && (0..9).all(|k| document.count(k) == 0.0));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! NAIVE: a token's conditional by enumeration of every topic and path (Hu & Boyd-Graber 2012,
+//! Eq. 1), in O(K L S) for S paths of L edges. It defines what the other samplers draw from.
+
+use super::counts::Assignment;
+use super::sampler::State;
+
+/// The draw by enumeration; keeps its buffer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Naive {
+    masses: Vec<f64>,
+}
+
+impl Naive {
+    /// p(z = k, l = λ | rest), unnormalised, for each path of a term that is not counted, and for
+    /// each topic: path by path.
+    pub(super) fn masses(&mut self, state: &State<'_>, term: u32) -> &[f64] {
+        let State {
+            tree,
+            alpha,
+            counts,
+            document,
+        } = state;
+        self.masses.clear();
+        for leaf in tree.leaves_of(term) {
+            self.masses
+                .extend(alpha.iter().zip(0..).map(|(alpha, topic)| {
+                    let path = counts.path_probability(tree, Assignment { topic, leaf });
+                    (alpha + document.count(topic)) * path
+                }));
+        }
+        &self.masses
+    }
+
+    /// The topic and the path at `uniform`, in [0, 1), of the whole mass; the whole mass, if it
+    /// cannot be drawn from.
+    pub(super) fn draw(
+        &mut self,
+        state: &State<'_>,
+        term: u32,
+        uniform: f64,
+    ) -> Result<Assignment, f64> {
+        let first = state.tree.leaves_of(term).start;
+        let topics = state.alpha.len();
+        let masses = self.masses(state, term);
+        let total: f64 = masses.iter().sum();
+        let masses = (0..).zip(masses.iter().copied());
+        let place: usize = pick(masses, uniform * total, total)?;
+        Ok(Assignment {
+            topic: (place % topics) as u16,
+            leaf: first + (place / topics) as u32,
+        })
+    }
+}
+
+/// The first of these whose running sum of masses exceeds `target`; if rounding puts the target
+/// beyond them all, the last one with a mass. `total`, if it is no mass to draw from.
+pub(super) fn pick<T>(
+    masses: impl Iterator<Item = (T, f64)>,
+    target: f64,
+    total: f64,
+) -> Result<T, f64> {
+    let (mut sum, mut last) = (0.0, None);
+    for (item, mass) in masses.filter(|&(_, mass)| mass > 0.0) {
+        sum += mass;
+        last = Some(item);
+        if sum > target {
+            break;
+        }
+    }
+    last.filter(|_| total.is_finite()).ok_or(total)
+}

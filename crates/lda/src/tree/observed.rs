@@ -1,0 +1,218 @@
+//! Which paths of a term are observed in which topics: those that the bucket q is made of (Hu &
+//! Boyd-Graber 2012, Section 4).
+//!
+//! An **edge-masked count** says in its high bits which edges of a path some token has passed, the
+//! root's first, and in its low bits how many tokens the path itself has. It is 0 exactly where
+//! O_kλ is, and larger where it tends to be larger: paths in descending order of it are the paper's
+//! SW. Counts below a node are part of those above, so that the mask always is a run of ones.
+
+use super::Tree;
+use super::counts::{Assignment, Counts};
+
+/// Bits of the count; a mask has as many, `MAX_DEPTH`.
+const COUNT_BITS: u32 = 32;
+
+/// A path that is observed in a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Path {
+    masked_count: u64,
+    pub(super) token: Assignment,
+}
+
+impl Path {
+    /// Tokens on this very path.
+    #[inline]
+    pub(super) fn count(&self) -> f64 {
+        f64::from(self.masked_count as u32)
+    }
+
+    #[cfg(test)]
+    pub(super) fn masked_count(&self) -> u64 {
+        self.masked_count
+    }
+}
+
+/// The edge-masked count of a path in a topic.
+pub(super) fn masked_count(tree: &Tree, counts: &Counts, token: Assignment) -> u64 {
+    let mut mask = 0;
+    for node in tree.path(token.leaf) {
+        let is_observed = counts.get(node, token.topic) > 0;
+        mask = mask >> 1 | u64::from(is_observed) << (u64::BITS - 1);
+    }
+    debug_assert_eq!(mask as u32, 0, "a path longer than MAX_DEPTH");
+    mask | u64::from(counts.get(tree.node(token.leaf), token.topic)) & ((1 << COUNT_BITS) - 1)
+}
+
+/// The observed paths of each term, kept up to date.
+#[derive(Clone, Debug)]
+pub(super) struct Observed {
+    topic_count: usize,
+    /// By term; from the largest edge-masked count to the smallest, if sorted.
+    paths: Vec<Vec<Path>>,
+    /// Where a path in a topic stands in its term's list; leaves × K.
+    places: Vec<u32>,
+    is_sorted: bool,
+}
+
+const ABSENT: u32 = u32::MAX;
+
+impl Observed {
+    pub(super) fn new(tree: &Tree, counts: &Counts, is_sorted: bool) -> Self {
+        let topic_count = counts.topic_count();
+        let mut observed = Self {
+            topic_count,
+            paths: vec![Vec::new(); tree.vocabulary_size()],
+            places: vec![ABSENT; tree.leaf_count() * topic_count],
+            is_sorted,
+        };
+        for leaf in 0..tree.leaf_count() as u32 {
+            for topic in 0..topic_count as u16 {
+                observed.set(tree, counts, Assignment { topic, leaf });
+            }
+        }
+        observed
+    }
+
+    /// A term's paths, each in each topic in which an edge of it is observed.
+    #[inline]
+    pub(super) fn of(&self, term: u32) -> &[Path] {
+        &self.paths[term as usize]
+    }
+
+    /// A path of a topic, if it is observed there.
+    #[inline]
+    pub(super) fn find(&self, tree: &Tree, token: Assignment) -> Option<&Path> {
+        self.of(tree.term(token.leaf))
+            .get(self.place(token) as usize)
+    }
+
+    /// Takes notice of a token that was counted, or, if not `is_added`, is no longer.
+    pub(super) fn update(
+        &mut self,
+        tree: &Tree,
+        counts: &Counts,
+        token: Assignment,
+        is_added: bool,
+    ) {
+        self.set(tree, counts, token);
+        let Some(cousins) = tree.cousins(token.leaf) else {
+            return;
+        };
+        // An inner node that was reached first, or last, changes its mask in all paths through it.
+        let turned = u32::from(is_added);
+        let mut inner = tree.path(token.leaf).skip(1);
+        if inner.any(|node| counts.get(node, token.topic) == turned) {
+            for &leaf in &cousins.leaves {
+                self.set(tree, counts, Assignment { leaf, ..token });
+            }
+        }
+    }
+
+    /// Lists a path with the edge-masked count it has now, if that is not 0.
+    fn set(&mut self, tree: &Tree, counts: &Counts, token: Assignment) {
+        let masked_count = masked_count(tree, counts, token);
+        let term = tree.term(token.leaf) as usize;
+        let listed = self.place(token);
+        if masked_count == 0 {
+            if listed != ABSENT {
+                self.unlist(term, listed as usize, token);
+            }
+            return;
+        }
+        let paths = &mut self.paths[term];
+        let path = Path {
+            masked_count,
+            token,
+        };
+        let place = if listed == ABSENT {
+            paths.push(path);
+            paths.len() - 1
+        } else {
+            paths[listed as usize] = path;
+            listed as usize
+        };
+        self.move_to(term, place, path);
+    }
+
+    fn unlist(&mut self, term: usize, place: usize, token: Assignment) {
+        let mut place = place;
+        if self.is_sorted {
+            while place + 1 < self.paths[term].len() {
+                self.swap(term, place, place + 1);
+                place += 1;
+            }
+        }
+        let last = self.paths[term].len() - 1;
+        self.swap(term, place, last);
+        self.paths[term].pop();
+        *self.place_mut(token) = ABSENT;
+    }
+
+    /// Moves a path to where it belongs, if the list is sorted.
+    fn move_to(&mut self, term: usize, mut place: usize, path: Path) {
+        let count = |paths: &[Path], place: usize| paths[place].masked_count;
+        *self.place_mut(path.token) = place as u32;
+        if !self.is_sorted {
+            return;
+        }
+        while place > 0 && count(&self.paths[term], place - 1) < path.masked_count {
+            self.swap(term, place - 1, place);
+            place -= 1;
+        }
+        let last = self.paths[term].len() - 1;
+        while place < last && count(&self.paths[term], place + 1) > path.masked_count {
+            self.swap(term, place, place + 1);
+            place += 1;
+        }
+    }
+
+    fn swap(&mut self, term: usize, one: usize, other: usize) {
+        self.paths[term].swap(one, other);
+        for place in [one, other] {
+            let token = self.paths[term][place].token;
+            *self.place_mut(token) = place as u32;
+        }
+    }
+
+    fn place(&self, token: Assignment) -> u32 {
+        self.places[token.leaf as usize * self.topic_count + usize::from(token.topic)]
+    }
+
+    fn place_mut(&mut self, token: Assignment) -> &mut u32 {
+        &mut self.places[token.leaf as usize * self.topic_count + usize::from(token.topic)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Node;
+
+    #[test]
+    fn a_mask_has_the_edges_that_were_passed() {
+        let node = |terms: &[u32], children| Node {
+            name: "x".to_owned(),
+            prior: 1.0,
+            leaf_prior: 1.0,
+            children,
+            terms: terms.to_vec(),
+        };
+        let structure = node(&[0], vec![node(&[1, 2], Vec::new())]);
+        let tree = Tree::new(4, 0.1, &[structure]).unwrap();
+        let mut counts = Counts::new(&tree, 2);
+        let token = |leaf| Assignment { topic: 1, leaf };
+        let masked = |counts: &Counts, leaf| masked_count(&tree, counts, token(leaf));
+        assert_eq!(masked(&counts, 1), 0);
+        counts.add(&tree, token(0));
+        assert_eq!(masked(&counts, 1), 0b100 << 61);
+        counts.add(&tree, token(2));
+        // The paper's examples: the first two of three edges; all of them, seven times.
+        assert_eq!(masked(&counts, 1), 0b110 << 61);
+        (0..7).for_each(|_| counts.add(&tree, token(1)));
+        assert_eq!(masked(&counts, 1), 0b111 << 61 | 7);
+        counts.add(&tree, token(3));
+        assert_eq!(masked(&counts, 3), 0b1 << 63 | 1);
+        let other_topic = Assignment { topic: 0, leaf: 1 };
+        assert_eq!(masked_count(&tree, &counts, other_topic), 0);
+    }
+}
