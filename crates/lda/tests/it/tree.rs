@@ -24,7 +24,7 @@ fn small_tree() -> Tree {
         children,
         terms: terms.to_vec(),
     };
-    let inside = node(0.7, 0.4, &[0, 2], Vec::new());
+    let inside = node(0.05, 0.4, &[0, 2], Vec::new());
     let structures = [
         node(0.5, 1.5, &[0, 1], Vec::new()),
         node(0.9, 0.6, &[1], vec![inside]),
@@ -284,10 +284,16 @@ fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
                 let phi = gibbs.counts().term_probability(&tree, term, topic);
                 assert!((e - phi).abs() < 1e-6 * phi, "{e} for {phi}");
             }
-            (0..).zip(e).map(|(topic, e)| (topic, e as f32)).collect()
+            // Beyond what the terms attached to the root have of each topic: here below 0, too.
+            let beyond = e.iter().zip(tree_factors.smoothing()).zip(0..);
+            beyond
+                .map(|((e, h), topic)| (topic, (e - h) as f32))
+                .collect()
         })
         .collect();
-    let plain = Factors::from_topics(&alpha, &[0.0; 3], 4, |term| Some(&rows[term as usize]));
+    assert!(rows.iter().flatten().any(|&(_, weight)| weight < 0.0));
+    let row = |term| Some(&rows[term as usize][..]);
+    let plain = Factors::from_topics(&alpha, tree_factors.smoothing(), 4, row);
     let parts = [&plain];
     let table = FactorTable::new(&parts);
     // The sampler takes the largest term first.
