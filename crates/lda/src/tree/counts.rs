@@ -60,6 +60,7 @@ impl Counts {
     fn change(&mut self, tree: &Tree, token: Assignment, by: u32) {
         for node in tree.path(token.leaf).chain([ROOT]) {
             let place = self.place(node, token.topic);
+            debug_assert!(by == 1 || self.rows[place] > 0, "{token:?} is not counted");
             self.rows[place] = self.rows[place].wrapping_add(by);
         }
     }

@@ -16,6 +16,29 @@
 //! An edge is named by the node that it leads to, so that n_{i→j|k} is the count of node j. Whoever
 //! passes an inner node i goes on to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
 //! and needs no sum.
+//!
+//! ```
+//! use lda::bags::Bags;
+//! use lda::tree::constraints::{Strengths, structures};
+//! use lda::tree::{Tree, gibbs::Gibbs, sampler::Variant};
+//!
+//! // Terms 1 and 4 belong together, though no document has both.
+//! let strengths = Strengths { ordinary: 0.05, must: 100.0, cannot: 1e-12 };
+//! let structures = structures(6, &[vec![1, 4]], &[], strengths)?;
+//! let tree = Tree::new(6, strengths.ordinary, &structures)?;
+//! let mut documents = Bags::default();
+//! documents.push(0, &[0, 1], &[2, 3]);
+//! documents.push(1, &[4, 5], &[3, 2]);
+//! let mut gibbs = Gibbs::new(&documents, &tree, vec![0.1; 2], Variant::FastRbSw, 1);
+//! for _ in 0..20 {
+//!     gibbs.pass()?;
+//! }
+//! for topic in 0..2 {
+//!     let [one, four] = [1, 4].map(|term| gibbs.counts().term_probability(&tree, term, topic));
+//!     assert!((one / four - 1.0).abs() < 0.1);
+//! }
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod buckets;
 pub mod constraints;

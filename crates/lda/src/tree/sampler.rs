@@ -129,6 +129,7 @@ impl<'t> Sampler<'t> {
         let tokens = terms.flat_map(|(&term, &count)| std::iter::repeat_n(term, count as usize));
         for (place, term) in tokens.enumerate() {
             if let Some(&old) = assignments.get(place) {
+                debug_assert_eq!(self.state.tree.term(old.leaf), term);
                 self.state.document.remove(old.topic);
                 self.remove(old);
             }
