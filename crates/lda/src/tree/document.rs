@@ -1,6 +1,8 @@
 //! The topics of the document being sampled, n_dk, and which are present; sorted by n_dk where a
 //! sampler asks for it (the paper's SD).
 
+use super::ranked::Ranked;
+
 /// n_dk of one document. Lent from document to document.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
@@ -49,33 +51,30 @@ impl Document {
         }
         self.counts[k] += 1;
         if self.is_sorted {
-            let mut place = usize::from(self.places[k]);
-            while place > 0 && self.count_at(place - 1) < self.counts[k] {
-                self.swap(place - 1, place);
-                place -= 1;
-            }
+            self.settle(usize::from(self.places[k]));
         }
     }
 
     pub(super) fn remove(&mut self, topic: u16) {
         let k = usize::from(topic);
         self.counts[k] -= 1;
-        let mut place = usize::from(self.places[k]);
         if self.is_sorted {
-            while place + 1 < self.present.len() && self.count_at(place + 1) > self.counts[k] {
-                self.swap(place, place + 1);
-                place += 1;
-            }
+            self.settle(usize::from(self.places[k]));
         }
         if self.counts[k] == 0 {
-            // The last one, if they are sorted.
-            self.swap(place, self.present.len() - 1);
+            self.swap(usize::from(self.places[k]), self.present.len() - 1);
             self.present.pop();
         }
     }
+}
 
-    fn count_at(&self, place: usize) -> u32 {
-        self.counts[usize::from(self.present[place])]
+impl Ranked for Document {
+    fn len(&self) -> usize {
+        self.present.len()
+    }
+
+    fn value(&self, place: usize) -> u64 {
+        u64::from(self.counts[usize::from(self.present[place])])
     }
 
     fn swap(&mut self, one: usize, other: usize) {

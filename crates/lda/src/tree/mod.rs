@@ -52,6 +52,7 @@ pub mod gibbs;
 mod naive;
 mod normalizers;
 mod observed;
+mod ranked;
 pub mod sampler;
 
 use std::collections::VecDeque;

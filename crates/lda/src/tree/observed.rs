@@ -8,6 +8,7 @@
 
 use super::Tree;
 use super::counts::{Assignment, Counts};
+use super::ranked::Ranked;
 
 /// Bits of the count; a mask has as many, `MAX_DEPTH`.
 const COUNT_BITS: u32 = 32;
@@ -111,75 +112,70 @@ impl Observed {
     /// Lists a path with the edge-masked count it has now, if that is not 0.
     fn set(&mut self, tree: &Tree, counts: &Counts, token: Assignment) {
         let masked_count = masked_count(tree, counts, token);
-        let term = tree.term(token.leaf) as usize;
         let listed = self.place(token);
-        if masked_count == 0 {
-            if listed != ABSENT {
-                self.unlist(term, listed as usize, token);
-            }
+        if masked_count == 0 && listed == ABSENT {
             return;
         }
-        let paths = &mut self.paths[term];
+        let is_sorted = self.is_sorted;
+        let mut list = List {
+            paths: &mut self.paths[tree.term(token.leaf) as usize],
+            places: &mut self.places,
+            topic_count: self.topic_count,
+        };
         let path = Path {
             masked_count,
             token,
         };
-        let place = if listed == ABSENT {
-            paths.push(path);
-            paths.len() - 1
+        if listed == ABSENT {
+            *list.place_mut(token) = list.len() as u32;
+            list.paths.push(path);
         } else {
-            paths[listed as usize] = path;
-            listed as usize
-        };
-        self.move_to(term, place, path);
-    }
-
-    fn unlist(&mut self, term: usize, place: usize, token: Assignment) {
-        let mut place = place;
-        if self.is_sorted {
-            while place + 1 < self.paths[term].len() {
-                self.swap(term, place, place + 1);
-                place += 1;
-            }
+            list.paths[listed as usize] = path;
         }
-        let last = self.paths[term].len() - 1;
-        self.swap(term, place, last);
-        self.paths[term].pop();
-        *self.place_mut(token) = ABSENT;
-    }
-
-    /// Moves a path to where it belongs, if the list is sorted.
-    fn move_to(&mut self, term: usize, mut place: usize, path: Path) {
-        let count = |paths: &[Path], place: usize| paths[place].masked_count;
-        *self.place_mut(path.token) = place as u32;
-        if !self.is_sorted {
-            return;
+        let place = *list.place_mut(token) as usize;
+        if is_sorted {
+            list.settle(place);
         }
-        while place > 0 && count(&self.paths[term], place - 1) < path.masked_count {
-            self.swap(term, place - 1, place);
-            place -= 1;
-        }
-        let last = self.paths[term].len() - 1;
-        while place < last && count(&self.paths[term], place + 1) > path.masked_count {
-            self.swap(term, place, place + 1);
-            place += 1;
-        }
-    }
-
-    fn swap(&mut self, term: usize, one: usize, other: usize) {
-        self.paths[term].swap(one, other);
-        for place in [one, other] {
-            let token = self.paths[term][place].token;
-            *self.place_mut(token) = place as u32;
+        if masked_count == 0 {
+            let place = *list.place_mut(token) as usize;
+            list.swap(place, list.len() - 1);
+            list.paths.pop();
+            *list.place_mut(token) = ABSENT;
         }
     }
 
     fn place(&self, token: Assignment) -> u32 {
         self.places[token.leaf as usize * self.topic_count + usize::from(token.topic)]
     }
+}
 
+/// The paths of one term, and where each stands.
+struct List<'a> {
+    paths: &'a mut Vec<Path>,
+    places: &'a mut [u32],
+    topic_count: usize,
+}
+
+impl List<'_> {
     fn place_mut(&mut self, token: Assignment) -> &mut u32 {
         &mut self.places[token.leaf as usize * self.topic_count + usize::from(token.topic)]
+    }
+}
+
+impl Ranked for List<'_> {
+    fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    fn value(&self, place: usize) -> u64 {
+        self.paths[place].masked_count
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.paths.swap(one, other);
+        for place in [one, other] {
+            *self.place_mut(self.paths[place].token) = place as u32;
+        }
     }
 }
 
