@@ -21,6 +21,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "infer",
             "evaluate",
             "train",
+            "tree",
         ],
     ),
     (
