@@ -24,7 +24,7 @@ pub fn soft_topics(
         let (terms, counts) = train.bag(index);
         let bag = Bag { terms, counts };
         let stream = &mut Stream::keyed(seed, Stage::Train, u64::MAX, train.document(index));
-        soft.add(bag, table, assigned, stream, &mut statistics);
+        soft.add(bag, table, &[], assigned, stream, &mut statistics);
     }
     let mut entries = Vec::new();
     statistics.drain(|entry| entries.push(entry.word()));

@@ -25,6 +25,7 @@ use crate::corpus::shard::{Columns, ShardReader};
 use lda::infer::Bag;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::schedule::Schedule;
+use lda::train::settings::DocumentSchedule;
 
 /// Held-out documents in a minibatch: at most as many are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
@@ -152,66 +153,37 @@ pub fn load_sample(
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
-    let (seed, order) = (process.job.model.seed, process.job.train.schedule);
-    let (mut mine, mut least) = ([0i64; 3], u64::MAX);
+    let mut counted = Counted::new(process, collection);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
-    let (mut labels, mut label_documents) = (Vec::new(), vec![0; collection.labels.len()]);
-    let columns = reader
-        .as_ref()
-        .map_or(Columns::Counts, |reader| Columns::CountsAnd(reader.column));
-    let mut in_cell = match order.is_ordered() {
-        true => vec![0; CELLS],
-        false => Vec::new(),
-    };
-    for_each_document(
-        worker,
-        process,
-        &shared.shards,
-        collection,
-        columns,
-        |number, document| {
-            process.progress.add(1);
-            if let Some(reader) = &reader {
-                reader.read(&document.metadata, &mut labels);
-            }
-            let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
-            if !document.status.has_terms() || split == Split::Projected {
-                return Ok(());
-            }
-            let is_held_out = split == Split::HeldOut;
-            let (terms, counts) = (&document.terms, &document.counts);
-            let place = match is_held_out {
-                true => {
-                    mine[2] += 1;
-                    place(seed, number)
-                }
-                false => {
-                    let tokens: u64 = counts.iter().map(|&n| u64::from(n)).sum();
-                    mine[0] += 1;
-                    mine[1] += tokens as i64;
-                    least = least.min(tokens);
-                    (labels.iter()).for_each(|&label| label_documents[usize::from(label)] += 1);
-                    scheduled_place(order, seed, number, Bag { terms, counts })
-                }
+    let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));
+    let mut labels = Vec::new();
+    let visit = |number: u64, document: &ShardDocument| {
+        process.progress.add(1);
+        if let Some(reader) = &reader {
+            reader.read(&document.metadata, &mut labels);
+        }
+        let split = rule.split_of(number, reader.as_ref().map(|_| &labels[..]));
+        if document.status.has_terms() && split != Split::Projected {
+            let labels = if split == Split::Sample {
+                &labels[..]
+            } else {
+                &[]
             };
-            if let Some(count) = in_cell.get_mut(cell(place))
-                && !is_held_out
-            {
-                *count += 1;
-            }
-            let labels = if is_held_out { &[] } else { &labels[..] };
+            let place = counted.add(number, split, labels, document);
+            let is_held_out = split == Split::HeldOut;
             send(&mut outbox, [place, number], is_held_out, labels, document);
-            Ok(())
-        },
-    )?;
+        }
+        Ok(())
+    };
+    for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
     outbox.finish(worker);
-    let [documents, tokens, held_out] = sums(worker, mine);
+    let [documents, tokens, held_out] = sums(worker, counted.sizes);
     let job = &process.job;
     let schedule = Schedule::new(&job.train, documents, tokens);
     process.meet();
-    let in_cell = sum(worker, &in_cell);
+    let in_cell = sum(worker, &counted.in_cell);
     let deals = [
-        Deal::new(order, schedule.minibatch_count, &in_cell),
+        Deal::new(counted.order, schedule.minibatch_count, &in_cell),
         Deal::Even(held_out.div_ceil(HELD_OUT_AT_ONCE)),
     ];
     let loaded = (shared.loaded).get(|| received.finish(process, &deals))?;
@@ -221,13 +193,62 @@ pub fn load_sample(
         held_out: held_out_documents,
         training_documents: documents,
         training_tokens: tokens,
-        least_tokens: least_of_all(worker, least),
+        least_tokens: least_of_all(worker, counted.least_tokens),
         held_out_documents: held_out,
-        label_documents: (sum(worker, &label_documents).into_iter())
+        label_documents: (sum(worker, &counted.label_documents).into_iter())
             .map(|documents| documents as u64)
             .collect(),
     };
     Ok((sample, schedule))
+}
+
+/// What a worker has read of the sample.
+struct Counted {
+    seed: u64,
+    order: DocumentSchedule,
+    /// Documents and tokens to train on, and documents held out.
+    sizes: [i64; 3],
+    /// Tokens of the shortest document to train on.
+    least_tokens: u64,
+    /// Documents to train on by the cell of their place, where they are ordered.
+    in_cell: Vec<i64>,
+    /// Documents to train on that have each label.
+    label_documents: Vec<i64>,
+}
+
+impl Counted {
+    fn new(process: &Process, collection: &Collection) -> Self {
+        let order = process.job.train.schedule;
+        Self {
+            seed: process.job.model.seed,
+            order,
+            sizes: [0; 3],
+            least_tokens: u64::MAX,
+            in_cell: vec![0; if order.is_ordered() { CELLS } else { 0 }],
+            label_documents: vec![0; collection.labels.len()],
+        }
+    }
+
+    /// Counts a document of the sample; gives its place in the order of minibatches.
+    fn add(&mut self, number: u64, split: Split, labels: &[u16], document: &ShardDocument) -> u64 {
+        if split == Split::HeldOut {
+            self.sizes[2] += 1;
+            return place(self.seed, number);
+        }
+        let (terms, counts) = (&document.terms, &document.counts);
+        let bag = Bag { terms, counts };
+        self.sizes[0] += 1;
+        self.sizes[1] += bag.token_count() as i64;
+        self.least_tokens = self.least_tokens.min(bag.token_count());
+        for &label in labels {
+            self.label_documents[usize::from(label)] += 1;
+        }
+        let place = scheduled_place(self.order, self.seed, number, bag);
+        if let Some(count) = self.in_cell.get_mut(cell(place)) {
+            *count += 1;
+        }
+        place
+    }
 }
 
 fn sums<const N: usize>(worker: &mut Worker, values: [i64; N]) -> [u64; N] {

@@ -81,11 +81,20 @@ const WITHOUT_MEMORY: &[&str] = &["train.memory=off"];
 const STREAMED: [&str; 2] = [WITHOUT_MEMORY[0], "train.sample_mib=0"];
 
 /// Room for the assignments of a process's documents.
-fn assignments(documents: &Minibatches, process: &Process) -> Assignments {
+fn assignments(
+    documents: &Minibatches,
+    process: &Process,
+    active: Option<&ActiveDocuments>,
+) -> Assignments {
     let length = |counts: &[u32]| process.job.train.remembered_length(counts, TOPICS);
     let lengths = documents.lengths(length).unwrap().into_iter();
     let path = process.scratch_path("assignments");
-    Assignments::new(lengths, process.job.train.sample_bytes, &path).unwrap()
+    let limit = process.job.train.sample_bytes;
+    let assignments = Assignments::new(lengths, limit, &path).unwrap();
+    match active {
+        Some(active) => assignments.with_influences(active.influences()),
+        None => assignments,
+    }
 }
 
 /// Where documents have labels: those of the planted topics that they have most.
@@ -205,13 +214,8 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
     let active = ActiveSchedule::new(settings, least)
         .map(|schedule| Arc::new(ActiveDocuments::new(schedule, &training).unwrap()));
-    let assignments = schedule.remembers().then(|| {
-        let assignments = assignments(&training, &process);
-        Arc::new(match &active {
-            Some(active) => assignments.with_influences(active.influences()),
-            None => assignments,
-        })
-    });
+    let assignments = (schedule.remembers())
+        .then(|| Arc::new(assignments(&training, &process, active.as_deref())));
     if let (Some(saved), Some(assignments)) = (&saved, &assignments) {
         recall_assignments(&process, &saved.header, &training, assignments).unwrap();
     }

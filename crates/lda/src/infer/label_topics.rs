@@ -53,14 +53,12 @@ impl LabelTopics {
         for _ in 0..STEPS {
             let mut next = vec![SMOOTHING; topics];
             for &(label, tokens) in &present {
-                let of_label = || self.weights[label..].iter().step_by(self.labels);
-                let mass: f32 = of_label().zip(&mixture).map(|(w, m)| w * m).sum();
-                if mass > 0.0 {
-                    let ratio = tokens / mass;
-                    for ((next, weight), mixture) in next.iter_mut().zip(of_label()).zip(&mixture) {
-                        *next += ratio * weight * mixture;
-                    }
-                }
+                let of_label = self.weights[label..].iter().step_by(self.labels);
+                let masses: Vec<f32> = of_label.zip(&mixture).map(|(w, m)| w * m).collect();
+                // Every topic has some of every label.
+                let ratio = tokens / masses.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+                let all = next.iter_mut().zip(masses);
+                all.for_each(|(next, mass)| *next += ratio * mass);
             }
             let whole: f32 = next.iter().sum();
             mixture.clear();

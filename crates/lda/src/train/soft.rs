@@ -179,14 +179,13 @@ mod tests {
         let mut phi = vec![vec![0.0; TOPICS]; TERMS];
         for ((d, words), z) in each() {
             for (&w, &own) in words.iter().zip(z) {
+                let is_possible = |k: usize| labels.is_empty() || labels.contains(&(k as u16));
                 let p = |k: usize| {
-                    if !labels.is_empty() && !labels.contains(&(k as u16)) {
-                        return 0.0;
-                    }
                     let i = f64::from(u8::from(usize::from(own) == k));
                     let n_k: f64 = n_wk.iter().map(|row| row[k]).sum();
                     (n_wk[w][k] - i + priors.eta) / (n_k - i + TERMS as f64 * priors.eta)
                         * (n_dk[d as usize][k] - i + priors.alpha[k])
+                        * f64::from(u8::from(is_possible(k)))
                 };
                 let sum: f64 = (0..TOPICS).map(p).sum();
                 (0..TOPICS).for_each(|k| phi[w][k] += p(k) / sum);
