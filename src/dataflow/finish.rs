@@ -86,6 +86,7 @@ pub fn finish(
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
     finisher.write_labels(&mut written)?;
+    summary.labels = finisher.label_summary();
     summary.drift = finished.drift.as_ref().and_then(Drift::summary);
     finisher.describe()?;
     summary.report = finisher.write_report()?;

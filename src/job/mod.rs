@@ -43,8 +43,8 @@ pub use fill::schedule_name;
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
-    DriftSummary, Faulty, IngestSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,
-    TrainSummary,
+    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults,
+    TopicSummary, TrainSummary,
 };
 pub use template::Template;
 

@@ -41,8 +41,26 @@ pub struct Summary {
     /// How far the documents that were not trained on have moved from those that were; absent
     /// without any.
     pub drift: Option<DriftSummary>,
+    /// How well labels were predicted; absent where documents have none, or none that were not trained on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<LabelSummary>,
     /// Planted topics found again and planted, in jobs that make their own corpus.
     pub planted_found: Option<(usize, usize)>,
+}
+
+/// How well labels were predicted of the documents that have some and were not trained on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LabelSummary {
+    /// Labels of the collection: topics.
+    pub labels: u64,
+    /// Those documents.
+    pub documents: u64,
+    /// F1 over all pairs of a document and a label.
+    pub micro_f1: f64,
+    /// The mean over labels.
+    pub macro_f1: f64,
+    /// The mean over documents.
+    pub document_f1: f64,
 }
 
 /// Figures of ingest.
@@ -101,6 +119,8 @@ pub struct ProjectSummary {
 pub struct TopicSummary {
     /// The topic's id, from 0.
     pub topic: u32,
+    /// Its label, where documents have labels.
+    pub label: Option<String>,
     /// Its share of the tokens, 0 to 1.
     pub share: f64,
     /// Its NPMI coherence, −1 to 1, where it was computed.

@@ -96,7 +96,9 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
 #[test]
 fn each_label_is_a_topic_of_its_own_words() {
     let ground = ground();
-    ground.succeed("run job.toml --quiet -w 2");
+    let screen = ground.succeed("run job.toml -w 2");
+    assert!(screen.contains(" art: word0x"), "{screen}");
+    assert!(screen.contains("6, predicted for "), "{screen}");
     let of_labels = table(&ground, "out", "labels");
     let names: Vec<_> = of_labels.iter().map(|row| row["label"].as_str()).collect();
     assert_eq!(names, LABELS);

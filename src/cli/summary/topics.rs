@@ -19,6 +19,7 @@ const BEFORE_TERMS: usize = 30;
 pub(in crate::cli) fn summary_of(line: &TopicLine) -> TopicSummary {
     TopicSummary {
         topic: u32::try_from(line.topic).unwrap_or_default(),
+        label: None,
         share: line.share,
         coherence: line.coherence_npmi,
         dead: line.dead,
@@ -49,6 +50,8 @@ pub(in crate::cli) fn topic_table(
         }
     }
     for topic in sorted.iter().take(most) {
+        let name = topic.label.iter().map(|label| format!("{label}:"));
+        let words: Vec<String> = name.chain(topic.top_terms.iter().cloned()).collect();
         table.add_row([
             topic.topic.to_string(),
             format!("{:.1} %", 100.0 * topic.share),
@@ -56,8 +59,8 @@ pub(in crate::cli) fn topic_table(
                 .coherence
                 .map_or_else(String::new, |c| format!("{c:.3}")),
             words_within(
-                &topic.top_terms,
-                most_terms,
+                &words,
+                most_terms + usize::from(topic.label.is_some()),
                 width.saturating_sub(BEFORE_TERMS),
             ),
         ]);

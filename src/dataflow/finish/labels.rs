@@ -4,6 +4,7 @@ use super::evaluation::Figure;
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::{LabelSums, SCORES};
+use crate::job::LabelSummary;
 use crate::tables::labels::{LabelRow, LabelsWriter};
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
@@ -34,6 +35,19 @@ impl Finisher<'_> {
             })?;
         }
         self.publish("labels", writer.finish()?, written)
+    }
+
+    /// What the screen tells of that.
+    pub(super) fn label_summary(&self) -> Option<LabelSummary> {
+        let sums = self.label_sums()?;
+        let labels = sums.labels();
+        Some(LabelSummary {
+            labels: labels.len() as u64,
+            documents: sums.documents(),
+            micro_f1: micro_f1(&labels)?,
+            macro_f1: macro_f1(&labels)?,
+            document_f1: sums.means()?[0],
+        })
     }
 
     /// How well labels are predicted of the documents that were not trained on.

@@ -66,6 +66,8 @@ impl Finisher<'_> {
             topics.push(&row)?;
             summaries.push(TopicSummary {
                 topic: topic as u32,
+                label: (self.finished.collection.labels.get(topic))
+                    .map(|label| label.label.clone()),
                 share: row.share,
                 coherence: row.coherence_npmi,
                 dead: row.dead,
