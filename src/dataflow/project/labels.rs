@@ -1,5 +1,7 @@
 //! The labels that documents are predicted to have, and how well that fits those that they have.
 
+use std::cmp::Ordering;
+
 use super::tally::fixed;
 use super::{FIXED_POINT, ProjectPlan};
 use crate::corpus::labels::{Label, LabelReader};
@@ -180,10 +182,11 @@ impl<'a> Predictor<'a> {
                 shares.extend_from_slice(document.proportions);
             }
         }
-        self.choose(bag);
+        let count = self.count(bag);
+        let (shares, order) = (&self.shares, Order(&self.shares, document.proportions));
+        order.first(count, &mut self.predicted);
         self.ranked.clear();
-        let shares = &self.shares;
-        let ranks = self.own.iter().map(|&label| (rank(shares, label), label));
+        let ranks = self.own.iter().map(|&label| (order.rank(label), label));
         self.ranked.extend(ranks);
         self.ranked.sort_unstable();
         if !self.own.is_empty() && document.split != Split::Sample {
@@ -209,47 +212,48 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// The labels of the largest shares, the largest first; of equal ones the first.
-    fn choose(&mut self, bag: Bag<'_>) {
-        let shares = &self.shares;
-        let heavier = |&a: &u16, &b: &u16| {
-            let weight = |label: u16| shares[usize::from(label)];
-            weight(b).total_cmp(&weight(a)).then(a.cmp(&b))
-        };
+    /// How many labels are predicted.
+    fn count(&self, bag: Bag<'_>) -> usize {
         let count = match self.count {
             Count::Fixed(count) => count,
-            Count::Estimated(linear) => linear
-                .predict(count_features(bag))
-                .round_ties_even()
-                .max(1.0) as usize,
-            Count::Threshold(least) => shares.iter().filter(|&&share| share >= least).count(),
+            Count::Estimated(linear) => {
+                let count = linear.predict(count_features(bag));
+                count.round_ties_even().max(1.0) as usize
+            }
+            Count::Threshold(least) => self.shares.iter().filter(|&&share| share >= least).count(),
         };
-        let count = count.min(shares.len());
-        let chosen = &mut self.predicted;
-        chosen.clear();
-        chosen.extend(0..shares.len() as u16);
-        if count < chosen.len() {
-            chosen.select_nth_unstable_by(count, heavier);
-            chosen.truncate(count);
-        }
-        chosen.sort_unstable_by(heavier);
+        count.min(self.shares.len())
     }
 }
 
-/// How many labels stand before this one, and itself.
-fn rank(shares: &[f32], label: u16) -> u32 {
-    let place = usize::from(label);
-    let weight = shares[place];
-    let before = |(other, &value): (usize, &f32)| match value.total_cmp(&weight) {
-        std::cmp::Ordering::Greater => true,
-        std::cmp::Ordering::Equal => other <= place,
-        std::cmp::Ordering::Less => false,
-    };
-    shares
-        .iter()
-        .enumerate()
-        .filter(|&other| before(other))
-        .count() as u32
+/// The order of labels: by their shares, by their proportions where those are equal (many labels have no
+/// token, and the prior tells them apart), and then by number.
+struct Order<'a>(&'a [f32], &'a [f32]);
+
+impl Order<'_> {
+    fn compare(&self, a: u16, b: u16) -> Ordering {
+        let Self(shares, proportions) = self;
+        let by = |values: &[f32]| values[usize::from(b)].total_cmp(&values[usize::from(a)]);
+        by(shares).then_with(|| by(proportions)).then(a.cmp(&b))
+    }
+
+    /// The first `count` labels, in order, over `first`.
+    fn first(&self, count: usize, first: &mut Vec<u16>) {
+        first.clear();
+        first.extend(0..self.0.len() as u16);
+        if count < first.len() {
+            first.select_nth_unstable_by(count, |&a, &b| self.compare(a, b));
+            first.truncate(count);
+        }
+        first.sort_unstable_by(|&a, &b| self.compare(a, b));
+    }
+
+    /// How many labels stand before this one, and itself.
+    fn rank(&self, label: u16) -> u32 {
+        let all = 0..self.0.len() as u16;
+        all.filter(|&other| self.compare(other, label).is_le())
+            .count() as u32
+    }
 }
 
 #[cfg(test)]
@@ -257,10 +261,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_have_no_gaps_and_ties_go_by_number() {
-        let proportions = [0.1, 0.4, 0.1, 0.3, 0.1];
-        let ranks = (0..5).map(|label| rank(&proportions, label));
-        assert_eq!(ranks.collect::<Vec<_>>(), [3, 1, 4, 2, 5]);
+    fn labels_without_tokens_come_by_their_prior() {
+        let order = Order(&[0.0, 0.4, 0.0, 0.3, 0.0], &[0.1, 0.3, 0.2, 0.2, 0.1]);
+        let ranks: Vec<u32> = (0..5).map(|label| order.rank(label)).collect();
+        assert_eq!(ranks, [4, 1, 3, 2, 5]);
+        let mut first = vec![9];
+        for count in 0..=5 {
+            order.first(count, &mut first);
+            assert_eq!(first, [1, 3, 2, 0, 4][..count]);
+        }
     }
 
     #[test]

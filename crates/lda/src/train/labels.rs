@@ -49,6 +49,9 @@ pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
     bag.terms.iter().copied().zip(bag.counts.iter().map(value))
 }
 
+/// Fewer expected tokens than this, of a prior of 1 or less, are none.
+const LEAST_TOKENS: f32 = 1e-5;
+
 /// The share of a document's `tokens` tokens that each label is expected to have, over `shares`: θ_dk without
 /// the prior's part of it, (θ_dk (N_d + A) − α_k) / N_d.
 ///
@@ -58,7 +61,11 @@ pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
 pub fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Vec<f32>) {
     let tokens = tokens.max(1) as f32;
     let whole = tokens + alpha.iter().sum::<f32>();
-    let share = |(theta, alpha): (&f32, &f32)| ((theta * whole - alpha) / tokens).max(0.0);
+    let share = |(theta, alpha): (&f32, &f32)| match theta * whole - alpha {
+        // Rounding leaves next to nothing where there is nothing.
+        expected if expected > LEAST_TOKENS * alpha.max(1.0) => expected / tokens,
+        _ => 0.0,
+    };
     shares.clear();
     shares.extend(proportions.iter().zip(alpha).map(share));
 }
