@@ -6,8 +6,8 @@ use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Moves;
-use lda::train::expectation::TOKEN;
 use lda::train::soft::SoftCounts;
+use lda::train::units::TOKEN;
 use lda::train::{Trained, global_step};
 
 /// Σ_{d,i: w_di=w} p_dik for each term and topic; `table` has the factors of the counts of the same

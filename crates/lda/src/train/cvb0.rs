@@ -10,15 +10,11 @@
 //! document n'_dk changes with every term; n'_kw and n'_k are those of the pass before, as where processors
 //! share documents (Newman, Asuncion, Smyth & Welling 2009). All in f64, O(K) a distinct term.
 
-use super::expectation::TOKEN;
-use super::soft::round;
+use super::units::{TOKEN, round};
 use crate::infer::Bag;
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 use crate::model::statistics::Moves;
-
-/// The most units of a γ, and one more.
-pub const UNITS: usize = TOKEN as usize + 1;
 
 /// Approximates documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,7 @@
 //! of workers; what is below half a unit is dropped.
 
 use super::settings::{LocalMethod, TrainSettings};
+use super::units::TOKEN;
 use crate::infer::Bag;
 use crate::infer::collapsed::Collapsed;
 use crate::infer::variational::{Effort, Variational};
@@ -15,9 +16,6 @@ use crate::model::Priors;
 use crate::model::factors::FactorTable;
 use crate::model::parameters::{Entry, Parameters};
 use crate::model::statistics::Moves;
-
-/// A token, in the units of expected counts.
-pub const TOKEN: f64 = (1u64 << 12) as f64;
 
 /// As Hoffman's program: until the mean of |Δγ_k| is below 0.001, at most a hundred times.
 const EFFORT: Effort = Effort {

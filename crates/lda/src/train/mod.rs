@@ -20,6 +20,7 @@ pub mod serial;
 pub mod settings;
 pub mod soft;
 pub mod stop;
+pub mod units;
 
 use std::collections::VecDeque;
 

@@ -29,7 +29,7 @@ use std::ops::Range;
 
 pub use super::position::{Action, Phase, Position};
 use super::settings::{LocalMethod, TrainSettings};
-use super::{active, expectation};
+use super::{active, units};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
 
@@ -258,7 +258,7 @@ impl Schedule {
         if position.is_estimate {
             return GlobalStep {
                 step_size: self.average_after(position).unwrap_or(1.0),
-                weight: 1.0 / expectation::TOKEN,
+                weight: 1.0 / units::TOKEN,
             };
         }
         let t = (position.taken + 1) as f64;
@@ -268,7 +268,7 @@ impl Schedule {
             _ => pow(self.settings.step_offset + t, -self.settings.step_decay),
         };
         let counted = match method.is_dense() {
-            true => expectation::TOKEN,
+            true => units::TOKEN,
             false => f64::from(self.settings.kept_sweeps),
         };
         let length = match self.settings.importance {

@@ -1,6 +1,6 @@
 //! What a job says about training, already checked.
 
-use super::cvb0;
+use super::units;
 use crate::infer::settings::Estimator;
 
 /// Whether training remembers the assignments of the sample.
@@ -182,7 +182,7 @@ impl TrainSettings {
     /// What they are below.
     pub fn remembered_bound(&self, topic_count: usize) -> usize {
         match self.method {
-            LocalMethod::Cvb0 => cvb0::UNITS,
+            LocalMethod::Cvb0 => units::UNITS,
             _ => topic_count,
         }
     }

@@ -16,7 +16,8 @@ use super::counts::Assignment;
 use super::naive::pick;
 use super::normalizers::Normalizers;
 use super::observed::{Observed, Path};
-use super::sampler::{State, Variant};
+use super::state::State;
+use super::variant::Variant;
 use super::{ROOT, Tree};
 use crate::infer::ImpossibleDraw;
 

@@ -54,6 +54,8 @@ mod normalizers;
 mod observed;
 mod ranked;
 pub mod sampler;
+mod state;
+mod variant;
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //! Eq. 1), in O(K L S) for S paths of L edges. It defines what the other samplers draw from.
 
 use super::counts::Assignment;
-use super::sampler::State;
+use super::state::State;
 
 /// The draw by enumeration; keeps its buffer.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,15 @@
+//! What samplers share.
+
+use super::Tree;
+use super::counts::Counts;
+use super::document::Document;
+
+/// What a conditional depends on.
+#[derive(Clone, Debug)]
+pub(super) struct State<'t> {
+    pub(super) tree: &'t Tree,
+    /// α_k.
+    pub(super) alpha: Vec<f64>,
+    pub(super) counts: Counts,
+    pub(super) document: Document,
+}
