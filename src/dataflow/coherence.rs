@@ -1,10 +1,10 @@
 //! Coherence of the finished topics, counted on the training documents by all workers.
 
+use serde::{Deserialize, Serialize};
 use timely::worker::Worker;
 
 use super::error::RunError;
 use super::process::{Process, TRAINING_FILE, Tickets};
-use super::record::TopTerm;
 use super::sum::sum;
 use crate::corpus::minibatches::Minibatches;
 use lda::evaluate::TermDistribution;
@@ -18,6 +18,18 @@ pub struct Coherence {
     pub topics: Vec<(Option<f64>, Option<f64>)>,
     /// Each topic's heaviest terms, by rank.
     pub terms: Vec<Vec<TopTerm>>,
+}
+
+/// A topic's top term on the training documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopTerm {
+    /// The term.
+    pub term: u32,
+    /// Documents that hold it.
+    pub documents: u64,
+    /// How badly it goes with the terms before it:
+    /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
+    pub coherence: f64,
 }
 
 /// Counts the topics' heaviest terms on the training documents of all processes: who is free takes

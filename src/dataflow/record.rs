@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::coherence::Coherence;
+use super::coherence::{Coherence, TopTerm};
 use super::error::RunError;
 use super::process::Process;
 use super::sample::Sample;
@@ -37,18 +37,6 @@ pub struct TrainingRecord {
     /// For each topic its heaviest terms as the training documents have them, by rank.
     #[serde(default)]
     pub top_terms: Vec<Vec<TopTerm>>,
-}
-
-/// A topic's top term on the training documents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TopTerm {
-    /// The term.
-    pub term: u32,
-    /// Documents that hold it.
-    pub documents: u64,
-    /// How badly it goes with the terms before it:
-    /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
-    pub coherence: f64,
 }
 
 impl TrainingRecord {

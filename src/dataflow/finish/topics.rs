@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Finisher, Written};
+use crate::dataflow::coherence::TopTerm;
 use crate::dataflow::error::RunError;
-use crate::dataflow::record::TopTerm;
 use crate::job::TopicSummary;
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
 use crate::tables::topics::{TopicRow, TopicsWriter};
