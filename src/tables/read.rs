@@ -176,9 +176,12 @@ pub struct TopicLine {
     pub junk: bool,
     /// Its most probable terms, the first one first.
     pub top_terms: Vec<String>,
+    /// Its label, where documents have labels.
+    pub label: Option<String>,
 }
 
-/// The rows of table `topics` of an output folder, in order; none without the table.
+/// The rows of table `topics` of an output folder, in order, with what `labels` says of them; none without
+/// the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
     const COLUMNS: [&str; 11] = [
         "topic",
@@ -228,8 +231,12 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
                     .flatten()
                     .map(str::to_owned)
                     .collect(),
+                label: None,
             });
         }
+    }
+    for (line, label) in lines.iter_mut().zip(texts::labels(root)?) {
+        line.label = Some(label);
     }
     Ok(lines)
 }

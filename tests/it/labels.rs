@@ -99,6 +99,9 @@ fn each_label_is_a_topic_of_its_own_words() {
     let screen = ground.succeed("run job.toml -w 2");
     assert!(screen.contains(" art: word0x"), "{screen}");
     assert!(screen.contains("6, predicted for "), "{screen}");
+    assert!(ground.succeed("inspect out").contains(" art: word0x"));
+    let page = ground.succeed("inspect out --topic 2");
+    assert!(page.contains("2, cars, fast: "), "{page}");
     let of_labels = table(&ground, "out", "labels");
     let names: Vec<_> = of_labels.iter().map(|row| row["label"].as_str()).collect();
     assert_eq!(names, LABELS);

@@ -101,6 +101,7 @@ fn json_of(
     let topic = |t: &TopicLine| {
         json!({
             "topic": t.topic,
+            "label": t.label,
             "share": t.share,
             "coherence_npmi": t.coherence_npmi,
             "dead": t.dead,

@@ -97,8 +97,9 @@ impl View {
         let mut rows = vec![(
             "topic",
             format!(
-                "{}: {:.1} % of all tokens ({}){largest}",
+                "{}{}: {:.1} % of all tokens ({}){largest}",
                 line.topic,
+                (line.label.as_ref()).map_or_else(String::new, |label| format!(", {label}")),
                 100.0 * line.share,
                 figures::grouped(line.tokens.unsigned_abs())
             ),
@@ -157,6 +158,7 @@ impl View {
         let near = |&(topic, distance): &(usize, f64)| json!({ "topic": topic, "distance": distance, "top_terms": self.topics[topic].top_terms });
         json!({
             "topic": line.topic,
+            "label": line.label,
             "share": line.share,
             "tokens": line.tokens,
             "coherence_npmi": line.coherence_npmi,

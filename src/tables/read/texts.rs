@@ -38,6 +38,20 @@ pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, TableError> {
     Ok(lines)
 }
 
+/// The label of each topic, in order; none without the table `labels`.
+///
+/// # Errors
+/// The table cannot be read, or lacks the column.
+pub(super) fn labels(root: &Path) -> Result<Vec<String>, TableError> {
+    let mut labels = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("labels"))?, Some(&["label"]));
+    while let Some(batch) = batches.next()? {
+        let column: &StringArray = column(batches.path(), &batch, "label")?;
+        labels.extend(column.iter().flatten().map(str::to_owned));
+    }
+    Ok(labels)
+}
+
 /// A row of `topic_documents`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopicDocumentLine {
