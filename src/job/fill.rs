@@ -322,10 +322,20 @@ mod tests {
         std::fs::write(folder.path().join("m"), "word\n").unwrap();
         let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
-        let job = |sets: &[String]| Job::parse(text, &folder.path().join("job.toml"), sets);
+        let labelled = text.replace("topics = 2\n", "");
+        let job = |sets: &[String]| {
+            let has_labels = sets.iter().any(|set| set.starts_with("corpus.labels="));
+            let text = if has_labels { &labelled } else { text };
+            Job::parse(text, &folder.path().join("job.toml"), sets)
+        };
         // Some keys have an effect in one of these jobs only.
-        let bases = ["memory=auto", "memory=off", "schedule=residual"];
-        let bases = bases.map(|set| format!("train.{set}"));
+        let bases = [
+            "train.memory=auto",
+            "train.memory=off",
+            "train.schedule=residual",
+            "corpus.labels=m",
+        ];
+        let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {
             bases.iter().any(|base| {
                 let set = job(&[base.clone(), format!("{}={value}", key.path)]);

@@ -32,7 +32,9 @@ use parquet::file::properties::WriterProperties;
 
 use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use super::documents::{DocumentRow, DocumentsWriter};
+use super::labels::{LabelRow, LabelsWriter};
 use super::parts::{Batches, footer, part_files};
+use super::predictions::{PredictionRow, PredictionsWriter};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use super::topic_terms::{TopicTermRow, TopicTermsWriter};
 use super::topics::{TopicRow, TopicsWriter};
@@ -148,6 +150,27 @@ fn write_topics(output: &Output) {
         allocation_count: Some(0.125),
     });
     part!(output, TopicsWriter, "topics", rows);
+    let labels = ["art", "birds", "cars, fast"];
+    let rows = labels.iter().zip(0..).map(|(label, topic)| LabelRow {
+        topic,
+        label,
+        documents: 4,
+        evaluated: (topic > 0).then_some(2),
+        predicted: Some(3),
+        hits: Some(1),
+        f1: (topic > 0).then_some(0.4),
+    });
+    part!(output, LabelsWriter, "labels", rows);
+    let rows = (1..=2).map(|rank| PredictionRow {
+        doc_id: 5,
+        rank,
+        topic: rank,
+        label: labels[rank as usize],
+        weight: 0.5,
+        predicted: rank == 1,
+        actual: (rank == 1).then_some(true),
+    });
+    part!(output, PredictionsWriter, "predictions", rows);
     figures::write_diagnostics(output, &terms);
     let rows = (0..3).flat_map(|topic| {
         let terms = &terms;
@@ -266,6 +289,7 @@ fn a_table_can_be_shown() {
     let lines = read::topic_lines(folder.path()).unwrap();
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[1].top_terms, ["whale", "ship"]);
+    assert_eq!(lines[2].label.as_deref(), Some("cars, fast"));
     assert_eq!(
         (lines[0].coherence_npmi, lines[2].coherence_npmi),
         (None, Some(0.2))
