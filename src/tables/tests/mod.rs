@@ -150,27 +150,7 @@ fn write_topics(output: &Output) {
         allocation_count: Some(0.125),
     });
     part!(output, TopicsWriter, "topics", rows);
-    let labels = ["art", "birds", "cars, fast"];
-    let rows = labels.iter().zip(0..).map(|(label, topic)| LabelRow {
-        topic,
-        label,
-        documents: 4,
-        evaluated: (topic > 0).then_some(2),
-        predicted: Some(3),
-        hits: Some(1),
-        f1: (topic > 0).then_some(0.4),
-    });
-    part!(output, LabelsWriter, "labels", rows);
-    let rows = (1..=2).map(|rank| PredictionRow {
-        doc_id: 5,
-        rank,
-        topic: rank,
-        label: labels[rank as usize],
-        weight: 0.5,
-        predicted: rank == 1,
-        actual: (rank == 1).then_some(true),
-    });
-    part!(output, PredictionsWriter, "predictions", rows);
+    write_labels(output);
     figures::write_diagnostics(output, &terms);
     let rows = (0..3).flat_map(|topic| {
         let terms = &terms;
@@ -207,6 +187,30 @@ fn write_topics(output: &Output) {
         status: "stop",
     };
     part!(output, VocabularyWriter, "vocabulary", kept.chain([stop]));
+}
+
+fn write_labels(output: &Output) {
+    let labels = ["art", "birds", "cars, fast"];
+    let rows = labels.iter().zip(0..).map(|(label, topic)| LabelRow {
+        topic,
+        label,
+        documents: 4,
+        evaluated: (topic > 0).then_some(2),
+        predicted: Some(3),
+        hits: Some(1),
+        f1: (topic > 0).then_some(0.4),
+    });
+    part!(output, LabelsWriter, "labels", rows);
+    let rows = (1..=2).map(|rank| PredictionRow {
+        doc_id: 5,
+        rank,
+        topic: rank,
+        label: labels[rank as usize],
+        weight: 0.5,
+        predicted: rank == 1,
+        actual: (rank == 1).then_some(true),
+    });
+    part!(output, PredictionsWriter, "predictions", rows);
 }
 
 /// All rows of a table in one batch.
