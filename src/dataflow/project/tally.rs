@@ -26,7 +26,7 @@ pub struct Tally {
     pub model_hash: Option<String>,
     /// Hash of the settings they were projected with.
     pub settings_hash: String,
-    /// The parts written, of the tables of [`PARTS`] in turn. Of a single shard only.
+    /// The parts written, of the tables of [`parts`] in turn. Of a single shard only.
     pub parts: Vec<PartInfo>,
     /// Documents, whatever their status.
     pub documents: u64,
@@ -278,10 +278,11 @@ pub fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), Ru
     Ok(process.output.write_atomic(&note_name(number), &json)?)
 }
 
-/// The tables that projection writes a part of for each shard.
+/// All of them.
 const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
 
-/// Those of [`PARTS`] that are written of a collection: the last only where documents have labels.
+/// The tables that projection writes a part of for each shard of a collection: `predictions` only where documents
+/// have labels.
 pub fn parts(collection: &Collection) -> &'static [&'static str] {
     match collection.labels.is_empty() {
         true => &PARTS[..2],

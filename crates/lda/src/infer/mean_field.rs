@@ -185,7 +185,7 @@ impl MeanField {
         Ok(self.finish(table))
     }
 
-    /// The same with an α of the document's own, which `labels` knows: estimated in turn with its topics, [`TURNS`]
+    /// The same with an α of the document's own, which `labels` knows: estimated in turn with its topics, four
     /// times; also gives it, K long.
     ///
     /// # Errors
