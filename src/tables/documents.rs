@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::document_topics;
 use super::schema::{Cell, Kind, row};
 use super::writer::TableWriter;
 use super::{FileMetadata, PartInfo, TableError};
@@ -127,16 +128,19 @@ impl DocumentsWriter {
     }
 }
 
-/// The names of the job's columns in `documents`: their own, with `_input` appended as often as
-/// needed to differ from all before it (SQL ignores case).
+/// The names of the job's columns in `documents`: their own, with `_input` appended as often as needed to differ
+/// from all before it, and from the columns of `document_topics`, which is joined with this table (SQL
+/// ignores case).
 ///
 /// ```
 /// # use topicmill::tables::documents::metadata_columns;
-/// let names = ["year".to_owned(), "Status".to_owned()];
-/// assert_eq!(metadata_columns(&names), ["year", "Status_input"]);
+/// let names = ["year", "Status", "topic"].map(str::to_owned);
+/// assert_eq!(metadata_columns(&names), ["year", "Status_input", "topic_input"]);
 /// ```
 pub fn metadata_columns(names: &[String]) -> Vec<String> {
-    let mut taken: Vec<String> = SPEC.columns.iter().map(|c| c.name.to_owned()).collect();
+    let joined = document_topics::SPEC.columns;
+    let ours = SPEC.columns.iter().chain(joined);
+    let mut taken: Vec<String> = ours.map(|c| c.name.to_owned()).collect();
     let unique = names.iter().map(|name| {
         let mut name = name.clone();
         while taken.contains(&name.to_lowercase()) {

@@ -21,7 +21,7 @@ FROM topics ORDER BY share DESC, topic;",
         "CREATE OR REPLACE VIEW document_words AS
 SELECT d.doc_id, d.source_id, d.group_id, t.rank, t.topic, t.weight,
        array_to_string(p.top_terms, ' ') AS words
-FROM document_topics t JOIN documents d USING (doc_id) JOIN topics p USING (topic);",
+FROM document_topics t JOIN documents d USING (doc_id) JOIN topics p ON p.topic = t.topic;",
     ),
     (
         "group_topics: volumes as the token-weighted mean of their sections",
