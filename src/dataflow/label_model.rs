@@ -7,10 +7,8 @@
 
 use timely::worker::Worker;
 
-use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
-use super::gather::all_gather_blocks;
-use super::maxent::{Labelled, key_bound, pack, unpack};
+use super::examples::{Example, gather, key_bound, pack, unpack};
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
 use crate::corpus::ShardDocument;
@@ -94,11 +92,8 @@ pub fn label_model<'s>(
                 .then(|| {
                     let sets = bags(labels);
                     let size = [collection.labels.len(), project.label_topics];
-                    let alpha_sum = match &model.alpha {
-                        Some(Alpha::Each(each)) => each * size[0] as f64,
-                        Some(Alpha::Sum(sum)) => *sum,
-                        _ => ALPHA_SUM,
-                    };
+                    let alpha = model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
+                    let alpha_sum = alpha.values(size[0]).iter().sum();
                     label_topics(&sets, size, alpha_sum, model.seed)
                 })
                 .transpose()?,
@@ -140,14 +135,6 @@ fn read(
     Ok(read)
 }
 
-/// The words of every worker.
-fn gather(worker: &mut Worker, words: &[u64]) -> Vec<Vec<u64>> {
-    let mine = words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect();
-    let gathered = all_gather_blocks(worker, mine);
-    let words = |blocks: &Vec<Block>| blocks.iter().flat_map(|b| b.words()).copied().collect();
-    gathered.iter().map(words).collect()
-}
-
 /// The regression from terms to how many labels there are.
 fn fit(streams: &[Vec<u64>]) -> Result<Linear, RunError> {
     let mut examples = Examples::new(1);
@@ -170,7 +157,7 @@ fn bags(streams: &[Vec<u64>]) -> Bags {
     bags
 }
 
-fn in_order(streams: &[Vec<u64>], targets: usize) -> Vec<Labelled<'_>> {
+fn in_order(streams: &[Vec<u64>], targets: usize) -> Vec<Example<'_>> {
     let mut documents: Vec<_> = streams
         .iter()
         .flat_map(|words| unpack(words, targets))

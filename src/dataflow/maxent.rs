@@ -8,15 +8,15 @@
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
-use super::gather::{all_gather_blocks, barrier};
+use super::examples::{Example, gather, key_bound, pack, unpack};
+use super::gather::barrier;
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::corpus::collection::Collection;
-use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
+use crate::corpus::sample::{SampleRule, Split};
 use crate::corpus::shard::Columns;
 use crate::hex::hex;
 use crate::job::Job;
@@ -79,7 +79,7 @@ pub fn classifier<'s>(
         return Ok(Some(found));
     }
     let mine = plan.infer(worker, shared)?;
-    let gathered = all_gather_blocks(worker, mine);
+    let gathered = gather(worker, &mine);
     let (header, fitted) = shared.fitted.get(|| plan.fit(&gathered))?;
     if worker.index() == 0 {
         let temporary = output.temporary_path("maxent");
@@ -122,8 +122,8 @@ impl MaxEntPlan<'_> {
         SampleRule::key(self.process.job.model.seed, document)
     }
 
-    /// Infers the documents to learn from in this worker's shards; returns them packed, in pieces.
-    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<Vec<u64>>, RunError> {
+    /// Infers the documents to learn from in this worker's shards; returns them packed.
+    fn infer(&self, worker: &mut Worker, shared: &MaxEntShared) -> Result<Vec<u64>, RunError> {
         let process = self.process;
         let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
         let total = process.share(self.collection);
@@ -164,20 +164,16 @@ impl MaxEntPlan<'_> {
                 visit,
             )
         })?;
-        Ok(words.chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec).collect())
+        Ok(words)
     }
 
     /// Fits the regression to the documents of all workers: those of the smallest keys, in the
     /// order of their numbers.
-    fn fit(&self, gathered: &[Vec<Block>]) -> Result<(ClassifierHeader, Classifier), RunError> {
+    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Classifier), RunError> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
-        let streams: Vec<Vec<u64>> = gathered
-            .iter()
-            .map(|blocks| blocks.iter().flat_map(|b| b.words()).copied().collect())
-            .collect();
-        let mut documents: Vec<Labelled<'_>> = streams
+        let mut documents: Vec<Example<'_>> = gathered
             .iter()
             .flat_map(|words| unpack(words, topics))
             .collect();
@@ -185,7 +181,11 @@ impl MaxEntPlan<'_> {
         documents.truncate(settings.documents);
         documents.sort_unstable_by_key(|document| document.number);
         let mut examples = Examples::new(topics);
-        documents.iter().for_each(|d| d.add_to(&mut examples));
+        for document in &documents {
+            let (terms, counts, target) = document.parts();
+            let values = counts.into_iter().map(|n| n as f32);
+            examples.push(terms.into_iter().zip(values), &target);
+        }
         let progress = &process.progress;
         let iterations = u64::from(settings.iterations);
         progress.begin("maxent", "iterations", Some(iterations));
@@ -224,107 +224,5 @@ impl MaxEntPlan<'_> {
             loss: fitted.loss,
         };
         Ok((header, made))
-    }
-}
-
-/// The largest key of the documents to consider, of those trained on: about as many as wanted have terms.
-/// This takes no look at the documents.
-pub(super) fn key_bound(seed: u64, collection: &Collection, rule: &SampleRule, wanted: u64) -> u64 {
-    let all = u128::from(collection.documents);
-    let with_terms = u128::from(collection.documents_with_terms.max(1));
-    let looked_at = (u128::from(wanted) * all).div_ceil(with_terms);
-    let mut smallest = SmallestKeys::new(looked_at.min(all) as u64);
-    for document in 0..collection.documents {
-        if rule.split(document) == Split::Sample {
-            smallest.add(SampleRule::key(seed, document));
-        }
-    }
-    smallest.bound()
-}
-
-/// A document as it travels: number, number of terms, (term, count) pairs, and two proportions a
-/// word.
-pub(super) fn pack(number: u64, bag: Bag<'_>, proportions: &[f32], words: &mut Vec<u64>) {
-    words.push(number);
-    words.push(bag.terms.len() as u64);
-    let pairs = bag.terms.iter().zip(bag.counts);
-    words.extend(pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n)));
-    words.extend(proportions.chunks(2).map(|two| {
-        let second = two.get(1).map_or(0, |p| p.to_bits());
-        u64::from(second) << 32 | u64::from(two[0].to_bits())
-    }));
-}
-
-/// A document with its proportions, still packed.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Labelled<'a> {
-    pub(super) number: u64,
-    pairs: &'a [u64],
-    proportions: &'a [u64],
-    topics: usize,
-}
-
-/// The total number of documents that a worker has packed.
-pub(super) fn unpack(words: &[u64], topics: usize) -> Vec<Labelled<'_>> {
-    let (mut documents, mut rest) = (Vec::new(), words);
-    while let [number, length, others @ ..] = rest {
-        let (pairs, others) = others.split_at(*length as usize);
-        let (proportions, others) = others.split_at(topics.div_ceil(2));
-        documents.push(Labelled {
-            number: *number,
-            pairs,
-            proportions,
-            topics,
-        });
-        rest = others;
-    }
-    documents
-}
-
-impl Labelled<'_> {
-    /// Its terms, the tokens of each, and the proportions.
-    pub(super) fn parts(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
-        let both = |&word: &u64| [word as u32, (word >> 32) as u32].map(f32::from_bits);
-        let mut target: Vec<f32> = self.proportions.iter().flat_map(both).collect();
-        target.truncate(self.topics);
-        let pairs = self
-            .pairs
-            .iter()
-            .map(|&pair| ((pair >> 32) as u32, pair as u32));
-        let (terms, counts) = pairs.unzip();
-        (terms, counts, target)
-    }
-
-    fn add_to(&self, examples: &mut Examples) {
-        let (terms, counts, target) = self.parts();
-        let values = counts.into_iter().map(|n| n as f32);
-        examples.push(terms.into_iter().zip(values), &target);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn documents_come_out_as_they_were_packed() {
-        for topics in [1, 4, 5] {
-            let proportions: Vec<f32> = (0..topics).map(|k| 0.1 + k as f32).collect();
-            let bags = [
-                (vec![2, 7, u32::MAX], vec![1, u32::MAX >> 9, 3]),
-                (vec![], vec![]),
-            ];
-            let (mut words, mut expected) = (Vec::new(), Examples::new(topics));
-            for (number, (terms, counts)) in (5..).zip(&bags) {
-                pack(number, Bag { terms, counts }, &proportions, &mut words);
-                let values = counts.iter().map(|&n| n as f32);
-                expected.push(terms.iter().copied().zip(values), &proportions);
-            }
-            let mut found = Examples::new(topics);
-            let documents = unpack(&words, topics);
-            assert_eq!([documents[0].number, documents[1].number], [5, 6]);
-            documents.iter().for_each(|d| d.add_to(&mut found));
-            assert_eq!(found, expected);
-        }
     }
 }

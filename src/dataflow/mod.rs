@@ -9,6 +9,7 @@ pub mod block;
 pub mod coherence;
 pub mod error;
 pub mod evaluate;
+mod examples;
 pub mod exchange;
 pub mod finish;
 pub mod frequencies;

@@ -107,7 +107,7 @@ pub struct Predictor<'a> {
     labels: &'a [Label],
     reader: LabelReader,
     count: Count<'a>,
-    /// The labels of the document in hand, ascending, and their ranks with it.
+    /// The labels of the current document, ascending, and their ranks with it.
     own: Vec<u16>,
     ranked: Vec<(u32, u16)>,
     /// The labels that are predicted, the largest share first.
@@ -155,7 +155,7 @@ impl<'a> Predictor<'a> {
         })
     }
 
-    /// Reads the labels of the document in hand, ascending.
+    /// Reads the labels of the next document, ascending.
     pub fn read(&mut self, metadata: &[Option<String>]) -> &[u16] {
         self.reader.read(metadata, &mut self.own);
         &self.own

@@ -121,7 +121,10 @@ pub fn project(
     let settings = &process.job.project;
     let topics = plan.metadata.topic_count.unwrap_or(0);
     let labels = plan.collection.labels.len();
-    let mut mine = Tally::new(topics, settings.documents_per_topic, labels);
+    let mut mine = Tally {
+        labels: LabelSums::none(labels),
+        ..Tally::new(topics, settings.documents_per_topic)
+    };
     let drift = DriftCounter::new(worker, plan.collection, plan.published);
     let mut projector = ShardProjector::new(plan, drift);
     let at_work = shards.begin(process);

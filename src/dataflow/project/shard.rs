@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::ProjectPlan;
 use super::drift::{DriftCounter, Listed};
-use super::labels::{Predicted, Predictor};
+use super::labels::{LabelSums, Predicted, Predictor};
 use super::tally::{Tally, part_path, parts};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
@@ -78,11 +78,10 @@ impl<'a> ShardProjector<'a> {
             predictions: (temporary.get(2))
                 .map(|path| PredictionsWriter::create(path, metadata))
                 .transpose()?,
-            tally: Tally::new(
-                topics,
-                settings.documents_per_topic,
-                collection.labels.len(),
-            ),
+            tally: Tally {
+                labels: LabelSums::none(collection.labels.len()),
+                ..Tally::new(topics, settings.documents_per_topic)
+            },
         };
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;

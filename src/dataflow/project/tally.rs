@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::LabelSums;
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
@@ -51,8 +50,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet; `label_count` is 0 where documents have no labels.
-    pub fn new(topic_count: usize, documents_per_topic: usize, label_count: usize) -> Self {
+    /// Nothing yet, of documents without labels.
+    pub fn new(topic_count: usize, documents_per_topic: usize) -> Self {
         Self {
             model_hash: None,
             settings_hash: String::new(),
@@ -65,7 +64,7 @@ impl Tally {
             holding_documents: vec![0; topic_count],
             reaching_documents: [0; 3].map(|_| vec![0; topic_count]),
             likelihood: [[0; 3]; 3],
-            labels: LabelSums::none(label_count),
+            labels: Vec::new(),
             best: BestDocuments::new(topic_count, documents_per_topic),
         }
     }
@@ -105,7 +104,7 @@ impl Tally {
     /// A tally with these sums, of the shape of `like`, and no best documents yet.
     pub fn from_sums(sums: &[i64], like: &Self) -> Self {
         let topics = like.topic_tokens.len();
-        let mut tally = Self::new(topics, like.best.limit, 0);
+        let mut tally = Self::new(topics, like.best.limit);
         let (sums, labels) = sums.split_at(sums.len() - like.labels.len());
         tally.labels = labels.to_vec();
         let (fixed, per_topic) = sums.split_at(10);

@@ -91,7 +91,7 @@ impl MeanField {
         tokens
     }
 
-    /// Takes up the same document again, with what is now its α.
+    /// Starts the same document again, with its current α.
     fn begin(&mut self) {
         self.dirichlet.clear();
         self.dirichlet.extend_from_slice(&self.alpha);

@@ -56,8 +56,8 @@ const LEAST_TOKENS: f32 = 1e-5;
 /// the prior's part of it, (θ_dk (N_d + A) − α_k) / N_d.
 ///
 /// Labels are predicted by these, and not by θ: a prior that knows which labels are frequent would put them
-/// first in every short document. With θ, Prior-LDA has the figures that Papanikolaou 2017, Tables 6–8, has
-/// for θ, and without the prior's part those that it has for θ^p.
+/// first in every short document. On bibtex, Prior-LDA ranked by θ comes near the micro-F1 that Papanikolaou
+/// 2017, Table 6, has for θ, and without the prior's part near the one that it has for θ^p.
 pub fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Vec<f32>) {
     let tokens = tokens.max(1) as f32;
     let whole = tokens + alpha.iter().sum::<f32>();

@@ -12,9 +12,9 @@ use crate::model::factors::{FactorTable, Row};
 pub(super) struct Within {
     /// The topics that it may have, ascending; if none, it may have all.
     pub(super) topics: Vec<u16>,
-    /// e_kw of the term in hand for each of them.
+    /// e_kw of the current term for each of them.
     factors: Vec<f32>,
-    /// Running sums of the draw in hand.
+    /// Running sums of the current draw.
     running: Vec<f32>,
 }
 

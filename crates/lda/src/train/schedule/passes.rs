@@ -1,8 +1,8 @@
 //! What follows a pass: a sample that enters the average, an evaluation.
 //!
 //! The average is published. Its samples are the counts after some of the Gibbs passes or, with
-//! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): an extra round over
-//! the whole sample each, after which the next pass goes on from the same counts.
+//! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): each takes
+//! one more round over the whole sample, which leaves the counts as they are.
 
 use super::{Action, Phase, Position, Schedule};
 use crate::infer::settings::Estimator;
@@ -42,8 +42,8 @@ impl Schedule {
         }
     }
 
-    /// How many samples are in the average before the one that is taken after so many Gibbs passes, if one
-    /// is. The last pass has one if no other has, so that there is an average. An average of the last
+    /// If a sample is taken after the Gibbs pass number `passes`: how many samples are in the average by
+    /// then. The last pass has one if no other has, so that there is an average. An average of the last
     /// sample alone has it after each evaluation, where taking one needs a round.
     fn samples_before(&self, passes: u64) -> Option<u64> {
         let is_last = passes == self.passes - self.online_passes;
@@ -89,7 +89,7 @@ impl Schedule {
         self.settings.evaluate_every.map_or(chosen, u64::from)
     }
 
-    /// Whether the model is scored after so many Gibbs passes.
+    /// Whether the model is scored after the Gibbs pass number `passes`.
     fn evaluates_gibbs_pass(&self, passes: u64) -> bool {
         let every = self.settings.evaluate_every.map(u64::from);
         passes.is_multiple_of(every.unwrap_or((self.passes / 20).max(1)))

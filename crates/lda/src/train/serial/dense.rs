@@ -11,7 +11,7 @@ pub struct DenseLda<'a> {
     state: State<'a>,
     /// n_wt, V × T.
     by_term: Vec<u32>,
-    /// Running sums of the draw in hand.
+    /// Running sums of the current draw.
     running: Vec<f64>,
 }
 

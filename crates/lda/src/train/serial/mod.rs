@@ -51,7 +51,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Topics at random, of `vocabulary_size` terms; `count` is told of each token's.
+    /// Topics at random, of `vocabulary_size` terms; `count` is called with the term and the topic of each token.
     fn new(
         bags: &'a Bags,
         vocabulary_size: usize,
