@@ -1,7 +1,7 @@
 //! A model on disk: a checkpoint that training resumes from, or the finished model.
 //!
 //! One file, complete or absent: a magic number, a JSON header with everything small, the row sums,
-//! the length of every term's row, all rows end to end, and a SHA-256 over all of it. The bytes
+//! the length of every term's row (under a tree, every leaf's), all rows end to end, and a SHA-256 over all of it. The bytes
 //! depend on the model alone, not on the number of parts it was in. Little-endian.
 //!
 //! In Gibbs sampling, the model in a checkpoint is the counts averaged so far; the current counts
@@ -58,6 +58,13 @@ pub struct Header {
     pub log: Vec<RoundReport>,
 }
 
+impl Header {
+    /// Rows of the parameters: a row per term or, under a tree, per leaf.
+    fn row_count(&self) -> usize {
+        self.priors.row_count(self.vocabulary_size)
+    }
+}
+
 /// Why a model could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -95,7 +102,8 @@ impl Saved {
     /// Part `part` of `part_count` of the model's parameters.
     pub fn parameters(&self, part: usize, part_count: usize) -> Parameters {
         let header = &self.header;
-        let empty = Parameters::new(header.topic_count, header.vocabulary_size, part, part_count);
+        let rows = header.row_count();
+        let empty = Parameters::new(header.topic_count, rows, part, part_count);
         empty.restore(header.scale, self.totals.clone(), |term| {
             let term = term as usize;
             self.entries[self.starts[term]..self.starts[term + 1]].to_vec()
@@ -121,7 +129,7 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
     for total in parts[0].totals() {
         out.write_all(&total.to_le_bytes())?;
     }
-    let rows = || (0..header.vocabulary_size).map(|w| parts[w % parts.len()].row(w as u32));
+    let rows = || (0..header.row_count()).map(|w| parts[w % parts.len()].row(w as u32));
     for row in rows() {
         out.write_all(&(row.len() as u32).to_le_bytes())?;
     }
@@ -175,8 +183,11 @@ fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
 
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
     let header = parse_header(input, size)?;
-    let (topics, terms) = (header.topic_count, header.vocabulary_size);
-    let fits = topics <= MAX_TOPICS && topics == header.priors.topic_count();
+    let (topics, terms) = (header.topic_count, header.row_count());
+    let tree = header.priors.tree.as_ref();
+    let fits = topics <= MAX_TOPICS
+        && topics == header.priors.topic_count()
+        && tree.is_none_or(|tree| tree.vocabulary_size() == header.vocabulary_size);
     if !fits || (terms as u64).saturating_mul(4) > size {
         return Err(invalid("its header does not fit the file"));
     }
@@ -235,6 +246,7 @@ mod tests {
                 alpha: vec![0.1, 1.0 / 3.0, 0.2],
                 eta: 0.1 + 0.2,
                 exp_psi: false,
+                tree: None,
             },
             published_eta: Some(1.0 / 7.0),
             scale: 0.123_456_789_012_345_67,

@@ -107,6 +107,7 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         alpha: vec![ALPHA; topics],
         eta: ETA,
         exp_psi: false,
+        tree: None,
     };
     let settings = settings(wanted.passes);
     let setup = Setup {
@@ -266,6 +267,8 @@ fn add(sampler: &Sampler, table: FactorTable<'_>, [counts, soft]: &mut [Proporti
     let sample = sampler.sample();
     counts.add_counts(sample);
     soft.begin_sample();
-    sampler.for_each_term(|index, row, own| soft.add_term(index, row, own, sample, table));
+    for (index, (_, row, own)) in sampler.runs().enumerate() {
+        soft.add_term(index, row, own, sample, table);
+    }
     soft.end_sample(sample, table);
 }

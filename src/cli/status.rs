@@ -260,6 +260,7 @@ mod tests {
                 alpha: vec![0.1; 5],
                 eta: 0.1,
                 exp_psi: false,
+                tree: None,
             },
             published_eta: None,
             scale: 1.0,

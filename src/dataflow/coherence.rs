@@ -50,7 +50,7 @@ pub fn coherence(
         .begin("coherence", "documents", Some(documents));
     let top: Vec<Vec<u32>> = topics
         .iter()
-        .map(|t| distribution(t, vocabulary_size).top_terms(UMASS_TERMS))
+        .map(|t| TermDistribution::of(t, vocabulary_size).top_terms(UMASS_TERMS))
         .collect();
     let mut counter = CoherenceCounter::new(&top, vocabulary_size);
     loop {
@@ -88,13 +88,4 @@ pub fn coherence(
         topics: (0..topics.len()).map(scores).collect(),
         terms: (0..topics.len()).map(terms).collect(),
     })
-}
-
-/// A published topic as the evaluation sees it.
-pub fn distribution(topic: &PublishedTopic, vocabulary_size: usize) -> TermDistribution<'_> {
-    TermDistribution {
-        entries: &topic.weights,
-        absent_weight: topic.absent_weight,
-        vocabulary_size,
-    }
 }

@@ -7,7 +7,6 @@ mod topics;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::coherence::distribution;
 use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
@@ -67,7 +66,7 @@ pub fn finish(
         topics,
         distributions: topics
             .iter()
-            .map(|t| distribution(t, vocabulary.kept()))
+            .map(|t| TermDistribution::of(t, vocabulary.kept()))
             .collect(),
         record: TrainingRecord::read(process)?,
         tally: tally.as_ref(),

@@ -5,7 +5,7 @@
 //! locks here are never waited for, they only prove that to the compiler.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::block::Block;
 use super::process::{Process, Tickets};
@@ -13,7 +13,7 @@ use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use crate::liveness;
 use lda::model::Priors;
-use lda::model::factors::{FactorTable, Factors};
+use lda::model::factors::{Branches, FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
 use lda::train::AVERAGE_PRUNE;
@@ -49,6 +49,8 @@ pub struct ProcessModel {
     averages: Vec<RwLock<Parameters>>,
     is_averaged: AtomicBool,
     factors: Vec<RwLock<Option<Factors>>>,
+    /// Of a tree-structured prior, what each part's factors need of inner nodes.
+    branches: Vec<RwLock<Option<Arc<Branches>>>>,
     /// The last purpose that each term was marked for.
     marks: Vec<AtomicU64>,
     tickets: Tickets,
@@ -57,12 +59,13 @@ pub struct ProcessModel {
 impl ProcessModel {
     /// A model with nothing learnt, or the one that was saved.
     pub fn new(
-        topic_count: usize,
+        priors: &Priors,
         vocabulary_size: usize,
         threads: usize,
         saved: Option<&Saved>,
     ) -> Self {
-        let empty = |p| Parameters::new(topic_count, vocabulary_size, p, threads);
+        let size = [priors.topic_count(), priors.row_count(vocabulary_size)];
+        let empty = |p| Parameters::new(size[0], size[1], p, threads);
         let part = |p| saved.map_or_else(|| empty(p), |saved| saved.parameters(p, threads));
         let locks = |part: &dyn Fn(usize) -> Parameters| -> Vec<_> {
             (0..threads).map(|p| RwLock::new(part(p))).collect()
@@ -81,6 +84,7 @@ impl ProcessModel {
                 is_gibbs && saved.is_some_and(|saved| saved.header.averaged > 0),
             ),
             factors: (0..threads).map(|_| RwLock::new(None)).collect(),
+            branches: (0..threads).map(|_| RwLock::new(None)).collect(),
             marks: (0..vocabulary_size).map(|_| AtomicU64::new(0)).collect(),
             tickets: Tickets::default(),
         }
@@ -99,6 +103,11 @@ impl ProcessModel {
         self.marks.len()
     }
 
+    /// Rows of its parameters: V or, under a tree, the number of leaves.
+    pub fn row_count(&self) -> usize {
+        read_all(&self.parts)[0].vocabulary_size()
+    }
+
     /// All parts, in order.
     pub fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
         read_all(&self.parts)
@@ -114,7 +123,9 @@ impl ProcessModel {
 
     /// Prepares the factors of all terms. All workers of the process must call it.
     pub fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
-        self.prepare(part, priors, |_| true);
+        self.prepare_branches(&self.parts, part, priors);
+        process.meet();
+        self.prepare_rows(&self.parts, part, priors, |_| true);
         if part == 0 {
             self.tickets.reset();
         }
@@ -138,45 +149,47 @@ impl ProcessModel {
                 self.marks[term as usize].store(number, Ordering::Relaxed);
             }
         }
+        let parts = match purpose {
+            Purpose::Publish(_) if self.is_averaged.load(Ordering::Relaxed) => &self.averages,
+            _ => &self.parts,
+        };
+        self.prepare_branches(parts, part, priors);
         process.meet();
         let marked = |w: u32| self.marks[w as usize].load(Ordering::Relaxed) == number;
-        match purpose {
-            Purpose::Train(_) => self.prepare(part, priors, marked),
-            Purpose::Publish(_) => self.prepare_published(part, priors, marked),
-        }
+        self.prepare_rows(parts, part, priors, marked);
         if part == 0 {
             self.tickets.reset();
         }
         process.meet();
     }
 
+    /// Prepares what the factors of one part need of a tree, if there is one, before those of any part.
+    fn prepare_branches(&self, parts: &[RwLock<Parameters>], part: usize, priors: &Priors) {
+        if priors.tree.is_none() {
+            return;
+        }
+        let guards = read_all(parts);
+        let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+        let branches = Factors::branches(&parts, part, priors).map(Arc::new);
+        *write(&self.branches[part]) = branches;
+    }
+
     /// Prepares the factors of the needed terms of one part.
-    pub fn prepare(&self, part: usize, priors: &Priors, is_needed: impl Fn(u32) -> bool) {
-        self.prepare_of(&self.parts[part], part, priors, is_needed);
-    }
-
-    /// Prepares those of one part of what would be published now.
-    fn prepare_published(&self, part: usize, priors: &Priors, is_needed: impl Fn(u32) -> bool) {
-        let parts = match self.is_averaged.load(Ordering::Relaxed) {
-            true => &self.averages,
-            false => &self.parts,
-        };
-        self.prepare_of(&parts[part], part, priors, is_needed);
-    }
-
-    fn prepare_of(
+    fn prepare_rows(
         &self,
-        parameters: &RwLock<Parameters>,
+        parts: &[RwLock<Parameters>],
         part: usize,
         priors: &Priors,
         is_needed: impl Fn(u32) -> bool,
     ) {
-        let parameters = parameters.read().unwrap_or_else(PoisonError::into_inner);
-        let mut slot = self.factors[part]
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let guards = read_all(parts);
+        let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+        let branches = read_all(&self.branches);
+        let branches: Vec<_> = branches.iter().filter_map(|b| (**b).clone()).collect();
+        let mut slot = write(&self.factors[part]);
         let buffers = slot.take();
-        *slot = Some(Factors::prepare(&parameters, priors, is_needed, buffers));
+        let factors = Factors::prepare_part(&parts, part, priors, &branches, is_needed, buffers);
+        *slot = Some(factors);
     }
 
     /// Passes the factors of all parts to `read`.
@@ -348,14 +361,14 @@ impl ProcessModel {
     }
 }
 
-fn read_all(parts: &[RwLock<Parameters>]) -> Vec<RwLockReadGuard<'_, Parameters>> {
+fn read_all<T>(parts: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
     parts
         .iter()
         .map(|p| p.read().unwrap_or_else(PoisonError::into_inner))
         .collect()
 }
 
-fn write(part: &RwLock<Parameters>) -> RwLockWriteGuard<'_, Parameters> {
+fn write<T>(part: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     part.write().unwrap_or_else(PoisonError::into_inner)
 }
 

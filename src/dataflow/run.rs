@@ -37,7 +37,6 @@ use crate::tables::{FileMetadata, Manifest};
 use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
-use lda::train::publish::published;
 use model::Model;
 
 /// What the workers of a process share during a run.
@@ -150,7 +149,7 @@ impl<'a> Run<'a> {
             None => (None, None),
         };
         if worker.index() == 0 {
-            let topics = self.topics(&model.parts, model.published_eta)?;
+            let topics = self.topics(&model.parts, &model.published())?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
@@ -272,9 +271,7 @@ impl<'a> Run<'a> {
             false => None,
         };
         let part = worker.index() % process.placement.threads;
-        let priors = published(&model.priors, model.published_eta);
-        model.parts.prepare(part, &priors, |_| true);
-        process.meet();
+        model.parts.prepare_all(process, part, &model.published());
         let maxent = MaxEntPlan {
             process,
             model: &model.parts,
@@ -301,7 +298,7 @@ impl<'a> Run<'a> {
         let plan = ProjectPlan {
             process,
             model: &model.parts,
-            published: self.topics(&model.parts, model.published_eta)?,
+            published: self.topics(&model.parts, &model.published())?,
             collection,
             rule,
             infer,

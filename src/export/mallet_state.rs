@@ -103,9 +103,9 @@ impl Drawing<'_> {
         }
         let assigned = &mut self.assigned;
         assigned.clear();
-        self.sampler.for_each_run(|term, topics| {
+        for (term, _, topics) in self.sampler.runs() {
             assigned.extend(topics.iter().rev().map(|&topic| (term, topic)));
-        });
+        }
         // The sampler has the rarest term first.
         assigned.reverse();
         Ok(assigned)

@@ -6,6 +6,7 @@ use crate::tables::FileMetadata;
 use crate::tables::wide::WideWriter;
 use lda::evaluate::TermDistribution;
 use lda::model::published::{PublishedTopic, publish};
+use lda::train::publish::published;
 
 /// The topics' term distributions, α, and where they come from.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ impl Phi {
         let header = &saved.header;
         let eta = header.published_eta.unwrap_or(header.priors.eta);
         Self {
-            topics: publish(&[&saved.parameters(0, 1)], eta),
+            topics: publish(&[&saved.parameters(0, 1)], &published(&header.priors, eta)),
             vocabulary_size: header.vocabulary_size,
             alpha: header.priors.alpha.clone(),
             model_hash: saved.hash.clone(),
@@ -37,11 +38,7 @@ impl Phi {
     pub(super) fn distributions(&self) -> Vec<TermDistribution<'_>> {
         let topics = self.topics.iter();
         topics
-            .map(|topic| TermDistribution {
-                entries: &topic.weights,
-                absent_weight: topic.absent_weight,
-                vocabulary_size: self.vocabulary_size,
-            })
+            .map(|topic| TermDistribution::of(topic, self.vocabulary_size))
             .collect()
     }
 

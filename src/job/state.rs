@@ -249,6 +249,7 @@ mod tests {
                 alpha: vec![0.1; 2],
                 eta: 0.1,
                 exp_psi: false,
+                tree: None,
             },
             published_eta: None,
             scale: 1.0,

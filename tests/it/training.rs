@@ -197,7 +197,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let saved = checkpoint
         .exists()
         .then(|| checkpoint::read(&checkpoint).unwrap());
-    let mut model = ProcessModel::new(TOPICS, TERMS, threads, saved.as_ref());
+    let mut model = ProcessModel::new(&priors, TERMS, threads, saved.as_ref());
     if saved.is_none() {
         let seed = job.model.seed;
         let part = |part| lda::train::start(&job.train, seed, &priors, TERMS, [part, threads]);

@@ -55,6 +55,7 @@ fn model(topics: usize) -> (Parameters, Priors) {
             alpha,
             eta: 0.05,
             exp_psi: false,
+            tree: None,
         },
     )
 }

@@ -49,6 +49,7 @@ fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
         alpha: vec![5.0 / topics as f64; topics],
         eta: 0.05,
         exp_psi: false,
+        tree: None,
     };
     let settings = TrainSettings {
         minibatch: Some(DOCUMENTS as usize / 2),

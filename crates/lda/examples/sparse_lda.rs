@@ -55,6 +55,7 @@ pub fn print(
             alpha: vec![5.0 / topics as f64; topics],
             eta: 0.01,
             exp_psi: false,
+            tree: None,
         };
         let line = |sampler: &str, [seconds, bytes]: [f64; 2]| {
             let tokens = bags.token_count();

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lda::bags::Bags;
 use lda::model::{Priors, published::publish};
-use lda::train::{Setup, TrainError, publish::provisional_eta, settings::TrainSettings, train};
+use lda::train::publish::{provisional_eta, published};
+use lda::train::{Setup, TrainError, settings::TrainSettings, train};
 
 const SENTENCES: [&str; 8] = [
     "the ship left the harbour with a cargo of salt and rope",
@@ -40,6 +41,7 @@ pub fn main() -> Result<(), TrainError> {
         alpha: vec![0.5; 2],
         eta: 0.1,
         exp_psi: false,
+        tree: None,
     };
     let settings = TrainSettings {
         passes: Some(200),
@@ -53,8 +55,9 @@ pub fn main() -> Result<(), TrainError> {
     };
     let trained = train(&documents, &Bags::default(), &setup, |_, _| {})?;
 
-    let eta = provisional_eta(&trained.priors);
-    for (number, topic) in publish(&[&trained.parameters], eta).iter().enumerate() {
+    let priors = published(&trained.priors, provisional_eta(&trained.priors));
+    let topics = publish(&[&trained.parameters], &priors);
+    for (number, topic) in topics.iter().enumerate() {
         let mut weights = topic.weights.clone();
         weights.sort_by(|a, b| b.1.total_cmp(&a.1));
         let heaviest = weights

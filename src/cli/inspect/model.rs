@@ -11,7 +11,11 @@ use crate::cli::summary::{MOST_TERMS, topic_table};
 use crate::cli::{Failure, figures, plan};
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::job::TopicSummary;
+use lda::evaluate::TermDistribution;
+use lda::model::Priors;
 use lda::model::parameters::Parameters;
+use lda::model::published::publish;
+use lda::train::publish::published;
 
 /// Shows the model at `path`.
 ///
@@ -22,7 +26,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     let parameters = saved.parameters(0, 1);
     let most_terms = args.terms.unwrap_or(MOST_TERMS);
     let topics = match terms_beside(path, &saved.header)? {
-        Some(terms) => topics(&parameters, &terms, most_terms),
+        Some(terms) => topics(&parameters, &priors_of(&saved.header), &terms, most_terms),
         None => Vec::new(),
     };
     if args.json {
@@ -60,31 +64,35 @@ fn terms_beside(path: &Path, header: &Header) -> Result<Option<Vec<String>>, Fai
 }
 
 /// Every topic with its share of the weight and its heaviest terms.
-fn topics(parameters: &Parameters, terms: &[String], most_terms: usize) -> Vec<TopicSummary> {
+fn topics(
+    parameters: &Parameters,
+    priors: &Priors,
+    terms: &[String],
+    most_terms: usize,
+) -> Vec<TopicSummary> {
     let all: f64 = parameters.totals().iter().sum();
-    let share = |total: &f64| if all > 0.0 { total / all } else { 0.0 };
-    let mut heaviest: Vec<Vec<(f32, u32)>> = vec![Vec::new(); parameters.topic_count()];
-    for term in parameters.terms() {
-        for entry in parameters.row(term) {
-            heaviest[entry.topic as usize].push((entry.value, term));
-        }
-    }
-    let named = |mut weights: Vec<(f32, u32)>| {
-        weights.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let names = weights.iter().take(most_terms);
-        names
-            .map(|(_, term)| terms[*term as usize].clone())
-            .collect()
-    };
-    let topics = heaviest.into_iter().zip(parameters.totals()).enumerate();
+    let share = |total: f64| if all > 0.0 { total / all } else { 0.0 };
+    let topics = publish(&[parameters], priors).into_iter().enumerate();
     topics
-        .map(|(topic, (weights, total))| TopicSummary {
+        .map(|(topic, published)| TopicSummary {
             topic: topic as u32,
-            share: share(total),
-            top_terms: named(weights),
+            share: share(published.total),
+            top_terms: TermDistribution::of(&published, terms.len())
+                .top_terms(most_terms)
+                .into_iter()
+                .map(|term| terms[term as usize].clone())
+                .collect(),
             ..TopicSummary::default()
         })
         .collect()
+}
+
+/// The priors that topics are shown with.
+fn priors_of(header: &Header) -> Priors {
+    published(
+        &header.priors,
+        header.published_eta.unwrap_or(header.priors.eta),
+    )
 }
 
 fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, String)> {
@@ -166,7 +174,7 @@ mod tests {
                 },
                 Entry {
                     topic: 1,
-                    value: 5.0,
+                    value: 15.0,
                 },
             ],
             1 => vec![Entry {
@@ -180,7 +188,13 @@ mod tests {
         };
         let parameters = Parameters::new(2, 3, 0, 1).restore(1.0, vec![5.0, 15.0], row);
         let terms = ["a", "b", "c"].map(str::to_owned);
-        let topics = topics(&parameters, &terms, 2);
+        let priors = Priors {
+            alpha: vec![1.0; 2],
+            eta: 0.1,
+            exp_psi: false,
+            tree: None,
+        };
+        let topics = topics(&parameters, &priors, &terms, 2);
         assert_eq!(topics[0].top_terms, ["b", "a"]);
         assert_eq!(topics[1].top_terms, ["a"]);
         assert_eq!((topics[0].share, topics[1].share), (0.25, 0.75));

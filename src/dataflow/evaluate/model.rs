@@ -6,7 +6,6 @@ use super::Foreign;
 use crate::checkpoint;
 use crate::corpus::collection::Collection;
 use crate::corpus::vocabulary::Vocabulary;
-use crate::dataflow::coherence::distribution;
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
@@ -82,9 +81,11 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let top_terms = match most {
         0 => Vec::new(),
-        most => publish(&[&parameters], eta)
+        most => publish(&[&parameters], &priors)
             .iter()
-            .map(|topic| distribution(topic, collection.terms_kept as usize).top_terms(most))
+            .map(|topic| {
+                TermDistribution::of(topic, collection.terms_kept as usize).top_terms(most)
+            })
             .collect(),
     };
     let mut hash = Sha256::new();

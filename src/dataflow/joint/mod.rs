@@ -150,9 +150,9 @@ fn is_written(worker: &mut Worker, plan: JointPlan<'_>) -> Result<bool, RunError
 }
 
 fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, RunError> {
-    let (topics, terms) = (plan.priors.topic_count(), plan.trained.vocabulary_size());
+    let terms = plan.trained.vocabulary_size();
     let threads = plan.process.placement.threads;
-    let empty = || Arc::new(ProcessModel::new(topics, terms, threads, None));
+    let empty = || Arc::new(ProcessModel::new(plan.priors, terms, threads, None));
     let models = shared.models.get(|| {
         Ok::<_, RunError>(Models {
             counts: empty(),

@@ -29,6 +29,7 @@ use lda::model::published::{PublishedTopic, publish};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
+use lda::train::publish::published;
 use lda::train::schedule::Schedule;
 use lda::train::settings::{LocalMethod, TrainSettings};
 
@@ -38,6 +39,13 @@ pub(super) struct Model {
     pub(super) priors: Priors,
     pub(super) published_eta: f64,
     pub(super) hash: String,
+}
+
+impl Model {
+    /// The priors that φ is published with.
+    pub(super) fn published(&self) -> Priors {
+        published(&self.priors, self.published_eta)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -61,7 +69,7 @@ impl<'a> Run<'a> {
         if is_complete {
             let saved = self.shared.saved.get(|| self.read_model(collection))?;
             summary.already_complete.push("train".to_owned());
-            let model = self.model(collection, Some(saved), None)?;
+            let model = self.model(collection, Some(saved), &saved.header.priors)?;
             let published_eta = saved
                 .header
                 .published_eta
@@ -111,7 +119,7 @@ impl<'a> Run<'a> {
         };
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
-        let model = self.model(collection, saved, Some(&priors))?;
+        let model = self.model(collection, saved, &priors)?;
         let inference_alpha = (!sample.label_documents.is_empty()).then(|| {
             let (prior, documents) = (settings.label_prior, &sample.label_documents);
             inference_alpha(prior, priors.alpha_sum(), documents)
@@ -132,7 +140,7 @@ impl<'a> Run<'a> {
         let trained = train(worker, plan, priors, saved)?;
         let priors = trained.header.priors.clone();
         let published_eta = trained.header.published_eta.unwrap_or(priors.eta);
-        let topics = self.topics(&model, published_eta)?;
+        let topics = self.topics(&model, &published(&priors, published_eta))?;
         let tickets = &self.shared.coherence;
         let training = (&*sample.training, tickets);
         let coherence = coherence(worker, self.process, training, topics, vocabulary_size)?;
@@ -218,38 +226,39 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// All topics of the process's model, published with `eta`.
+    /// All topics of the process's model, published with `priors`.
     pub(super) fn topics(
         &self,
         model: &ProcessModel,
-        eta: f64,
+        priors: &Priors,
     ) -> Result<&'a [PublishedTopic], RunError> {
         let topics = self.shared.topics.get(|| {
             let guards = model.read_parts();
             let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-            Ok::<_, RunError>(publish(&parts, eta))
+            Ok::<_, RunError>(publish(&parts, priors))
         })?;
         Ok(topics)
     }
 
-    /// The process's model: what was saved, or the one that training with `priors` starts from.
+    /// The process's model: what was saved, with its `priors`, or the one that training with them starts
+    /// from.
     fn model(
         &self,
         collection: &Collection,
         saved: Option<&Saved>,
-        priors: Option<&Priors>,
+        priors: &Priors,
     ) -> Result<Arc<ProcessModel>, RunError> {
-        let topics = self.process.topic_count(collection);
         let threads = self.process.placement.threads;
         let terms = collection.terms_kept as usize;
         let model = self.shared.model.get(|| {
-            let model = ProcessModel::new(topics, terms, threads, saved);
+            let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
-            Ok::<_, RunError>(Arc::new(match (saved, priors) {
-                (None, Some(priors)) => model.starting_from(|part| {
-                    lda::train::start(&job.train, seed, priors, terms, [part, threads])
+            let rows = priors.row_count(terms);
+            Ok::<_, RunError>(Arc::new(match saved {
+                None => model.starting_from(|part| {
+                    lda::train::start(&job.train, seed, priors, rows, [part, threads])
                 }),
-                _ => model,
+                Some(_) => model,
             }))
         })?;
         Ok(Arc::clone(model))

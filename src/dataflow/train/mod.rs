@@ -161,7 +161,7 @@ impl Trainer {
         priors: Priors,
         saved: Option<&Saved>,
     ) -> Result<Self, RunError> {
-        let size = [plan.model.vocabulary_size(), priors.topic_count()];
+        let size = [plan.model.row_count(), priors.topic_count()];
         let (index, threads) = (worker.index(), plan.process.placement.threads);
         let (priors, log) = match saved {
             Some(saved) => (saved.header.priors.clone(), saved.header.log.clone()),

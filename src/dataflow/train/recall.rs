@@ -205,7 +205,7 @@ pub fn recall_assignments(
         read(
             &path,
             round,
-            process.job.train.remembered_bound(header.topic_count),
+            process.job.train.remembered_bound(&header.priors),
             |document, topics, influence| {
                 let Some(&index) = positions.get(&document) else {
                     return Ok(());

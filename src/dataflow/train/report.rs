@@ -60,7 +60,7 @@ impl TrainSampling {
     pub(super) fn nonzero_share(&self) -> f64 {
         let parts = self.plan.model.read_parts();
         let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
-        let cells = self.plan.model.vocabulary_size() * self.priors.topic_count();
+        let cells = self.plan.model.row_count() * self.priors.topic_count();
         nonzero as f64 / (cells as f64).max(1.0)
     }
 }

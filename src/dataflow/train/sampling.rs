@@ -65,7 +65,7 @@ impl TrainSampling {
         log: Vec<RoundReport>,
     ) -> Self {
         let part = index % plan.process.placement.threads;
-        let visitor = Visitor::new(plan.model.vocabulary_size(), priors.topic_count());
+        let visitor = Visitor::new(plan.model.row_count(), priors.topic_count());
         Self {
             plan,
             priors,
@@ -281,9 +281,9 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+    fn new(row_count: usize, topic_count: usize) -> Self {
         Self {
-            local: LocalStep::new(vocabulary_size, topic_count),
+            local: LocalStep::new(row_count, topic_count),
             remembered: Vec::new(),
             comparison: Comparison::new(topic_count),
         }

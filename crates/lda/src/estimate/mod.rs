@@ -124,7 +124,7 @@ impl Proportions {
             f64::from(sample.counts[k]) * f64::from(weights[k])
         };
         let whole: f64 = sample.active.iter().map(mass).sum();
-        let prior = f64::from(row.alpha_mass + table.smoothing().mass);
+        let prior = f64::from(table.prior_mass(row));
         let mut inverse = 0.0;
         for run in own.chunk_by(|a, b| a == b) {
             let k = usize::from(run[0]);

@@ -228,7 +228,10 @@ impl Particle {
                 (mass.sum(), self.smoothing_mass)
             }
         };
-        let prior = f64::from(row.alpha_mass) + f64::from(table.smoothing().mass);
+        let prior = match row.is_whole() {
+            true => f64::from(table.prior_mass(row)),
+            false => f64::from(row.alpha_mass) + f64::from(table.smoothing().mass),
+        };
         let masses = Masses {
             document,
             smoothing,
@@ -264,7 +267,7 @@ impl Particle {
             );
         }
         let target = target - masses.smoothing;
-        if target < f64::from(row.alpha_mass) {
+        if row.is_whole() || target < f64::from(row.alpha_mass) {
             let sparse = table.sparse(row);
             return sparse.topics[search(sparse.prefix, target)];
         }

@@ -20,6 +20,8 @@ pub mod map;
 pub mod matching;
 pub mod relevance;
 
+use crate::model::published::PublishedTopic;
+
 /// One topic's term distribution φ_k, sparse: the terms listed have their weights, each of the
 /// others has `absent_weight`. Weights are probabilities and sum to 1 over the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +34,16 @@ pub struct TermDistribution<'a> {
     pub vocabulary_size: usize,
 }
 
-impl TermDistribution<'_> {
+impl<'a> TermDistribution<'a> {
+    /// Of a topic as it is published, over V = `vocabulary_size` terms.
+    pub fn of(topic: &'a PublishedTopic, vocabulary_size: usize) -> Self {
+        Self {
+            entries: &topic.weights,
+            absent_weight: topic.absent_weight,
+            vocabulary_size,
+        }
+    }
+
     /// How many terms are not listed.
     pub fn absent_terms(&self) -> usize {
         self.vocabulary_size - self.entries.len()

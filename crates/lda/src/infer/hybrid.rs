@@ -98,16 +98,20 @@ impl Hybrid {
         for index in 0..self.terms.len() {
             let (term, row, count) = self.terms[index];
             let sparse = table.sparse(row);
+            let (weights, smoothing_mass) = match table.whole(row) {
+                Some(factors) => (factors, 0.0),
+                None => (sparse.weights, smoothing_mass),
+            };
             let mut sum = 0.0;
             self.sparse.clear();
-            for (&topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+            for (&topic, weight) in sparse.topics.iter().zip(weights) {
                 sum += self.current[usize::from(topic)] * weight;
                 self.sparse.push(sum);
             }
             let total = check(term, sum, 0.0, smoothing_mass)?;
             for _ in 0..count {
                 let target = stream.uniform_f32() * total;
-                let topic = match target < sum {
+                let topic = match target < sum || row.is_whole() {
                     true => usize::from(sparse.topics[search(&self.sparse, target)]),
                     false => search(&self.smoothing, target - sum),
                 };
@@ -115,8 +119,10 @@ impl Hybrid {
             }
             if is_soft {
                 let share = f64::from(count) / f64::from(total);
-                everywhere += share;
-                for (&topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+                if !row.is_whole() {
+                    everywhere += share;
+                }
+                for (&topic, weight) in sparse.topics.iter().zip(weights) {
                     self.shares[usize::from(topic)] += share * f64::from(*weight);
                 }
             }
@@ -222,6 +228,7 @@ mod tests {
             alpha: vec![0.1, 0.2, 0.3, 0.4, 0.5],
             eta: 2.0,
             exp_psi: false,
+            tree: None,
         };
         Factors::prepare(&parameters, &priors, |w| w != 4, None)
     }

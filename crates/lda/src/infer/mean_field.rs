@@ -242,7 +242,8 @@ impl MeanField {
 
     /// Shares of the `index`-th term given the terms before it; gives the tokens that have no entry.
     fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
-        let (term, _, count) = self.terms[index];
+        let (term, row, count) = self.terms[index];
+        let everywhere = smoothing_mass(row, self.everywhere);
         let a = &mut self.dirichlet[..];
         let from = self.entries.len();
         let mut sum = 0.0;
@@ -255,7 +256,7 @@ impl MeanField {
                 share: mass,
             }
         }));
-        let ratio = 1.0 / positive(term, sum, self.everywhere)?;
+        let ratio = 1.0 / positive(term, sum, everywhere)?;
         let (mut kept, mut length) = (0.0, 0);
         let entries = &mut self.entries[from..];
         for place in 0..entries.len() {
@@ -277,7 +278,7 @@ impl MeanField {
     fn iterate_cvb0(&mut self) -> Result<(f32, f32), ImpossibleDraw> {
         let (mut left, mut change, mut from, mut to) = (0.0, 0.0, 0, 0);
         let (a, entries) = (&mut self.dirichlet[..], &mut self.entries[..]);
-        for (&(term, _, count), end) in self.terms.iter().zip(&mut self.ends) {
+        for (&(term, row, count), end) in self.terms.iter().zip(&mut self.ends) {
             let mut sum = 0.0;
             self.masses.clear();
             self.masses.extend(entries[from..*end].iter().map(|entry| {
@@ -286,7 +287,8 @@ impl MeanField {
                 sum += mass;
                 mass
             }));
-            let ratio = 1.0 / positive(term, sum, self.everywhere)?;
+            let everywhere = smoothing_mass(row, self.everywhere);
+            let ratio = 1.0 / positive(term, sum, everywhere)?;
             let mut kept = 0.0;
             for (place, mass) in (from..*end).zip(&self.masses) {
                 let entry = entries[place];
@@ -329,6 +331,11 @@ impl MeanField {
         self.proportions.extend(a.iter().map(|a| a / sum));
         &self.proportions
     }
+}
+
+/// What a term has of Σ_k a_k h_k: nothing, if its [`TermTopics`] have all of e_kw.
+fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
+    if row.is_whole() { 0.0 } else { everywhere }
 }
 
 /// The mass of a term, if it is one.

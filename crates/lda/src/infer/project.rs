@@ -60,9 +60,9 @@ impl Projector {
             Estimator::Soft => {
                 self.estimate.begin_sample();
                 let estimate = &mut self.estimate;
-                self.sampler.for_each_term(|index, row, own| {
+                for (index, (_, row, own)) in self.sampler.runs().enumerate() {
                     estimate.add_term(index, row, own, sample, table);
-                });
+                }
                 self.estimate.end_sample(sample, table);
             }
         }

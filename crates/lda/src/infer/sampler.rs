@@ -61,6 +61,8 @@ pub struct Sampler {
     terms: Vec<(u32, Row, u32)>,
     /// z_di, the tokens of a term together, in the order of `terms`.
     assignments: Vec<u16>,
+    /// The place of each token's leaf among its term's; none without a tree.
+    senses: Vec<u16>,
     /// Σ_{k∈d} n_dk h_k.
     smoothing_mass: f64,
     /// Running sums of the draw in hand, then infinities: room for every topic.
@@ -128,12 +130,20 @@ impl Sampler {
     }
 
     /// Goes on with a document whose assignments, in the order of
-    /// [`assignments`](Self::assignments), count in the model; all its terms must have factors.
+    /// [`assignments`](Self::assignments), count in the model; all its terms must have factors. Under a
+    /// tree, what is remembered of a token is its topic + K · its sense.
     pub fn resume(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
         self.start(bag, table);
         debug_assert_eq!(self.assignments.len(), remembered.len());
         self.assignments.copy_from_slice(remembered);
-        self.count(remembered, table);
+        if table.tree().is_some() {
+            let topics = table.topic_count() as u16;
+            self.senses.extend(remembered.iter().map(|z| z / topics));
+            self.assignments.iter_mut().for_each(|z| *z %= topics);
+        }
+        let assigned = std::mem::take(&mut self.assignments);
+        self.count(&assigned, table);
+        self.assignments = assigned;
     }
 
     /// Counts the topics of all tokens.
@@ -186,6 +196,7 @@ impl Sampler {
         self.active_count = 0;
         self.terms.clear();
         self.assignments.clear();
+        self.senses.clear();
         self.within.topics.clear();
         self.smoothing_mass = 0.0;
     }
@@ -229,7 +240,14 @@ impl Sampler {
                 if old != UNASSIGNED {
                     self.remove_token(old, table);
                 }
-                let new = self.draw::<OWN>(draw::Token { term, row, old }, table, stream)?;
+                let sense = self.sense(place);
+                let token = draw::Token {
+                    term,
+                    row,
+                    old,
+                    sense,
+                };
+                let new = self.draw::<OWN>(token, table, stream)?;
                 self.add_token(new, table);
                 self.assignments[place] = new;
                 place += 1;
@@ -237,6 +255,12 @@ impl Sampler {
         }
         self.terms = terms;
         Ok(())
+    }
+
+    /// The sense that a token was resumed with.
+    #[inline(always)]
+    fn sense(&self, place: usize) -> u16 {
+        self.senses.get(place).copied().unwrap_or_default()
     }
 
     /// Takes topics without tokens off the list, and recomputes the cached Σ n_dk h_k, so that
@@ -295,26 +319,16 @@ impl Sampler {
         &self.assignments
     }
 
-    /// Hands each distinct term with the topics of its tokens to `visit`, in the order of
+    /// Each distinct term, its row and its tokens' topics, in the order of
     /// [`assignments`](Self::assignments).
     #[inline]
-    pub fn for_each_run(&self, mut visit: impl FnMut(u32, &[u16])) {
+    pub fn runs(&self) -> impl Iterator<Item = (u32, Row, &[u16])> {
         let mut rest = &self.assignments[..];
-        for &(term, _, count) in &self.terms {
+        self.terms.iter().map(move |&(term, row, count)| {
             let (own, others) = rest.split_at(count as usize);
-            visit(term, own);
             rest = others;
-        }
-    }
-
-    /// Hands the index of each distinct term, its row and its tokens' topics to `visit`.
-    pub fn for_each_term(&self, mut visit: impl FnMut(usize, Row, &[u16])) {
-        let mut rest = &self.assignments[..];
-        for (index, &(_, row, count)) in self.terms.iter().enumerate() {
-            let (own, others) = rest.split_at(count as usize);
-            visit(index, row, own);
-            rest = others;
-        }
+            (term, row, own)
+        })
     }
 
     /// n_dk, as estimators read them.

@@ -14,7 +14,7 @@ const LEAST_SHARE: f32 = 1e-3;
 pub struct TermTopic {
     /// The topic.
     pub topic: u32,
-    /// g_kw.
+    /// g_kw; e_kw of a row that is whole.
     pub weight: f32,
 }
 
@@ -34,8 +34,12 @@ impl TermTopics {
         for term in 0..vocabulary_size as u32 {
             if let Some(row) = table.find(term) {
                 let sparse = table.sparse(row);
-                let least = LEAST_SHARE * row.alpha_mass;
-                let entries = sparse.topics.iter().zip(sparse.weights);
+                let (weights, mass) = match table.whole(row) {
+                    Some(factors) => (factors, table.prior_mass(row)),
+                    None => (sparse.weights, row.alpha_mass),
+                };
+                let least = LEAST_SHARE * mass;
+                let entries = sparse.topics.iter().zip(weights);
                 let heavy = entries.filter(|(k, g)| alpha[usize::from(**k)] * **g >= least);
                 topics.extend(heavy.map(|(&topic, &weight)| TermTopic {
                     topic: u32::from(topic),

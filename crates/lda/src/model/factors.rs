@@ -12,17 +12,25 @@
 //! and in the paper's geometry f_k = exp −Ψ(Vη + λ̃_k), g_kw = f_k (exp Ψ(η + λ̃_kw) − exp Ψ(η)),
 //! h_k = f_k exp Ψ(η).
 
+mod branches;
 mod smoothing;
+mod table;
+
+use std::sync::Arc;
 
 use super::Priors;
 use super::parameters::{Entry, Parameters};
+use branches::AllBranches;
+pub use branches::{Branches, Own};
 pub use smoothing::Smoothing;
 pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
+pub use table::FactorTable;
 
 /// Where the factors of a term lie in its part.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    part: u32,
+    part: u16,
+    is_whole: bool,
     offset: u32,
     length: u32,
     dense: u32,
@@ -42,8 +50,10 @@ pub(crate) const BLOCK: usize = 4;
 /// dense rows have a place for it.
 #[derive(Clone, Debug)]
 pub struct Factors {
-    part: u32,
+    part: u16,
     topic_count: usize,
+    /// Of a tree-structured prior.
+    branches: Option<AllBranches>,
     dense_from: usize,
     rows: Vec<Row>,
     topics: Vec<u16>,
@@ -55,18 +65,29 @@ pub struct Factors {
 }
 
 /// The topics of a term with λ̃_kw > 0, ascending, with g_kw and the running sums of α_k g_kw.
+///
+/// A row that [is whole](Row::is_whole) has all topics, and its g_kw may be below 0.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseRow<'a> {
     /// Topics, ascending.
     pub topics: &'a [u16],
     /// g_kw.
     pub weights: &'a [f32],
-    /// Σ α_j g_jw over this topic and those before it.
+    /// Σ α_j g_jw over this topic and those before it; Σ α_j e_jw, if the row is whole.
     pub prefix: &'a [f32],
 }
 
+impl Row {
+    /// Whether the term is within the structures of a tree: all topics are in its row, which is dense
+    /// as well.
+    #[inline]
+    pub fn is_whole(self) -> bool {
+        self.is_whole
+    }
+}
+
 impl Factors {
-    /// The factors of those terms of the part for which `is_needed`.
+    /// The factors of those terms for which `is_needed`, all in one part.
     ///
     /// `buffers` are the factors of an earlier version, whose memory is used again.
     pub fn prepare(
@@ -75,21 +96,61 @@ impl Factors {
         is_needed: impl Fn(u32) -> bool,
         buffers: Option<Self>,
     ) -> Self {
-        let mut factors = Self::recycled(parameters, priors, buffers);
+        let branches = Self::branches(&[parameters], 0, priors).map(Arc::new);
+        let branches = branches.as_slice();
+        Self::prepare_part(&[parameters], 0, priors, branches, is_needed, buffers)
+    }
+
+    /// What one part needs of the inner nodes of a tree; `parts` are all parts of the parameters.
+    pub fn branches(parts: &[&Parameters], part: usize, priors: &Priors) -> Option<Branches> {
+        let tree = priors.tree.as_ref()?;
+        Some(Branches::prepare(tree, parts, part, priors))
+    }
+
+    /// The factors of those terms of one part for which `is_needed`: of the terms w with w mod P =
+    /// `part`. `parts` are all parts of the parameters, and `branches` those of a tree.
+    pub fn prepare_part(
+        parts: &[&Parameters],
+        part: usize,
+        priors: &Priors,
+        branches: &[Arc<Branches>],
+        is_needed: impl Fn(u32) -> bool,
+        buffers: Option<Self>,
+    ) -> Self {
+        let parameters = parts[part];
         let scale = parameters.scale();
         let read = |smoothing: &Smoothing, entry: &Entry| {
             let unsmoothed = f64::from(entry.value) * scale;
             let weight = smoothing.sparse_factor(entry.topic as usize, unsmoothed);
             (entry.topic as u16, weight)
         };
-        for term in parameters.terms() {
-            let row = if is_needed(term) {
-                factors.push(parameters.row(term), read)
-            } else {
-                factors.missing()
+        let mut factors = Self::recycled(parameters, priors, buffers);
+        let Some(tree) = &priors.tree else {
+            factors.branches = None;
+            for term in parameters.terms() {
+                let row = match is_needed(term) {
+                    true => factors.push(parameters.row(term), read),
+                    false => factors.missing(),
+                };
+                factors.rows.push(row);
+            }
+            return factors;
+        };
+        let all = AllBranches::new(tree, branches);
+        let entries = |leaf: u32| parts[leaf as usize % parts.len()].row(leaf);
+        for term in (part..tree.vocabulary_size()).step_by(parts.len()) {
+            let leaves = tree.leaves_of(term as u32);
+            let row = match is_needed(term as u32) {
+                true if tree.is_structured(term as u32) => {
+                    let leaves = leaves.map(|leaf| (leaf, entries(leaf)));
+                    factors.push_whole(&all, scale, leaves)
+                }
+                true => factors.push(entries(leaves.start), read),
+                false => factors.missing(),
             };
             factors.rows.push(row);
         }
+        factors.branches = Some(all);
         factors
     }
 
@@ -115,10 +176,11 @@ impl Factors {
         factors
     }
 
-    fn empty(part: u32, topic_count: usize, smoothing: Smoothing) -> Self {
+    fn empty(part: u16, topic_count: usize, smoothing: Smoothing) -> Self {
         Self {
             part,
             topic_count,
+            branches: None,
             dense_from: dense_row_length(topic_count),
             rows: Vec::new(),
             topics: Vec::new(),
@@ -133,6 +195,7 @@ impl Factors {
         let topic_count = parameters.topic_count();
         let smoothing = Smoothing::new(priors, parameters.totals(), parameters.vocabulary_size());
         let part = parameters.terms().next().unwrap_or(0) % parameters.part_count() as u32;
+        let part = part as u16;
         let Some(mut old) = buffers else {
             return Self::empty(part, topic_count, smoothing);
         };
@@ -159,6 +222,7 @@ impl Factors {
     fn missing(&self) -> Row {
         Row {
             part: self.part,
+            is_whole: false,
             offset: NOT_PREPARED,
             length: 0,
             dense: NOT_DENSE,
@@ -187,17 +251,73 @@ impl Factors {
             let (topics, weights) = (&self.topics[offset..], &self.weights[offset..]);
             add(topics, weights, &mut self.dense[start..]);
         }
-        let filled = offset + entries.len().next_multiple_of(BLOCK);
-        self.topics.resize(filled, self.topic_count as u16);
-        self.weights.resize(filled, 0.0);
-        self.prefix.resize(filled, alpha_mass);
+        self.fill_block(offset, alpha_mass);
         Row {
             part: self.part,
+            is_whole: false,
             offset: offset as u32,
             length: entries.len() as u32,
             dense,
             alpha_mass,
         }
+    }
+
+    /// Appends the row of a term within structures, with λ̃_kl of its leaves behind its dense form.
+    fn push_whole<'e>(
+        &mut self,
+        branches: &AllBranches,
+        scale: f64,
+        leaves: impl Iterator<Item = (u32, &'e [Entry])>,
+    ) -> Row {
+        let (offset, topics) = (self.topics.len(), self.topic_count);
+        let (start, stride) = (self.dense.len(), self.smoothing.chunks.factors.len());
+        let mut factors = vec![0.0; topics];
+        self.dense.resize(start + stride, Chunk::default());
+        for (leaf, entries) in leaves {
+            let from = self.dense.len();
+            self.dense.resize(from + stride, Chunk::default());
+            let unsmoothed = flat_mut(&mut self.dense[from..]);
+            for entry in entries {
+                unsmoothed[entry.topic as usize] = (f64::from(entry.value) * scale) as f32;
+            }
+            for ((factor, &mut x), k) in factors.iter_mut().zip(unsmoothed).zip(0..) {
+                *factor += branches.leaf(leaf, x, k, None);
+            }
+        }
+        let Smoothing {
+            factors: h,
+            alpha,
+            mass,
+            ..
+        } = &self.smoothing;
+        let dense = flat_mut(&mut self.dense[start..start + stride]);
+        let mut sum = 0.0;
+        for k in 0..topics {
+            let factor = factors[k] as f32;
+            dense[k] = factor;
+            sum += alpha[k] * factor;
+            self.topics.push(k as u16);
+            self.weights.push(factor - h[k]);
+            self.prefix.push(sum);
+        }
+        let alpha_mass = sum - mass;
+        self.fill_block(offset, sum);
+        Row {
+            part: self.part,
+            is_whole: true,
+            offset: offset as u32,
+            length: topics as u32,
+            dense: (start / stride) as u32,
+            alpha_mass,
+        }
+    }
+
+    /// Fills up the row that begins at `offset` with the topic K.
+    fn fill_block(&mut self, offset: usize, prefix: f32) {
+        let filled = offset + (self.topics.len() - offset).next_multiple_of(BLOCK);
+        self.topics.resize(filled, self.topic_count as u16);
+        self.weights.resize(filled, 0.0);
+        self.prefix.resize(filled, prefix);
     }
 
     /// The sparse form of a row of this part.
@@ -229,6 +349,14 @@ impl Factors {
     pub fn dense(&self, row: Row) -> Option<&[f32]> {
         let chunks = self.dense_chunks(row)?;
         Some(&flat(chunks)[..=self.topic_count])
+    }
+
+    /// λ̃_kl of a leaf of a whole row's term, by its place among them.
+    #[inline]
+    fn unsmoothed(&self, row: Row, place: u32, topic: u16) -> f32 {
+        let stride = self.smoothing.chunks.factors.len();
+        let from = (row.dense + 1 + place) as usize * stride;
+        flat(&self.dense[from..from + stride])[usize::from(topic)]
     }
 
     #[inline]
@@ -268,84 +396,4 @@ fn add(topics: &[u16], weights: &[f32], to: &mut [Chunk]) {
 /// in a cold dense row, a processor waits for many cache lines; a sparse row comes in one sequence.
 fn dense_row_length(topic_count: usize) -> usize {
     (topic_count / 5).clamp(16, 512)
-}
-
-/// The factors of all parts: what documents are sampled with. Cheap to make; borrows the parts.
-#[derive(Clone, Copy, Debug)]
-pub struct FactorTable<'a> {
-    parts: &'a [&'a Factors],
-}
-
-impl<'a> FactorTable<'a> {
-    /// `parts[p]` are the factors of part p.
-    pub fn new(parts: &'a [&'a Factors]) -> Self {
-        debug_assert!(!parts.is_empty());
-        Self { parts }
-    }
-
-    /// K.
-    pub fn topic_count(&self) -> usize {
-        self.parts[0].topic_count
-    }
-
-    /// What does not depend on the term.
-    pub fn smoothing(&self) -> &'a Smoothing {
-        &self.parts[0].smoothing
-    }
-
-    /// The row of a term, if it was prepared.
-    #[inline]
-    pub fn find(&self, term: u32) -> Option<Row> {
-        // Divisions are slow, and one part is common.
-        let row = match self.parts {
-            [part] => part.rows[term as usize],
-            parts => {
-                let count = parts.len() as u32;
-                parts[(term % count) as usize].rows[(term / count) as usize]
-            }
-        };
-        (row.offset != NOT_PREPARED).then_some(row)
-    }
-
-    /// The sparse form of a row.
-    #[inline]
-    pub fn sparse(&self, row: Row) -> SparseRow<'a> {
-        self.parts[row.part as usize].sparse(row)
-    }
-
-    /// The sparse form of a row, filled up to whole blocks with the topic K, of weight 0.
-    #[inline]
-    pub fn blocks(&self, row: Row) -> SparseRow<'a> {
-        self.parts[row.part as usize].blocks(row)
-    }
-
-    /// The dense form of a row, if it has one, with a 0 for the topic K.
-    #[inline]
-    pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
-        self.parts[row.part as usize].dense(row)
-    }
-
-    /// Appends e_kw = g_kw + h_k of all topics of a row.
-    #[inline]
-    pub(crate) fn write(&self, row: Row, to: &mut Vec<Chunk>) {
-        self.parts[row.part as usize].write(row, to);
-    }
-
-    /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
-    pub fn all(&self, row: Row) -> Vec<f64> {
-        let mut all = Vec::new();
-        self.write_all(row, &mut all);
-        all
-    }
-
-    /// Appends e_kw = g_kw + h_k of every topic, in f64.
-    pub fn write_all(&self, row: Row, to: &mut Vec<f64>) {
-        let start = to.len();
-        to.extend(self.smoothing().factors.iter().map(|&h| f64::from(h)));
-        let all = &mut to[start..];
-        let sparse = self.sparse(row);
-        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
-            all[usize::from(*topic)] += f64::from(*weight);
-        }
-    }
 }

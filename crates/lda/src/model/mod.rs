@@ -8,8 +8,12 @@ pub mod parameters;
 pub mod published;
 pub mod settings;
 pub mod statistics;
+pub mod tree;
+
+use std::sync::Arc;
 
 use settings::{Alpha, Geometry, ModelSettings};
+use tree::Tree;
 
 /// The most topics a model can have: topics are kept in 16 bits.
 pub const MAX_TOPICS: usize = u16::MAX as usize;
@@ -23,6 +27,14 @@ pub struct Priors {
     pub eta: f64,
     /// Whether factors are `exp E[log β]` rather than the mean.
     pub exp_psi: bool,
+    /// The prior over a topic's terms, if it is more than η for each; its own η is the one it was made
+    /// with.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "tree::shared"
+    )]
+    pub tree: Option<Arc<Tree>>,
 }
 
 impl Priors {
@@ -63,7 +75,13 @@ impl Priors {
             alpha: alpha.values(settings.topics),
             eta: settings.eta.unwrap_or(rule),
             exp_psi: settings.geometry == Geometry::ExpPsi,
+            tree: None,
         }
+    }
+
+    /// What topic–term parameters are kept for: V terms or, of a tree, its leaves.
+    pub fn row_count(&self, vocabulary_size: usize) -> usize {
+        (self.tree.as_ref()).map_or(vocabulary_size, |tree| tree.leaf_count())
     }
 
     /// K.

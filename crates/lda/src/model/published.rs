@@ -1,14 +1,20 @@
 //! φ as it is published: each topic's term distribution, topic by topic.
 //!
 //! φ_kw = (η′ + λ̃_kw) / (Vη′ + λ̃_k): a weight for each term with λ̃_kw > 0, and one weight that all
-//! other terms of the topic share.
+//! other terms of the topic share. Under a tree, terms within its structures have a weight in every
+//! topic.
 
+use std::sync::Arc;
+
+use super::Priors;
+use super::factors::{FactorTable, Factors};
 use super::parameters::Parameters;
+use super::tree::{ROOT, Tree};
 
 /// One topic's terms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedTopic {
-    /// (term, φ_kw) of the terms with λ̃_kw > 0, ascending by term.
+    /// (term, φ_kw) of the terms with λ̃_kw > 0 or within structures, ascending by term.
     pub weights: Vec<(u32, f32)>,
     /// λ̃_kw of the same terms: their expected tokens in the sample.
     pub counts: Vec<f64>,
@@ -18,8 +24,13 @@ pub struct PublishedTopic {
     pub total: f64,
 }
 
-/// All topics of a model, published with `eta`. `parts` are all its parts, in order.
-pub fn publish(parts: &[&Parameters], eta: f64) -> Vec<PublishedTopic> {
+/// All topics of a model, published with the η of `priors`, whose geometry must be the mean. `parts` are
+/// all its parts, in order.
+pub fn publish(parts: &[&Parameters], priors: &Priors) -> Vec<PublishedTopic> {
+    debug_assert!(!priors.exp_psi, "φ is a mean");
+    if let Some(tree) = &priors.tree {
+        return publish_tree(parts, priors, tree);
+    }
     let (topics, terms) = (parts[0].topic_count(), parts[0].vocabulary_size());
     let scale = parts[0].scale();
     let mut published = vec![PublishedTopic::default(); topics];
@@ -32,11 +43,52 @@ pub fn publish(parts: &[&Parameters], eta: f64) -> Vec<PublishedTopic> {
             topic.total += unsmoothed;
         }
     }
+    let eta = priors.eta;
     for topic in &mut published {
         let denominator = terms as f64 * eta + topic.total;
         topic.absent_weight = eta / denominator;
         for ((_, weight), count) in topic.weights.iter_mut().zip(&topic.counts) {
             *weight = ((eta + count) / denominator) as f32;
+        }
+    }
+    published
+}
+
+fn publish_tree(parts: &[&Parameters], priors: &Priors, tree: &Tree) -> Vec<PublishedTopic> {
+    let prepared = |part| Factors::branches(parts, part, priors).map(Arc::new);
+    let branches: Vec<_> = (0..parts.len()).filter_map(prepared).collect();
+    let structured = |term: u32| tree.is_structured(term);
+    let prepare = |part| Factors::prepare_part(parts, part, priors, &branches, structured, None);
+    let factors: Vec<Factors> = (0..parts.len()).map(prepare).collect();
+    let factors: Vec<&Factors> = factors.iter().collect();
+    let table = FactorTable::new(&factors);
+    let root = priors.eta / tree.eta() * tree.prior_sum(ROOT);
+    let totals = parts[0].totals().iter();
+    let mut published: Vec<_> = totals
+        .map(|&total| PublishedTopic {
+            absent_weight: priors.eta / (root + total),
+            total,
+            ..PublishedTopic::default()
+        })
+        .collect();
+    let mut counts = vec![0.0; published.len()];
+    for term in 0..tree.vocabulary_size() as u32 {
+        for leaf in tree.leaves_of(term) {
+            let part = parts[leaf as usize % parts.len()];
+            for entry in part.row(leaf) {
+                counts[entry.topic as usize] += f64::from(entry.value) * part.scale();
+            }
+        }
+        let whole = table.find(term).and_then(|row| table.whole(row));
+        for (k, (topic, count)) in published.iter_mut().zip(&mut counts).enumerate() {
+            let count = std::mem::take(count);
+            let weight = match whole {
+                Some(factors) => factors[k],
+                None if count > 0.0 => ((priors.eta + count) / (root + topic.total)) as f32,
+                None => continue,
+            };
+            topic.weights.push((term, weight));
+            topic.counts.push(count);
         }
     }
     published
@@ -67,7 +119,13 @@ mod tests {
                     part
                 })
                 .collect();
-            publish(&parts.iter().collect::<Vec<_>>(), 0.1)
+            let priors = Priors {
+                alpha: vec![0.1; 2],
+                eta: 0.1,
+                exp_psi: false,
+                tree: None,
+            };
+            publish(&parts.iter().collect::<Vec<_>>(), &priors)
         };
         let topics = published(1);
         assert_eq!(topics, published(3));

@@ -118,6 +118,7 @@ mod tests {
             alpha: vec![0.1, 0.4, 0.2],
             eta: 0.05,
             exp_psi: false,
+            tree: None,
         }
     }
 

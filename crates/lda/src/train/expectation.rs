@@ -5,6 +5,7 @@
 //! Expected counts are rounded to units of 2⁻¹² tokens, so that their sums are the same on any number
 //! of workers; what is below half a unit is dropped.
 
+use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
 use super::units::TOKEN;
 use crate::infer::Bag;
@@ -108,8 +109,9 @@ impl Expectation {
     }
 }
 
-/// The model that training starts from, for `terms` terms: part `part` of `part_count`. Nothing is
-/// learnt yet; dense methods start at random.
+/// The model that training starts from, for `terms` terms or leaves: part `part` of `part_count`. Nothing
+/// is learnt yet; dense methods start at random, and topics with one branch of each
+/// [cannot-link](super::senses).
 pub fn start(
     settings: &TrainSettings,
     seed: u64,
@@ -118,9 +120,12 @@ pub fn start(
     [part, part_count]: [usize; 2],
 ) -> Parameters {
     let size = [priors.topic_count(), terms];
-    match settings.method.is_dense() {
-        true => random_parameters(seed, priors.eta, size, [part, part_count]),
-        false => Parameters::new(size[0], size[1], part, part_count),
+    match &priors.tree {
+        _ if settings.method.is_dense() => {
+            random_parameters(seed, priors.eta, size, [part, part_count])
+        }
+        Some(tree) => senses::start(tree, priors.topic_count(), seed, [part, part_count]),
+        None => Parameters::new(size[0], size[1], part, part_count),
     }
 }
 
@@ -163,6 +168,7 @@ mod tests {
             alpha: vec![0.2, 0.3, 0.4],
             eta: 0.1,
             exp_psi: true,
+            tree: None,
         }
     }
 

@@ -105,7 +105,7 @@ pub fn label_topics(
     };
     let trained = train(sets, &Bags::default(), &setup, |_, _| {})?;
     let mut weights = vec![0.0; topics * labels];
-    let published = publish(&[&trained.parameters], priors.eta);
+    let published = publish(&[&trained.parameters], &priors);
     for (topic, weights) in published.iter().zip(weights.chunks_exact_mut(labels)) {
         weights.fill(topic.absent_weight as f32);
         for &(label, weight) in &topic.weights {

@@ -16,6 +16,7 @@ mod position;
 pub mod publish;
 pub mod round;
 pub mod schedule;
+pub mod senses;
 pub mod serial;
 pub mod settings;
 pub mod soft;
@@ -181,7 +182,8 @@ struct Trainer<'a> {
 
 impl<'a> Trainer<'a> {
     fn new(sample: &'a Bags, setup: &'a Setup<'a>, schedule: &'a Schedule) -> Self {
-        let (topics, terms) = (setup.priors.topic_count(), setup.vocabulary_size);
+        let topics = setup.priors.topic_count();
+        let rows = setup.priors.row_count(setup.vocabulary_size);
         let places: Vec<u64> = (0..sample.len())
             .map(|index| {
                 let (terms, counts) = sample.bag(index);
@@ -195,12 +197,12 @@ impl<'a> Trainer<'a> {
             schedule,
             dealt: minibatches::deal(setup.settings.schedule, schedule.minibatch_count, &places),
             priors: setup.priors.clone(),
-            parameters: start(setup.settings, setup.seed, setup.priors, terms, [0, 1]),
+            parameters: start(setup.settings, setup.seed, setup.priors, rows, [0, 1]),
             average: None,
             assignments: vec![Vec::new(); sample.len()],
             active: ActiveBags::new(sample, setup),
             outstanding: VecDeque::new(),
-            local: LocalStep::new(terms, topics),
+            local: LocalStep::new(rows, topics),
         }
     }
 
@@ -304,9 +306,12 @@ impl<'a> Trainer<'a> {
             }
             Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
             Action::Estimate => {
-                let [topics, terms] = [self.parameters.topic_count(), self.setup.vocabulary_size];
+                let [topics, rows] = [
+                    self.parameters.topic_count(),
+                    self.parameters.vocabulary_size(),
+                ];
                 let average =
-                    (self.average).get_or_insert_with(|| Parameters::new(topics, terms, 0, 1));
+                    (self.average).get_or_insert_with(|| Parameters::new(topics, rows, 0, 1));
                 global_step(average, self.schedule.step(position, 0), entries);
                 if average.is_scale_small() {
                     fold_scale(average, AVERAGE_PRUNE);

@@ -7,6 +7,7 @@ use super::alpha::Histograms;
 use super::cvb0::Cvb0;
 use super::expectation::Expectation;
 use super::schedule::Action;
+use super::senses::{Senses, count_remembered};
 use super::settings::{LocalMethod, TrainSettings};
 use super::soft::SoftCounts;
 use crate::infer::sampler::Sampler;
@@ -63,6 +64,7 @@ pub struct LocalStep {
     expectation: Expectation,
     cvb0: Cvb0,
     soft: SoftCounts,
+    senses: Senses,
     statistics: Moves,
     /// How often topics occur in the documents sampled again, where α is to be learnt.
     histograms: Histograms,
@@ -70,14 +72,15 @@ pub struct LocalStep {
 }
 
 impl LocalStep {
-    /// For a vocabulary of `vocabulary_size` terms and `topic_count` topics.
-    pub fn new(vocabulary_size: usize, topic_count: usize) -> Self {
+    /// For `row_count` terms, or leaves of a tree, and `topic_count` topics.
+    pub fn new(row_count: usize, topic_count: usize) -> Self {
         Self {
             sampler: Sampler::default(),
             expectation: Expectation::default(),
             cvb0: Cvb0::default(),
             soft: SoftCounts::default(),
-            statistics: Moves::new(vocabulary_size, topic_count),
+            senses: Senses::default(),
+            statistics: Moves::new(row_count, topic_count),
             histograms: Histograms::new(topic_count),
             topic_count,
         }
@@ -110,8 +113,9 @@ impl LocalStep {
             Action::Online => self.sample(visit, settings)?,
             Action::Smc => {
                 let sweeps = settings.burn_in_sweeps + settings.kept_sweeps;
-                self.burn_in(visit, sweeps, &mut visit.key.stream())?;
-                self.count_assignments(1);
+                let mut stream = visit.key.stream();
+                self.burn_in(visit, sweeps, &mut stream)?;
+                self.count_assignments(table, 1, &mut stream);
             }
             Action::Scatter => self.scatter(visit),
             Action::Gibbs => {
@@ -123,7 +127,7 @@ impl LocalStep {
                 self.assign(visit)?;
             }
             Action::Count => {
-                self.recount(bag, remembered);
+                self.recount(bag, table, remembered);
                 return Ok(remembered);
             }
             Action::Estimate => {
@@ -132,7 +136,15 @@ impl LocalStep {
                 return Ok(remembered);
             }
         }
-        Ok(self.sampler.assignments())
+        Ok(self.assigned(table))
+    }
+
+    /// What is to be remembered of the document sampled last.
+    fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
+        match table.tree() {
+            Some(_) => self.senses.remembered(),
+            None => self.sampler.assignments(),
+        }
     }
 
     /// Online: the sequential first sweep, the burn-in sweeps, and the sweeps that are kept and
@@ -146,7 +158,7 @@ impl LocalStep {
         for _ in 0..settings.kept_sweeps {
             let swept = self.sampler.sweep(visit.table, &mut stream);
             swept.map_err(visit.key.error())?;
-            self.count_assignments(visit.weight);
+            self.count_assignments(visit.table, visit.weight, &mut stream);
         }
         Ok(())
     }
@@ -156,7 +168,7 @@ impl LocalStep {
     fn scatter(&mut self, visit: Visit<'_>) {
         let mut stream = visit.key.stream();
         (self.sampler).scatter(visit.bag, visit.table, visit.labels, &mut stream);
-        self.count_assignments(1);
+        self.count_assignments(visit.table, 1, &mut stream);
     }
 
     /// Assigns a document by one sequential sweep, and counts it; gives the assignments.
@@ -164,9 +176,10 @@ impl LocalStep {
     /// # Errors
     /// A draw with impossible masses.
     pub fn assign(&mut self, visit: Visit<'_>) -> Result<&[u16], TrainError> {
-        self.burn_in(visit, 0, &mut visit.key.stream())?;
-        self.count_assignments(1);
-        Ok(self.sampler.assignments())
+        let mut stream = visit.key.stream();
+        self.burn_in(visit, 0, &mut stream)?;
+        self.count_assignments(visit.table, 1, &mut stream);
+        Ok(self.assigned(visit.table))
     }
 
     fn burn_in(
@@ -184,15 +197,20 @@ impl LocalStep {
         Ok(())
     }
 
-    fn count_assignments(&mut self, weight: u32) {
-        let statistics = &mut self.statistics;
-        match weight {
-            1 => (self.sampler).for_each_run(|term, topics| statistics.assigned(term, topics)),
-            _ => self.sampler.for_each_run(|term, topics| {
-                for &topic in topics {
-                    statistics.add(term, topic, i64::from(weight));
-                }
-            }),
+    fn count_assignments(&mut self, table: FactorTable<'_>, weight: u32, stream: &mut Stream) {
+        let (sampler, statistics) = (&self.sampler, &mut self.statistics);
+        if let Some(tree) = table.tree() {
+            (self.senses).count((sampler, weight), (table, tree), stream, statistics);
+            return;
+        }
+        for (term, _, topics) in sampler.runs() {
+            if weight == 1 {
+                statistics.assigned(term, topics);
+                continue;
+            }
+            for &topic in topics {
+                statistics.add(term, topic, i64::from(weight));
+            }
         }
     }
 
@@ -209,17 +227,22 @@ impl LocalStep {
         table: FactorTable<'_>,
         remembered: &[u16],
     ) -> Result<&[u16], TrainError> {
-        self.sampler
-            .sweep_own(table, &mut key.stream())
-            .map_err(key.error())?;
-        let statistics = &mut self.statistics;
+        let mut stream = key.stream();
+        let swept = self.sampler.sweep_own(table, &mut stream);
+        swept.map_err(key.error())?;
+        let (sampler, statistics) = (&self.sampler, &mut self.statistics);
+        if let Some(tree) = table.tree() {
+            let (own, tree) = ((sampler, remembered), (table, tree));
+            self.senses.recount(own, tree, &mut stream, statistics);
+            return Ok(self.senses.remembered());
+        }
         let mut rest = remembered;
-        self.sampler.for_each_run(|term, new| {
+        for (term, _, new) in sampler.runs() {
             let (old, others) = rest.split_at(new.len());
             statistics.moved(term, old, new);
             rest = others;
-        });
-        Ok(self.sampler.assignments())
+        }
+        Ok(sampler.assignments())
     }
 
     /// The document sampled last.
@@ -239,7 +262,11 @@ impl LocalStep {
     }
 
     /// Counts a document with the assignments `remembered`, without sampling it.
-    fn recount(&mut self, bag: Bag<'_>, remembered: &[u16]) {
+    fn recount(&mut self, bag: Bag<'_>, table: FactorTable<'_>, remembered: &[u16]) {
+        if let Some(tree) = table.tree() {
+            let tree = (tree, self.topic_count);
+            return count_remembered(bag, remembered, tree, &mut self.statistics);
+        }
         let mut rest = remembered;
         for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
             let (own, others) = rest.split_at(count as usize);

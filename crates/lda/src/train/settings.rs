@@ -2,6 +2,7 @@
 
 use super::units;
 use crate::infer::settings::Estimator;
+use crate::model::Priors;
 
 /// Whether training remembers the assignments of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,10 +181,11 @@ impl TrainSettings {
     }
 
     /// What they are below.
-    pub fn remembered_bound(&self, topic_count: usize) -> usize {
-        match self.method {
-            LocalMethod::Cvb0 => units::UNITS,
-            _ => topic_count,
+    pub fn remembered_bound(&self, priors: &Priors) -> usize {
+        match (self.method, &priors.tree) {
+            (LocalMethod::Cvb0, _) => units::UNITS,
+            (_, Some(tree)) => priors.topic_count() * tree.most_senses(),
+            (_, None) => priors.topic_count(),
         }
     }
 

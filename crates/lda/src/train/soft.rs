@@ -126,6 +126,7 @@ mod tests {
             alpha: vec![0.1, 0.4, 0.2, 0.05],
             eta: 0.03,
             exp_psi: false,
+            tree: None,
         }
     }
 

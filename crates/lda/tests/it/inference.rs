@@ -54,6 +54,7 @@ fn model(
         alpha: vec![0.3; topics],
         eta: 0.05,
         exp_psi: false,
+        tree: None,
     };
     (parts, priors)
 }
@@ -103,18 +104,20 @@ fn soft_counts_equal_the_reference() {
             sampler.sweep(table, &mut stream).unwrap();
         }
         let (mut dense, mut assignments) = (Vec::new(), Vec::new());
-        sampler.for_each_run(|w, topics| {
+        for (_, row, topics) in sampler.runs() {
             for &k in topics {
-                dense.push(table.all(table.find(w).unwrap()));
+                dense.push(table.all(row));
                 assignments.push(Some(usize::from(k)));
             }
-        });
+        }
         let soft = reference::soft_counts(&dense, &priors.alpha, &assignments);
         let mut estimate = Proportions::default();
         estimate.start(50);
         estimate.begin_sample();
         let sample = sampler.sample();
-        sampler.for_each_term(|i, row, own| estimate.add_term(i, row, own, sample, table));
+        for (i, (_, row, own)) in sampler.runs().enumerate() {
+            estimate.add_term(i, row, own, sample, table);
+        }
         estimate.end_sample(sample, table);
         let mut proportions = Vec::new();
         estimate.finish(15, table, &mut proportions);

@@ -58,6 +58,7 @@ fn random_model(
             alpha,
             eta: 0.3,
             exp_psi,
+            tree: None,
         },
     )
 }
@@ -178,6 +179,7 @@ fn check_own_count(topics: usize, unused: usize, is_dense: bool) {
         alpha: alpha(topics, unused),
         eta: 0.1,
         exp_psi: false,
+        tree: None,
     };
     let factors = Factors::prepare(&parameters, &priors, |_| true, None);
     let parts = [&factors];

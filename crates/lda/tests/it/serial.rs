@@ -81,6 +81,7 @@ fn both_samplers_draw_from_the_posterior() {
             alpha,
             eta: 0.25,
             exp_psi: false,
+            tree: None,
         };
         let expected = posterior(&bags, &priors);
         check(

@@ -14,6 +14,16 @@ pub(super) struct Token<'a> {
     pub(super) row: &'a Row,
     /// The topic it had; its own count there is left out of the model's.
     pub(super) old: u16,
+    /// The place of the leaf that it had, among its term's.
+    pub(super) sense: u16,
+}
+
+impl Token<'_> {
+    /// What it counts for in its old topic's factor.
+    #[inline(always)]
+    fn own_part(self, table: FactorTable<'_>) -> f32 {
+        table.own_part(self.term, *self.row, self.old, self.sense)
+    }
 }
 
 /// What is taken out of a document's counts for a draw.
@@ -65,7 +75,7 @@ impl Sampler {
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
         let own = match OWN {
-            true => self.set_apart(token.old, weights[usize::from(token.old)], table),
+            true => self.set_apart(token, weights[usize::from(token.old)], table),
             false => Apart::default(),
         };
         let counts = every(&self.counts);
@@ -78,7 +88,7 @@ impl Sampler {
             *running = sum;
         }
         close(&mut self.running, blocks.len());
-        let prior = token.row.alpha_mass + table.smoothing().mass;
+        let prior = table.prior_mass(*token.row);
         let total = check(token.term, sum + own.mass, 0.0, prior)?;
         let drawn = loop {
             let target = stream.uniform_f32() * total;
@@ -108,7 +118,7 @@ impl Sampler {
         stream: &mut Stream,
     ) -> Result<u16, ImpossibleDraw> {
         let own = match OWN && every(&self.counts)[usize::from(token.old)] > 0.0 {
-            true => self.set_apart(token.old, weight_of(token, table), table),
+            true => self.set_apart(token, weight_of(token, table), table),
             false => Apart::default(),
         };
         let counts = every(&self.counts);
@@ -155,11 +165,10 @@ impl Sampler {
     /// Takes a token's old topic out of the document's, for a draw in which its own count is left
     /// out of the model's: what is left has the mass that is returned.
     #[inline(always)]
-    fn set_apart(&mut self, topic: u16, weight: f32, table: FactorTable<'_>) -> Apart {
-        let k = usize::from(topic);
-        let count = std::mem::take(&mut self.counts[k]);
+    fn set_apart(&mut self, token: Token<'_>, weight: f32, table: FactorTable<'_>) -> Apart {
+        let count = std::mem::take(&mut self.counts[usize::from(token.old)]);
         // At least 0: rounding may have made g_kw less than the token's own part of it.
-        let mass = count * (weight - table.smoothing().unit[k]).max(0.0);
+        let mass = count * (weight - token.own_part(table)).max(0.0);
         Apart { count, mass }
     }
 
@@ -179,7 +188,7 @@ impl Sampler {
         table: FactorTable<'_>,
     ) -> Option<u16> {
         let smoothing = table.smoothing();
-        if target >= token.row.alpha_mass {
+        if !token.row.is_whole() && target >= token.row.alpha_mass {
             let place = search(&smoothing.prefix, target - token.row.alpha_mass);
             return Some(place as u16);
         }
@@ -191,10 +200,11 @@ impl Sampler {
         } else {
             0.0
         };
-        let k = usize::from(topic);
-        let is_own =
-            OWN && topic == token.old && target - before < smoothing.alpha[k] * smoothing.unit[k];
-        (!is_own).then_some(topic)
+        let is_own = || {
+            let own = smoothing.alpha[usize::from(topic)] * token.own_part(table);
+            target - before < own
+        };
+        (!(OWN && topic == token.old && is_own())).then_some(topic)
     }
 
     /// The document's topic at `target` in the running sums of n_dk h_k.

@@ -114,13 +114,26 @@ impl Sampler {
         let (raised, _) = self.few.raised.as_chunks_mut::<N>();
         let raised = &mut raised[0];
         let (rows, _) = self.few.rows.as_chunks::<N>();
-        for (z, &number) in self.assignments.iter_mut().zip(&self.few.row_of) {
+        let senses = &self.senses;
+        for (place, (z, &number)) in self
+            .assignments
+            .iter_mut()
+            .zip(&self.few.row_of)
+            .enumerate()
+        {
             let row = &rows[number as usize];
             let old = usize::from(*z);
             let mut token = Token { old: *z, mass: 0.0 };
             let mut put_back = 0.0;
             if *z != UNASSIGNED {
-                let unit = if OWN { unit[old] } else { 0.0 };
+                let unit = match (OWN, senses.is_empty()) {
+                    (false, _) => 0.0,
+                    (true, true) => unit[old],
+                    (true, false) => {
+                        let (term, row, _) = self.terms[number as usize];
+                        table.own_part(term, row, *z, senses[place])
+                    }
+                };
                 // At least 0: rounding may have made e_kw less than the token's own part of it.
                 let factor = (flat(row)[old] - unit).max(0.0);
                 token.mass = (counts[old] - 1.0 + alpha[old]) * factor;

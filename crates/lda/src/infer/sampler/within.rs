@@ -33,7 +33,7 @@ impl Sampler {
         add_up(topics.iter().map(|&k| alpha[usize::from(k)]), running);
         for z in &mut self.assignments {
             let target = stream.uniform_f32() * running[running.len() - 1];
-            *z = topics[place(running, target)];
+            *z = topics[place_of(running, target)];
         }
     }
 
@@ -81,8 +81,8 @@ impl Sampler {
             factors.extend(topics.iter().map(|&k| factor(row, k, table)));
             let tokens = first..first + count as usize;
             first = tokens.end;
-            for z in &mut self.assignments[tokens] {
-                let old = *z;
+            for place in tokens {
+                let (old, sense) = (self.assignments[place], self.sense(place));
                 if old != UNASSIGNED {
                     self.counts[usize::from(old)] -= 1.0;
                 }
@@ -91,7 +91,7 @@ impl Sampler {
                     let own = OWN && topic == old;
                     // At least 0: rounding may have made e_kw less than the token's own part of it.
                     let others = match own {
-                        true => (factor - smoothing.unit[k]).max(0.0),
+                        true => (factor - table.own_part(term, row, topic, sense)).max(0.0),
                         false => factor,
                     };
                     (smoothing.alpha[k] + self.counts[k]) * others
@@ -106,9 +106,9 @@ impl Sampler {
                         prior_mass: 0.0,
                     });
                 }
-                let drawn = topics[place(running, stream.uniform_f32() * total)];
+                let drawn = topics[place_of(running, stream.uniform_f32() * total)];
                 self.counts[usize::from(drawn)] += 1.0;
-                *z = drawn;
+                self.assignments[place] = drawn;
             }
         }
         Ok(())
@@ -135,7 +135,7 @@ fn add_up(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) {
 }
 
 /// The first place whose running sum exceeds `target`; if rounding puts it beyond, the last that rises.
-fn place(running: &[f32], target: f32) -> usize {
+fn place_of(running: &[f32], target: f32) -> usize {
     let end = running[running.len() - 1];
     let found = running.iter().position(|&sum| sum > target);
     found.unwrap_or_else(|| running.partition_point(|&sum| sum < end))

@@ -2,6 +2,7 @@
 
 use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
+use crate::model::tree::ROOT;
 
 /// Topics in one chunk.
 pub(crate) const CHUNK: usize = 16;
@@ -73,9 +74,12 @@ pub struct Smoothing {
 }
 
 impl Smoothing {
-    /// From the priors, the row sums λ̃_k, and V.
+    /// From the priors, the row sums λ̃_k, and V. Of a tree, what terms attached to the root have.
     pub fn new(priors: &Priors, totals: &[f64], vocabulary_size: usize) -> Self {
-        let smoothing = vocabulary_size as f64 * priors.eta;
+        let smoothing = match &priors.tree {
+            Some(tree) => priors.eta / tree.eta() * tree.prior_sum(ROOT),
+            None => vocabulary_size as f64 * priors.eta,
+        };
         let scale = |total: f64| {
             if priors.exp_psi {
                 exp(-digamma(smoothing + total))

@@ -192,9 +192,9 @@ impl Visitor {
         let estimate = &mut self.estimate;
         estimate.start_counted(table.topic_count());
         estimate.begin_sample();
-        sampler.for_each_term(|index, row, own| {
+        for (index, (_, row, own)) in sampler.runs().enumerate() {
             estimate.add_term(index, row, own, sample, table);
-        });
+        }
         estimate.end_sample(sample, table);
         let tokens = sampler.token_count();
         estimate.finish(tokens, table, &mut self.proportions);

@@ -155,7 +155,9 @@ fn check_soft_counts(topics: usize, is_dense: bool) {
     let sample = sampler.sample();
     estimate.start_counted(topics);
     estimate.begin_sample();
-    sampler.for_each_term(|index, row, own| estimate.add_term(index, row, own, sample, table));
+    for (index, (_, row, own)) in sampler.runs().enumerate() {
+        estimate.add_term(index, row, own, sample, table);
+    }
     estimate.end_sample(sample, table);
     let mut proportions = Vec::new();
     estimate.finish(sampler.token_count(), table, &mut proportions);

@@ -36,6 +36,7 @@ fn priors(topics: usize, eta: f64) -> Priors {
         alpha: (0..topics).map(|k| 0.4 + 0.1 * (k % 3) as f64).collect(),
         eta,
         exp_psi: false,
+        tree: None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::MAX_DEPTH;
 use crate::model::statistics::MAX_TERMS;
 
 /// An inner node below the root, as a tree is described.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     /// What messages call it.
     pub name: String,
@@ -76,4 +76,40 @@ pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), T
         node: node(),
         prior,
     })
+}
+
+/// What a tree is made of, as it is stored.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Description {
+    vocabulary_size: usize,
+    eta: f64,
+    structures: Vec<Node>,
+}
+
+/// Stores a prior that may be a tree.
+pub(in crate::model) mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::Description;
+    use crate::model::tree::Tree;
+
+    pub fn serialize<S: Serializer>(tree: &Option<Arc<Tree>>, to: S) -> Result<S::Ok, S::Error> {
+        let description = tree.as_ref().map(|tree| Description {
+            vocabulary_size: tree.vocabulary_size(),
+            eta: tree.eta(),
+            structures: tree.structures(),
+        });
+        description.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Arc<Tree>>, D::Error> {
+        let Some(read) = Option::<Description>::deserialize(from)? else {
+            return Ok(None);
+        };
+        let tree = Tree::new(read.vocabulary_size, read.eta, &read.structures);
+        tree.map(|tree| Some(Arc::new(tree)))
+            .map_err(D::Error::custom)
+    }
 }

@@ -1,10 +1,9 @@
 use super::*;
-use crate::math::random::Stage;
-use crate::model::Priors;
+use crate::math::random::{Stage, Stream};
 use crate::model::factors::{FactorTable, Factors};
 use crate::model::parameters::{Entry, GlobalStep};
 use crate::model::statistics::Assigned;
-use crate::tree::examples::{TERMS, random_tree};
+use crate::model::tree::examples::{TERMS, random_tree};
 
 const TOPICS: usize = 7;
 
@@ -40,8 +39,33 @@ fn parameters(counts: &[Vec<i32>], step_size: f64, part_count: usize) -> Vec<Par
     (0..part_count).map(part).collect()
 }
 
-fn prepare<'t>(tree: &'t Tree, parts: &[Parameters], exp_psi: bool) -> TreeFactors<'t> {
-    TreeFactors::prepare(tree, &parts.iter().collect::<Vec<_>>(), exp_psi)
+fn priors(tree: &Tree, exp_psi: bool) -> Priors {
+    Priors {
+        alpha: vec![0.5; TOPICS],
+        eta: tree.eta(),
+        exp_psi,
+        tree: Some(Arc::new(tree.clone())),
+    }
+}
+
+/// The factors of all parts, one after the other.
+fn prepare(parts: &[Parameters], priors: &Priors) -> Vec<Factors> {
+    let parts: Vec<_> = parts.iter().collect();
+    let branches = |part| Factors::branches(&parts, part, priors).map(Arc::new);
+    let branches: Vec<_> = (0..parts.len()).filter_map(branches).collect();
+    let factors = |part| Factors::prepare_part(&parts, part, priors, &branches, |_| true, None);
+    (0..parts.len()).map(factors).collect()
+}
+
+/// e_kw of every term and topic, from a table of factors.
+fn with_table<T>(factors: &[Factors], read: impl FnOnce(FactorTable<'_>) -> T) -> T {
+    read(FactorTable::new(&factors.iter().collect::<Vec<_>>()))
+}
+
+/// e_kl by a term's row.
+fn masses(table: FactorTable<'_>, term: u32, topic: u16, own: Own) -> Vec<f64> {
+    let row = table.find(term).unwrap();
+    table.leaf_masses(term, row, topic, own).collect()
 }
 
 /// e_kl by definition: every edge's parameter is summed over all leaves below it.
@@ -76,30 +100,27 @@ fn factors_are_those_of_the_dense_definition() {
             .iter()
             .map(|row| row.iter().map(|&count| 0.25 * f64::from(count)).collect())
             .collect();
-        let factors = prepare(&tree, &parameters(&counts, 0.25, 1), exp_psi);
+        let factors = prepare(&parameters(&counts, 0.25, 1), &priors(&tree, exp_psi));
         let close =
             |got: f64, want: f64| assert!((got - want).abs() <= 1e-6 * want, "{got}, {want}");
-        for (term, k) in (0..TERMS).flat_map(|term| (0..TOPICS).map(move |k| (term, k))) {
-            let path = |leaf| dense_path(&tree, &by_leaf, exp_psi, leaf, k);
-            for leaf in tree.leaves_of(term) {
-                close(factors.path_factor(leaf, k as u16, None), path(leaf));
-            }
-            let whole: f64 = tree.leaves_of(term).map(path).sum();
-            match factors.dense(term) {
-                Some(row) => close(f64::from(row[k]), whole),
-                None => {
-                    let sparse = factors.sparse(term).find(|entry| usize::from(entry.0) == k);
-                    assert_eq!(
-                        sparse.is_some(),
-                        by_leaf[tree.leaves_of(term).start as usize][k] > 0.0
-                    );
-                    close(
-                        sparse.map_or(0.0, |entry| entry.1) + factors.smoothing()[k],
-                        whole,
-                    );
+        with_table(&factors, |table| {
+            for (term, k) in (0..TERMS).flat_map(|term| (0..TOPICS).map(move |k| (term, k))) {
+                let path = |leaf| dense_path(&tree, &by_leaf, exp_psi, leaf, k);
+                let whole: f64 = tree.leaves_of(term).map(path).sum();
+                let row = table.find(term).unwrap();
+                close(table.all(row)[k], whole);
+                assert_eq!(row.is_whole(), tree.is_structured(term));
+                if !row.is_whole() {
+                    let has_tokens = by_leaf[tree.leaves_of(term).start as usize][k] > 0.0;
+                    assert_eq!(table.sparse(row).topics.contains(&(k as u16)), has_tokens);
+                    continue;
+                }
+                let masses = masses(table, term, k as u16, None);
+                for (leaf, mass) in tree.leaves_of(term).zip(masses) {
+                    close(mass, path(leaf));
                 }
             }
-        }
+        });
         structured += (0..TERMS).filter(|&term| tree.is_structured(term)).count();
     }
     assert!((20..220).contains(&structured), "both forms are met");
@@ -110,10 +131,20 @@ fn factors_are_the_same_bits_whatever_the_parts() {
     let tree = random_tree(3);
     let counts = random_counts(&tree, 3);
     let bits = |part_count| {
-        let factors = prepare(&tree, &parameters(&counts, 0.3, part_count), false);
-        let dense: Vec<u32> = factors.dense.iter().map(|e| e.to_bits()).collect();
-        let sums: Vec<u64> = factors.sums.iter().map(|x| x.to_bits()).collect();
-        (dense, sums, factors.entries)
+        let factors = prepare(&parameters(&counts, 0.3, part_count), &priors(&tree, false));
+        with_table(&factors, |table| {
+            let row = |term| {
+                let row = table.find(term).unwrap();
+                let sparse = table.sparse(row);
+                let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                [
+                    table.dense(row).map_or_else(Vec::new, bits),
+                    bits(sparse.weights),
+                    bits(sparse.prefix),
+                ]
+            };
+            (0..TERMS).map(row).collect::<Vec<_>>()
+        })
     };
     assert_eq!(bits(1), bits(3));
     assert_eq!(bits(1), bits(4));
@@ -123,25 +154,20 @@ fn factors_are_the_same_bits_whatever_the_parts() {
 fn a_flat_trees_factors_are_those_of_lda() {
     let tree = Tree::flat(9, 0.2).unwrap();
     for exp_psi in [false, true] {
-        let priors = Priors {
-            alpha: vec![0.5; TOPICS],
-            eta: 0.2,
-            exp_psi,
+        let of_tree = priors(&tree, exp_psi);
+        let flat = Priors {
+            tree: None,
+            ..of_tree.clone()
         };
         let parts = parameters(&random_counts(&tree, 1), 0.5, 1);
-        let plain = Factors::prepare(&parts[0], &priors, |_| true, None);
-        let parts_of = [&plain];
-        let table = FactorTable::new(&parts_of);
-        let factors = prepare(&tree, &parts, exp_psi);
-        for term in 0..9 {
-            let mut all = factors.smoothing().to_vec();
-            for (topic, weight) in factors.sparse(term) {
-                all[usize::from(topic)] += weight;
-            }
-            let expected = table.all(table.find(term).unwrap());
-            for (got, want) in all.iter().zip(&expected) {
-                assert!((got - want).abs() < 1e-6 * want, "{got} for {want}");
-            }
+        let all = |priors: &Priors| {
+            with_table(&prepare(&parts, priors), |table| -> Vec<f64> {
+                let rows = (0..9).map(|term| table.find(term).unwrap());
+                rows.flat_map(|row| table.all(row)).collect()
+            })
+        };
+        for (got, want) in all(&of_tree).iter().zip(all(&flat)) {
+            assert!((got - want).abs() < 1e-6 * want, "{got} for {want}");
         }
     }
 }
@@ -152,8 +178,10 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
         let tree = random_tree(seed);
         let counts = random_counts(&tree, seed);
         let with = parameters(&counts, 1.0, 1);
-        let factors = prepare(&tree, &with, false);
-        for own in 0..tree.leaf_count() as u32 {
+        let priors = priors(&tree, false);
+        let factors = prepare(&with, &priors);
+        let structured = |leaf: &u32| tree.is_structured(tree.term(*leaf));
+        for own in (0..tree.leaf_count() as u32).filter(structured) {
             let Some(topic) = counts[own as usize].iter().position(|&count| count > 0) else {
                 continue;
             };
@@ -169,22 +197,27 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
             };
             let totals = with[0].totals().to_vec();
             let without = Parameters::new(TOPICS, fewer.len(), 0, 1).restore(1.0, totals, row);
-            let without = TreeFactors::prepare(&tree, &[&without], false);
             let term = tree.term(own);
-            let expected: f64 = tree
-                .leaves_of(term)
-                .map(|leaf| without.path_factor(leaf, topic as u16, None))
-                .sum();
-            let got = factors.without(term, topic as u16, own);
+            let sum = |factors: &[Factors], own| {
+                with_table(factors, |table| {
+                    let masses = masses(table, term, topic as u16, own);
+                    masses.iter().sum::<f64>()
+                })
+            };
+            let expected = sum(&prepare(&[without], &priors), None);
+            let got = sum(&factors, Some(own));
             assert!(
-                (got - expected).abs() < 1e-9 * expected,
+                (got - expected).abs() < 1e-6 * expected,
                 "{got} for {expected}"
             );
-            let whole: f64 = tree
-                .leaves_of(term)
-                .map(|leaf| factors.path_factor(leaf, topic as u16, None))
-                .sum();
+            let whole = sum(&factors, None);
             assert!(got < whole, "the token counted for something");
+            with_table(&factors, |table| {
+                let row = table.find(term).unwrap();
+                let sense = (own - tree.leaves_of(term).start) as u16;
+                let part = f64::from(table.own_part(term, row, topic as u16, sense));
+                assert!((part - (whole - got)).abs() < 1e-6 * whole);
+            });
         }
     }
 }
@@ -192,23 +225,24 @@ fn a_tokens_own_count_is_left_out_of_every_edge_but_the_roots_normaliser() {
 #[test]
 fn leaves_are_drawn_by_their_factors() {
     let tree = random_tree(2);
-    let factors = prepare(&tree, &parameters(&random_counts(&tree, 2), 1.0, 1), false);
+    let factors = prepare(
+        &parameters(&random_counts(&tree, 2), 1.0, 1),
+        &priors(&tree, false),
+    );
+    let factors: Vec<_> = factors.iter().collect();
+    let table = FactorTable::new(&factors);
     let mut stream = Stream::keyed(1, Stage::Synth, 5, 0);
     let mut choices = 0;
-    for term in 0..TERMS {
-        let leaves = tree.leaves_of(term);
+    for term in (0..TERMS).filter(|&term| tree.is_structured(term)) {
+        let row = table.find(term).unwrap();
         let before = stream.clone();
         for topic in [0, 3] {
-            let masses: Vec<f64> = leaves
-                .clone()
-                .map(|leaf| factors.path_factor(leaf, topic, None))
-                .collect();
+            let masses = masses(table, term, topic, None);
             let total: f64 = masses.iter().sum();
             let draws = 4000;
             let mut seen = vec![0.0; masses.len()];
             for _ in 0..draws {
-                let leaf = factors.draw_leaf(term, topic, None, &mut stream);
-                seen[(leaf - leaves.start) as usize] += 1.0;
+                seen[usize::from(table.draw_sense(term, row, topic, None, &mut stream))] += 1.0;
             }
             for (mass, seen) in masses.iter().zip(seen) {
                 let (p, n) = (mass / total, f64::from(draws));
@@ -218,7 +252,7 @@ fn leaves_are_drawn_by_their_factors() {
             }
         }
         assert_eq!(
-            leaves.len() == 1,
+            tree.leaves_of(term).len() == 1,
             stream == before,
             "no choice, no random number"
         );

@@ -1,16 +1,14 @@
 //! Tree-structured priors: collapsed Gibbs sampling against the exact posterior of tiny corpora,
 //! planted constraints, and rounds with fixed parameters.
 
+mod rounds;
+
 use crate::chi_square::chi_square_z;
 use lda::bags::Bags;
-use lda::infer::{Bag, sampler::Sampler};
 use lda::math::random::{Stage, Stream};
 use lda::math::special::{exp, ln_gamma};
-use lda::model::factors::{FactorTable, Factors};
-use lda::model::parameters::{Entry, Parameters};
 use lda::tree::constraints::{Strengths, structures};
 use lda::tree::counts::{Assignment, Counts};
-use lda::tree::factors::TreeFactors;
 use lda::tree::gibbs::Gibbs;
 use lda::tree::sampler::Variant;
 use lda::tree::{Node, Tree};
@@ -244,91 +242,4 @@ fn the_senses_of_a_planted_term_are_told_apart() {
             "{variant:?}: {first}, {second}"
         );
     }
-}
-
-/// Counts as parameters by leaf.
-fn by_leaf(tree: &Tree, counts: &Counts) -> Parameters {
-    let topics = counts.topic_count();
-    let count = |node, topic| f64::from(counts.get(node, topic as u16));
-    let totals = (0..topics).map(|k| count(lda::tree::ROOT, k)).collect();
-    let row = |leaf| -> Vec<Entry> {
-        let values = (0..topics).map(|k| (k as u32, count(tree.node(leaf), k) as f32));
-        let entries = values.map(|(topic, value)| Entry { topic, value });
-        entries.filter(|entry| entry.value > 0.0).collect()
-    };
-    Parameters::new(topics, tree.leaf_count(), 0, 1).restore(1.0, totals, row)
-}
-
-/// e_kw of every topic.
-fn all(factors: &TreeFactors<'_>, term: u32) -> Vec<f64> {
-    if let Some(row) = factors.dense(term) {
-        return row.iter().map(|&e| f64::from(e)).collect();
-    }
-    let mut all = factors.smoothing().to_vec();
-    factors
-        .sparse(term)
-        .for_each(|(topic, weight)| all[usize::from(topic)] += weight);
-    all
-}
-
-#[test]
-fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
-    let (tree, alpha) = (small_tree(), [0.4, 0.7, 0.2]);
-    let bags = themed(&[&[0, 1, 2], &[1, 2, 3]], &[3, 2]);
-    let gibbs = trained(&bags, &tree, 3, Variant::FastRb, 7);
-    let tree_factors = TreeFactors::prepare(&tree, &[&by_leaf(&tree, gibbs.counts())], false);
-    let rows: Vec<Vec<(u16, f32)>> = (0..4)
-        .map(|term| {
-            let e = all(&tree_factors, term);
-            for (topic, &e) in (0..).zip(&e) {
-                let phi = gibbs.counts().term_probability(&tree, term, topic);
-                assert!((e - phi).abs() < 1e-6 * phi, "{e} for {phi}");
-            }
-            // Beyond what the terms attached to the root have of each topic: here below 0, too.
-            let beyond = e.iter().zip(tree_factors.smoothing()).zip(0..);
-            beyond
-                .map(|((e, h), topic)| (topic, (e - h) as f32))
-                .collect()
-        })
-        .collect();
-    assert!(rows.iter().flatten().any(|&(_, weight)| weight < 0.0));
-    let row = |term| Some(&rows[term as usize][..]);
-    let plain = Factors::from_topics(&alpha, tree_factors.smoothing(), 4, row);
-    let parts = [&plain];
-    let table = FactorTable::new(&parts);
-    // The sampler takes the largest term first.
-    let terms = [3, 1, 0];
-    let configurations = configurations(&tree, 3, &terms);
-    let posterior = normalized(
-        configurations
-            .iter()
-            .map(|tokens| {
-                let paths = tokens
-                    .iter()
-                    .map(|t| tree_factors.path_factor(t.leaf, t.topic, None));
-                exp(ln_topics(&alpha, tokens)) * paths.product::<f64>()
-            })
-            .collect(),
-    );
-    let bag = Bag {
-        terms: &[0, 1, 3],
-        counts: &[1, 1, 1],
-    };
-    let (mut seen, mut sampler) = (vec![0; configurations.len()], Sampler::default());
-    for document in 0..100_000 {
-        let mut stream = Stream::keyed(9, Stage::Train, 0, document);
-        sampler.start(bag, table);
-        (0..6).for_each(|_| sampler.sweep(table, &mut stream).unwrap());
-        let drawn = terms.iter().zip(sampler.assignments());
-        let tokens: Vec<_> = drawn
-            .map(|(&term, &topic)| Assignment {
-                topic,
-                leaf: tree_factors.draw_leaf(term, topic, None, &mut stream),
-            })
-            .collect();
-        let place = configurations.iter().position(|c| *c == tokens);
-        seen[place.unwrap()] += 1;
-    }
-    let z = chi_square_z(&posterior, &seen);
-    assert!(z.abs() < 4.0, "χ² is {z} deviations off");
 }

@@ -1,0 +1,221 @@
+//! The factors of a tree-structured prior (Hu & Boyd-Graber 2012, Eq. 1) within a round.
+//!
+//! [`Parameters`] are kept by leaf: a leaf's number takes the place of a term's, λ̃_kl. They change by
+//! sums and factors only, so that the parameter of an edge is the sum of those of the leaves below it,
+//! and nothing is kept for inner nodes. With x_e that sum and B_i = Σ β over node i's edges,
+//!
+//! ```text
+//! e_kl = Π_{(i→j)∈l} (β_{i→j} + x_{i→j|k}) / (B_i + x_{i|k})          e_kw = Σ_l e_kl, the leaves of w
+//! ```
+//!
+//! or, in the exp Ψ geometry, exp(Ψ(β + x) − Ψ(B + x)) for each edge; where β is far below 1 that
+//! vanishes for what has no tokens, so that a cannot-link's β_2 asks for the mean geometry.
+//!
+//! Terms attached to the root keep the split of Mimno's Eq. 15, e_kw = g_kw + h_k, and rows as sparse
+//! as their parameters: h_k is the same for all. Terms within structures have whole rows, since all
+//! topics differ where one edge of a path is observed, and e_kw may even be below h_k.
+//!
+//! A topic is drawn by e_kw, whatever the term's leaves; then a leaf of the term, in that topic. The
+//! root's edges have η′/η of their priors where a model is published with η′.
+
+use std::sync::Arc;
+
+use crate::math::special::{digamma, exp};
+use crate::model::Priors;
+use crate::model::parameters::Parameters;
+use crate::model::tree::{ROOT, Tree};
+
+/// What the inner nodes of some cousin sets have counted: part p of P has the sets s with
+/// s mod P = p, whose paths share no edge with those of other sets.
+#[derive(Clone, Debug)]
+pub struct Branches {
+    edges: Edges,
+    /// Where each inner node's row lies, if it is in one of these sets.
+    places: Vec<u32>,
+    /// x_{i|k} of each inner node, a row of topics each.
+    sums: Vec<f64>,
+    /// Π of the factors of the edges to it.
+    reach: Vec<f64>,
+}
+
+/// The priors of edges, and what a factor is.
+#[derive(Clone, Debug)]
+struct Edges {
+    tree: Arc<Tree>,
+    topic_count: usize,
+    exp_psi: bool,
+    /// η′/η.
+    root_scale: f64,
+    /// λ̃_k.
+    totals: Vec<f64>,
+}
+
+/// A token's path, to be left out of what it is drawn by: where parameters are counts of
+/// assignments, and the token one of them. The root's normaliser keeps it, as in
+/// [`infer::sampler`](crate::infer::sampler).
+pub type Own = Option<u32>;
+
+impl Branches {
+    /// Those of one part. `parts` are all parts of the parameters, in order.
+    pub(super) fn prepare(
+        tree: &Arc<Tree>,
+        parts: &[&Parameters],
+        part: usize,
+        priors: &Priors,
+    ) -> Self {
+        debug_assert_eq!(parts[0].vocabulary_size(), tree.leaf_count());
+        let edges = Edges::new(tree, parts[0], priors);
+        let topics = edges.topic_count;
+        let sets = || tree.cousin_sets().iter().skip(part).step_by(parts.len());
+        let mut branches = Self {
+            edges,
+            places: vec![0; tree.inner_count()],
+            sums: Vec::new(),
+            reach: Vec::new(),
+        };
+        for (place, &node) in (0..).zip(sets().flat_map(|set| &set.inner)) {
+            branches.places[node as usize] = place;
+            branches.sums.extend((0..topics).map(|_| 0.0));
+        }
+        for &leaf in sets().flat_map(|set| &set.leaves) {
+            let part = parts[leaf as usize % parts.len()];
+            for entry in part.row(leaf) {
+                let unsmoothed = f64::from(entry.value) * part.scale();
+                for node in tree.path(leaf).skip(1) {
+                    let place = branches.places[node as usize] as usize;
+                    branches.sums[place * topics + entry.topic as usize] += unsmoothed;
+                }
+            }
+        }
+        for &node in sets().flat_map(|set| &set.inner) {
+            for k in 0..topics {
+                let reach = branches.reach(tree.parent(node), k);
+                let edge = branches.edge(node, branches.sum(node, k), k, None);
+                branches.reach.push(reach * edge);
+            }
+        }
+        branches
+    }
+
+    /// x_{i|k} of the root, or of an inner node of this part.
+    #[inline]
+    fn sum(&self, inner: u32, k: usize) -> f64 {
+        match inner {
+            ROOT => self.edges.totals[k],
+            _ => self.sums[self.places[inner as usize] as usize * self.edges.topic_count + k],
+        }
+    }
+
+    #[inline]
+    fn reach(&self, inner: u32, k: usize) -> f64 {
+        match inner {
+            ROOT => 1.0,
+            _ => self.reach[self.places[inner as usize] as usize * self.edges.topic_count + k],
+        }
+    }
+
+    /// The factor of the edge to a node that has `unsmoothed` in topic k.
+    #[inline]
+    fn edge(&self, node: u32, unsmoothed: f64, k: usize, own: Own) -> f64 {
+        let (edges, tree) = (&self.edges, &*self.edges.tree);
+        let parent = tree.parent(node);
+        let is_own = |node: u32| own.is_some_and(|own| tree.path(own).any(|on| on == node));
+        let less = |node: u32, x: f64| if is_own(node) { (x - 1.0).max(0.0) } else { x };
+        edges.quotient(
+            edges.prior(node) + less(node, unsmoothed),
+            edges.prior_sum(parent) + less(parent, self.sum(parent, k)),
+        )
+    }
+
+    /// e_kl of a leaf of this part, whose λ̃_kl is `unsmoothed`.
+    #[inline]
+    fn leaf(&self, leaf: u32, unsmoothed: f64, k: usize) -> f64 {
+        let tree = &self.edges.tree;
+        let edge = self.edge(tree.node(leaf), unsmoothed, k, None);
+        self.reach(tree.leaf_parent(leaf), k) * edge
+    }
+
+    /// The same without the token `own`.
+    fn leaf_without(&self, leaf: u32, mut unsmoothed: f64, k: usize, own: Own) -> f64 {
+        let mut factor = 1.0;
+        for node in self.edges.tree.path(leaf) {
+            factor *= self.edge(node, unsmoothed, k, own);
+            unsmoothed = self.sum(self.edges.tree.parent(node), k);
+        }
+        factor
+    }
+}
+
+impl Edges {
+    fn new(tree: &Arc<Tree>, parameters: &Parameters, priors: &Priors) -> Self {
+        Self {
+            tree: Arc::clone(tree),
+            topic_count: parameters.topic_count(),
+            exp_psi: priors.exp_psi,
+            root_scale: priors.eta / tree.eta(),
+            totals: parameters.totals().to_vec(),
+        }
+    }
+
+    #[inline]
+    fn prior(&self, node: u32) -> f64 {
+        match self.tree.parent(node) {
+            ROOT => self.root_scale * self.tree.prior(node),
+            _ => self.tree.prior(node),
+        }
+    }
+
+    #[inline]
+    fn prior_sum(&self, inner: u32) -> f64 {
+        match inner {
+            ROOT => self.root_scale * self.tree.prior_sum(ROOT),
+            _ => self.tree.prior_sum(inner),
+        }
+    }
+
+    #[inline]
+    fn quotient(&self, part: f64, whole: f64) -> f64 {
+        match self.exp_psi {
+            true => exp(digamma(part) - digamma(whole)),
+            false => part / whole,
+        }
+    }
+}
+
+/// The branches of all parts.
+#[derive(Clone, Debug)]
+pub(super) struct AllBranches {
+    pub(super) tree: Arc<Tree>,
+    parts: Vec<Arc<Branches>>,
+}
+
+impl AllBranches {
+    pub(super) fn new(tree: &Arc<Tree>, parts: &[Arc<Branches>]) -> Self {
+        Self {
+            tree: Arc::clone(tree),
+            parts: parts.to_vec(),
+        }
+    }
+
+    #[inline]
+    fn of(&self, leaf: u32) -> &Branches {
+        let set = self
+            .tree
+            .cousin_set(leaf)
+            .expect("a structured term's leaf");
+        &self.parts[set % self.parts.len()]
+    }
+
+    /// e_kl, of a leaf within structures whose λ̃_kl is `unsmoothed`; without the token `own`.
+    #[inline]
+    pub(super) fn leaf(&self, leaf: u32, unsmoothed: f32, topic: u16, own: Own) -> f64 {
+        let (unsmoothed, k) = (f64::from(unsmoothed), usize::from(topic));
+        match own {
+            None => self.of(leaf).leaf(leaf, unsmoothed, k),
+            Some(_) => self.of(leaf).leaf_without(leaf, unsmoothed, k, own),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

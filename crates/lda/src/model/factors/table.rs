@@ -1,0 +1,182 @@
+//! The factors of all parts, as draws read them.
+
+use super::{Chunk, Factors, NOT_PREPARED, Own, Row, Smoothing, SparseRow};
+use crate::math::random::Stream;
+use crate::model::tree::Tree;
+
+/// The factors of all parts: what documents are sampled with. Cheap to make; borrows the parts.
+#[derive(Clone, Copy, Debug)]
+pub struct FactorTable<'a> {
+    parts: &'a [&'a Factors],
+}
+
+impl<'a> FactorTable<'a> {
+    /// `parts[p]` are the factors of part p.
+    pub fn new(parts: &'a [&'a Factors]) -> Self {
+        debug_assert!(!parts.is_empty());
+        Self { parts }
+    }
+
+    /// K.
+    pub fn topic_count(&self) -> usize {
+        self.parts[0].topic_count
+    }
+
+    /// What does not depend on the term.
+    pub fn smoothing(&self) -> &'a Smoothing {
+        &self.parts[0].smoothing
+    }
+
+    /// The row of a term, if it was prepared.
+    #[inline]
+    pub fn find(&self, term: u32) -> Option<Row> {
+        // Divisions are slow, and one part is common.
+        let row = match self.parts {
+            [part] => part.rows[term as usize],
+            parts => {
+                let count = parts.len() as u32;
+                parts[(term % count) as usize].rows[(term / count) as usize]
+            }
+        };
+        (row.offset != NOT_PREPARED).then_some(row)
+    }
+
+    /// The sparse form of a row.
+    #[inline]
+    pub fn sparse(&self, row: Row) -> SparseRow<'a> {
+        self.parts[usize::from(row.part)].sparse(row)
+    }
+
+    /// The sparse form of a row, filled up to whole blocks with the topic K, of weight 0.
+    #[inline]
+    pub fn blocks(&self, row: Row) -> SparseRow<'a> {
+        self.parts[usize::from(row.part)].blocks(row)
+    }
+
+    /// The dense form of a row, if it has one, with a 0 for the topic K.
+    #[inline]
+    pub fn dense(&self, row: Row) -> Option<&'a [f32]> {
+        self.parts[usize::from(row.part)].dense(row)
+    }
+
+    /// Appends e_kw = g_kw + h_k of all topics of a row.
+    #[inline]
+    pub(crate) fn write(&self, row: Row, to: &mut Vec<Chunk>) {
+        self.parts[usize::from(row.part)].write(row, to);
+    }
+
+    /// The tree that the terms' prior is structured by.
+    #[inline]
+    pub fn tree(&self) -> Option<&'a Tree> {
+        let branches = self.parts[0].branches.as_ref()?;
+        Some(&branches.tree)
+    }
+
+    /// e_kw for each topic of a row that is whole.
+    #[inline]
+    pub fn whole(&self, row: Row) -> Option<&'a [f32]> {
+        match row.is_whole {
+            true => self.dense(row),
+            false => None,
+        }
+    }
+
+    /// Σ_k α_k e_kw.
+    #[inline]
+    pub fn prior_mass(&self, row: Row) -> f32 {
+        match row.is_whole {
+            true => {
+                let sparse = self.sparse(row);
+                sparse.prefix[sparse.prefix.len() - 1]
+            }
+            false => row.alpha_mass + self.smoothing().mass,
+        }
+    }
+
+    /// What a token of a term counts for in e_kw, where λ̃ are counts and the token one of them: in
+    /// `topic`, on the leaf at the place `sense` among its term's.
+    #[inline]
+    pub(crate) fn own_part(&self, term: u32, row: Row, topic: u16, sense: u16) -> f32 {
+        match self.whole(row) {
+            None => self.smoothing().unit[usize::from(topic)],
+            Some(factors) => {
+                let leaves = self.parts[0]
+                    .branches
+                    .as_ref()
+                    .map(|b| b.tree.leaves_of(term));
+                let own = leaves.unwrap_or(0..0).start + u32::from(sense);
+                let others: f64 = self.leaf_masses(term, row, topic, Some(own)).sum();
+                (f64::from(factors[usize::from(topic)]) - others) as f32
+            }
+        }
+    }
+
+    /// e_kl of each leaf of a term within structures; without the token `own`.
+    pub(super) fn leaf_masses(
+        &self,
+        term: u32,
+        row: Row,
+        topic: u16,
+        own: Own,
+    ) -> impl Iterator<Item = f64> + Clone + use<'a> {
+        let part = self.parts[usize::from(row.part)];
+        let branches = self.parts[0]
+            .branches
+            .as_ref()
+            .expect("a whole row is of a tree");
+        let leaves = branches.tree.leaves_of(term);
+        (0..).zip(leaves).map(move |(place, leaf)| {
+            let unsmoothed = part.unsmoothed(row, place, topic);
+            branches.leaf(leaf, unsmoothed, topic, own)
+        })
+    }
+
+    /// The sense of a token that was drawn in a topic: the place of a leaf among its term's, by p(l | k, w)
+    /// = e_kl / e_kw; without the token `own`. Takes a random number only if there is a choice.
+    pub fn draw_sense(
+        &self,
+        term: u32,
+        row: Row,
+        topic: u16,
+        own: Own,
+        stream: &mut Stream,
+    ) -> u16 {
+        let senses = self.tree().map_or(1, |tree| tree.leaves_of(term).len());
+        if senses == 1 {
+            return 0;
+        }
+        let masses = || (0..).zip(self.leaf_masses(term, row, topic, own));
+        let total: f64 = masses().map(|(_, mass)| mass).sum();
+        let (mut target, mut drawn) = (stream.uniform() * total, 0);
+        for (sense, mass) in masses().filter(|&(_, mass)| mass > 0.0) {
+            drawn = sense;
+            if target < mass {
+                break;
+            }
+            target -= mass;
+        }
+        drawn
+    }
+
+    /// e_kw = g_kw + h_k for every topic, in f64: for references and tests, not for draws.
+    pub fn all(&self, row: Row) -> Vec<f64> {
+        let mut all = Vec::new();
+        self.write_all(row, &mut all);
+        all
+    }
+
+    /// Appends e_kw = g_kw + h_k of every topic, in f64.
+    pub fn write_all(&self, row: Row, to: &mut Vec<f64>) {
+        if let Some(factors) = self.whole(row) {
+            to.extend(factors[..self.topic_count()].iter().map(|&e| f64::from(e)));
+            return;
+        }
+        let start = to.len();
+        to.extend(self.smoothing().factors.iter().map(|&h| f64::from(h)));
+        let all = &mut to[start..];
+        let sparse = self.sparse(row);
+        for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
+            all[usize::from(*topic)] += f64::from(*weight);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Tokens under a tree-structured prior (Hu & Boyd-Graber 2012): once its topic is drawn, a token takes
+//! one of its term's leaves, and statistics count leaves in the place of terms.
+//!
+//! A token is remembered as z + K · s in 16 bits: its topic, and the place of its leaf among its term's.
+//!
+//! A cannot-link is a node whose edges have next to no prior, so that a topic goes on with the branch that
+//! it began with. Drawn one after the other, tokens see to that; the documents of a first round do not see
+//! each other, and would begin all branches in all topics. So each topic begins with a
+//! [weight](start) for one branch of such a node, dealt in turn.
+
+use crate::infer::Bag;
+use crate::infer::sampler::Sampler;
+use crate::math::random::{Stage, Stream};
+use crate::model::factors::FactorTable;
+use crate::model::parameters::{Entry, Parameters};
+use crate::model::statistics::Moves;
+use crate::model::tree::{ROOT, Tree};
+
+/// λ̃_kl that a leaf begins with, in units of η: next to nothing among the root's edges.
+const FIRST_WEIGHT: f64 = 1e-3;
+/// That must be more than the prior of an edge by this factor, or the node is no cannot-link.
+const FAR_BELOW: f64 = 100.0;
+
+/// The most numbers that 16 bits have room for.
+const NUMBERS: usize = 1 << u16::BITS;
+
+/// Whether tokens of `topic_count` topics can be remembered with their leaves.
+pub fn are_remembered(tree: &Tree, topic_count: usize) -> bool {
+    tree.most_senses() * topic_count <= NUMBERS
+}
+
+/// The model that training under a tree starts from: part `part` of `part_count`.
+pub(super) fn start(
+    tree: &Tree,
+    topic_count: usize,
+    seed: u64,
+    [part, part_count]: [usize; 2],
+) -> Parameters {
+    let weight = FIRST_WEIGHT * tree.eta();
+    // The branches of each node, and the largest prior of an edge to them; each branch's place.
+    let mut branches = vec![(0u64, 0.0f64); tree.inner_count()];
+    let mut places = vec![0; tree.node_count()];
+    for node in 1..tree.node_count() {
+        let (count, largest) = &mut branches[tree.parent(node as u32) as usize];
+        places[node] = *count;
+        *count += 1;
+        *largest = largest.max(tree.prior(node as u32));
+    }
+    let is_link = |node: u32| {
+        let (count, largest) = branches[node as usize];
+        node != ROOT && count > 1 && largest * FAR_BELOW <= weight
+    };
+    let first = |node: u32| {
+        Stream::keyed(seed, Stage::Start, 1, u64::from(node)).below(branches[node as usize].0)
+    };
+    let row = |leaf: u32| -> Vec<Entry> {
+        let links = tree.path(leaf).filter(|&node| is_link(tree.parent(node)));
+        let begun: Vec<_> = links
+            .map(|node| {
+                let link = tree.parent(node);
+                let count = branches[link as usize].0;
+                ((places[node as usize] + count - first(link)) % count, count)
+            })
+            .collect();
+        let begins = |&k: &u32| {
+            begun
+                .iter()
+                .all(|&(place, count)| u64::from(k) % count == place)
+        };
+        let topics = (0..topic_count as u32).filter(|_| !begun.is_empty());
+        let entry = |topic| Entry {
+            topic,
+            value: weight as f32,
+        };
+        topics.filter(begins).map(entry).collect()
+    };
+    let mut totals = vec![0.0; topic_count];
+    for entry in (0..tree.leaf_count() as u32).flat_map(row) {
+        totals[entry.topic as usize] += f64::from(entry.value);
+    }
+    Parameters::new(topic_count, tree.leaf_count(), part, part_count).restore(1.0, totals, row)
+}
+
+/// Draws leaves, document by document.
+#[derive(Debug, Default)]
+pub(super) struct Senses {
+    remembered: Vec<u16>,
+}
+
+impl Senses {
+    /// Draws a leaf for each token of the document sampled last, and counts it `weight` times; gives what
+    /// is to be remembered.
+    pub(super) fn count(
+        &mut self,
+        (sampler, weight): (&Sampler, u32),
+        (table, tree): (FactorTable<'_>, &Tree),
+        stream: &mut Stream,
+        statistics: &mut Moves,
+    ) {
+        self.draw(sampler, (table, tree), None, stream, |leaf, topic, _| {
+            statistics.add(leaf, topic, i64::from(weight));
+        });
+    }
+
+    /// The same for a document that counts in the model as `before`: what has changed is counted.
+    pub(super) fn recount(
+        &mut self,
+        (sampler, before): (&Sampler, &[u16]),
+        (table, tree): (FactorTable<'_>, &Tree),
+        stream: &mut Stream,
+        statistics: &mut Moves,
+    ) {
+        let change = |leaf, topic, old: Option<(u32, u16)>| {
+            if let Some((old_leaf, old_topic)) = old
+                && (old_leaf, old_topic) != (leaf, topic)
+            {
+                statistics.add(old_leaf, old_topic, -1);
+                statistics.add(leaf, topic, 1);
+            }
+        };
+        self.draw(sampler, (table, tree), Some(before), stream, change);
+    }
+
+    /// Draws the leaf of each token, and hands it with its topic to `visit`; and with both as they were
+    /// `before`.
+    fn draw(
+        &mut self,
+        sampler: &Sampler,
+        (table, tree): (FactorTable<'_>, &Tree),
+        before: Option<&[u16]>,
+        stream: &mut Stream,
+        mut visit: impl FnMut(u32, u16, Option<(u32, u16)>),
+    ) {
+        let topics = table.topic_count() as u16;
+        self.remembered.clear();
+        for (term, row, own) in sampler.runs() {
+            let first = tree.leaves_of(term).start;
+            for &topic in own {
+                let old = before.map(|before| {
+                    let number = before[self.remembered.len()];
+                    (first + u32::from(number / topics), number % topics)
+                });
+                let same = old.filter(|&(_, old_topic)| old_topic == topic);
+                let sense = table.draw_sense(term, row, topic, same.map(|(leaf, _)| leaf), stream);
+                visit(first + u32::from(sense), topic, old);
+                self.remembered.push(topic + topics * sense);
+            }
+        }
+    }
+
+    /// The document of the last call.
+    pub(super) fn remembered(&self) -> &[u16] {
+        &self.remembered
+    }
+}
+
+/// Counts a document as it is `remembered`, without sampling it.
+pub(super) fn count_remembered(
+    bag: Bag<'_>,
+    remembered: &[u16],
+    (tree, topic_count): (&Tree, usize),
+    statistics: &mut Moves,
+) {
+    let mut rest = remembered;
+    for (&term, &count) in bag.terms.iter().zip(bag.counts).rev() {
+        let (own, others) = rest.split_at(count as usize);
+        for &number in own {
+            let (sense, topic) = (number / topic_count as u16, number % topic_count as u16);
+            statistics.add(tree.leaves_of(term).start + u32::from(sense), topic, 1);
+        }
+        rest = others;
+    }
+}

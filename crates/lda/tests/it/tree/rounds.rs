@@ -1,0 +1,282 @@
+//! Rounds under a tree, whose parameters stay fixed while documents are sampled, and training by them.
+
+use std::sync::Arc;
+
+use super::{STRENGTHS, configurations, ln_topics, normalized, small_tree, themed, trained};
+use crate::chi_square::chi_square_z;
+use lda::bags::Bags;
+use lda::infer::Bag;
+use lda::infer::sampler::Sampler;
+use lda::math::random::{Stage, Stream};
+use lda::math::special::exp;
+use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::{Entry, Parameters};
+use lda::model::statistics::Assigned;
+use lda::model::{Priors, published::publish};
+use lda::train::round::{LocalStep, StreamKey};
+use lda::train::settings::{Memory, TrainSettings};
+use lda::train::{Setup, Trained, train};
+use lda::tree::constraints::structures;
+use lda::tree::counts::{Assignment, Counts};
+use lda::tree::sampler::Variant;
+use lda::tree::{Node, ROOT, Tree};
+
+/// Counts as parameters by leaf.
+fn by_leaf(tree: &Tree, counts: &Counts) -> Parameters {
+    let topics = counts.topic_count();
+    let count = |node, topic| f64::from(counts.get(node, topic as u16));
+    let totals = (0..topics).map(|k| count(ROOT, k)).collect();
+    let row = |leaf| -> Vec<Entry> {
+        let values = (0..topics).map(|k| (k as u32, count(tree.node(leaf), k) as f32));
+        let entries = values.map(|(topic, value)| Entry { topic, value });
+        entries.filter(|entry| entry.value > 0.0).collect()
+    };
+    Parameters::new(topics, tree.leaf_count(), 0, 1).restore(1.0, totals, row)
+}
+
+fn priors(tree: &Tree, alpha: &[f64]) -> Priors {
+    Priors {
+        alpha: alpha.to_vec(),
+        eta: tree.eta(),
+        exp_psi: false,
+        tree: Some(Arc::new(tree.clone())),
+    }
+}
+
+#[test]
+fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
+    let (tree, alpha) = (small_tree(), [0.4, 0.7, 0.2]);
+    let bags = themed(&[&[0, 1, 2], &[1, 2, 3]], &[3, 2]);
+    let gibbs = trained(&bags, &tree, 3, Variant::FastRb, 7);
+    let counts = gibbs.counts();
+    let parameters = by_leaf(&tree, counts);
+    let factors = Factors::prepare(&parameters, &priors(&tree, &alpha), |_| true, None);
+    let parts = [&factors];
+    let table = FactorTable::new(&parts);
+    for term in 0..4 {
+        let row = table.find(term).unwrap();
+        for (topic, e) in (0..).zip(table.all(row)) {
+            let phi = counts.term_probability(&tree, term, topic);
+            assert!((e - phi).abs() < 1e-6 * phi, "{e} for {phi}");
+        }
+    }
+    // The sampler takes the largest term first.
+    let terms = [3, 1, 0];
+    let configurations = configurations(&tree, 3, &terms);
+    let posterior = normalized(
+        configurations
+            .iter()
+            .map(|tokens| {
+                let paths = tokens.iter().map(|&t| counts.path_probability(&tree, t));
+                exp(ln_topics(&alpha, tokens)) * paths.product::<f64>()
+            })
+            .collect(),
+    );
+    let bag = Bag {
+        terms: &[0, 1, 3],
+        counts: &[1, 1, 1],
+    };
+    let (mut seen, mut sampler) = (vec![0; configurations.len()], Sampler::default());
+    for document in 0..100_000 {
+        let mut stream = Stream::keyed(9, Stage::Train, 0, document);
+        sampler.start(bag, table);
+        (0..6).for_each(|_| sampler.sweep(table, &mut stream).unwrap());
+        let mut draw = |(term, row, topics): (u32, _, &[u16])| {
+            let sense = table.draw_sense(term, row, topics[0], None, &mut stream);
+            Assignment {
+                topic: topics[0],
+                leaf: tree.leaves_of(term).start + u32::from(sense),
+            }
+        };
+        let tokens: Vec<_> = sampler.runs().map(&mut draw).collect();
+        let place = configurations.iter().position(|c| *c == tokens);
+        seen[place.unwrap()] += 1;
+    }
+    let z = chi_square_z(&posterior, &seen);
+    assert!(z.abs() < 4.0, "χ² is {z} deviations off");
+}
+
+/// A token of term 0 that counts in the model is drawn again as if it did not, but for the root's
+/// normaliser; by every kernel: few topics, and many.
+#[test]
+fn a_remembered_token_is_drawn_without_its_own_count() {
+    let tree = small_tree();
+    let bags = themed(&[&[0, 1, 2], &[0, 2, 3]], &[2, 2]);
+    for unused in [0, 197] {
+        let topics = 3 + unused;
+        let gibbs = trained(&bags, &tree, 3, Variant::Fast, 5);
+        let old = gibbs.assignments(0)[0];
+        assert_eq!(tree.term(old.leaf), 0);
+        let mut counts = Counts::new(&tree, topics);
+        let all = (0..bags.len()).flat_map(|index| gibbs.assignments(index));
+        all.for_each(|&token| counts.add(&tree, token));
+        let alpha: Vec<f64> = (0..topics)
+            .map(|k| if k < 3 { 0.5 } else { 1e-9 })
+            .collect();
+        let parameters = by_leaf(&tree, &counts);
+        let factors = Factors::prepare(&parameters, &priors(&tree, &alpha), |_| true, None);
+        let parts = [&factors];
+        let table = FactorTable::new(&parts);
+        let mut without = counts.clone();
+        without.remove(&tree, old);
+        let places: Vec<Assignment> = tree
+            .leaves_of(0)
+            .flat_map(|leaf| (0..3).map(move |topic| Assignment { topic, leaf }))
+            .collect();
+        let posterior = normalized(
+            places
+                .iter()
+                .map(|&place| {
+                    // The root's normaliser keeps the token.
+                    let whole =
+                        |c: &Counts| tree.prior_sum(ROOT) + f64::from(c.get(ROOT, place.topic));
+                    let kept = whole(&without) / whole(&counts);
+                    alpha[usize::from(place.topic)] * without.path_probability(&tree, place) * kept
+                })
+                .collect(),
+        );
+        let sense = |leaf: u32| (leaf - tree.leaves_of(0).start) as u16;
+        let number = |place: Assignment| place.topic + topics as u16 * sense(place.leaf);
+        let mut local = LocalStep::new(tree.leaf_count(), topics);
+        let bag = Bag {
+            terms: &[0],
+            counts: &[1],
+        };
+        let mut seen = vec![0; places.len()];
+        let mut moved = 0;
+        for document in 0..60_000 {
+            local.resume(bag, table, &[number(old)]);
+            let key = StreamKey {
+                seed: 4,
+                stage: Stage::Train,
+                round: 0,
+                document,
+            };
+            let new = local.redraw(key, table, &[number(old)]).unwrap()[0];
+            let place = places.iter().position(|&place| number(place) == new);
+            seen[place.unwrap()] += 1;
+            moved += i64::from(new != number(old));
+        }
+        let z = chi_square_z(&posterior, &seen);
+        assert!(z.abs() < 4.0, "{topics} topics: χ² is {z} deviations off");
+        let mut left = 0;
+        local.finish(|entry: Assigned| {
+            let is_old = (entry.term, entry.topic) == (old.leaf, old.topic);
+            left -= i64::from(entry.count) * i64::from(is_old);
+        });
+        assert_eq!(left, moved, "what has moved is counted");
+    }
+}
+
+fn trained_by_rounds(bags: &Bags, tree: Option<&Tree>, memory: Memory, seed: u64) -> Trained {
+    let settings = TrainSettings {
+        passes: Some(60),
+        online_passes: 6,
+        minibatch: Some(20),
+        memory,
+        patience: 0,
+        prune: 0.0,
+        ..TrainSettings::default()
+    };
+    let priors = Priors {
+        alpha: vec![0.1; 2],
+        eta: STRENGTHS.ordinary,
+        exp_psi: false,
+        tree: tree.map(|tree| Arc::new(tree.clone())),
+    };
+    let setup = Setup {
+        priors: &priors,
+        settings: &settings,
+        seed,
+        vocabulary_size: 12,
+    };
+    train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
+}
+
+/// The topic in which each of two terms is most probable.
+fn topics_of(trained: &Trained, terms: [u32; 2]) -> [usize; 2] {
+    let topics = publish(&[&trained.parameters], &trained.priors);
+    terms.map(|term| {
+        let weight = |k: &usize| {
+            let topic = &topics[*k];
+            let listed = topic.weights.iter().find(|&&(t, _)| t == term);
+            listed.map_or(topic.absent_weight, |&(_, weight)| f64::from(weight))
+        };
+        (0..topics.len())
+            .max_by(|a, b| weight(a).total_cmp(&weight(b)))
+            .unwrap()
+    })
+}
+
+#[test]
+fn training_by_rounds_obeys_must_links_and_cannot_links() {
+    let apart = themed(&[&[0, 1, 2, 3], &[8], &[9]], &[30, 35, 35]);
+    let met = themed(&[&[0, 1, 2, 3], &[4, 8, 9]], &[30, 30]);
+    let tree = |structures: Vec<Node>| Tree::new(12, STRENGTHS.ordinary, &structures).unwrap();
+    let must = tree(structures(12, &[vec![8, 9]], &[], STRENGTHS).unwrap());
+    let cannot = tree(structures(12, &[], &[vec![8, 9]], STRENGTHS).unwrap());
+    for memory in [Memory::On, Memory::Off] {
+        let together = |bags: &Bags, tree: Option<&Tree>| {
+            let is_one = |seed: &u64| {
+                let [a, b] = topics_of(&trained_by_rounds(bags, tree, memory, *seed), [8, 9]);
+                a == b
+            };
+            (0..8).filter(is_one).count()
+        };
+        let counted = [
+            together(&apart, Some(&must)),
+            together(&met, Some(&cannot)),
+            together(&apart, None),
+            together(&met, None),
+        ];
+        assert_eq!(counted[..2], [8, 0], "{memory:?}");
+        assert!(counted[2] < 8 && counted[3] == 8, "{memory:?}: {counted:?}");
+    }
+}
+
+#[test]
+fn counts_by_leaf_are_those_of_the_remembered_tokens() {
+    let bags = themed(&[&[0, 1, 2], &[0, 3, 4]], &[30, 30]);
+    let sense = |terms: &[u32]| Node {
+        name: "sense".to_owned(),
+        prior: 0.05 * terms.len() as f64,
+        leaf_prior: 100.0,
+        children: Vec::new(),
+        terms: terms.to_vec(),
+    };
+    let tree = Tree::new(12, 0.05, &[sense(&[0, 1, 2]), sense(&[0, 3, 4])]).unwrap();
+    let trained = {
+        let mut settings = TrainSettings {
+            passes: Some(40),
+            minibatch: Some(20),
+            memory: Memory::On,
+            patience: 0,
+            ..TrainSettings::default()
+        };
+        settings.average_every = Some(0);
+        let setup = Setup {
+            priors: &priors(&tree, &[0.1, 0.1]),
+            settings: &settings,
+            seed: 2,
+            vocabulary_size: 12,
+        };
+        train(&bags, &Bags::default(), &setup, |_, _| {}).unwrap()
+    };
+    let mut counts = Counts::new(&tree, 2);
+    let mut right = [0, 0];
+    for index in 0..bags.len() {
+        let (terms, tokens) = bags.bag(index);
+        let tokens = terms.iter().zip(tokens).rev();
+        let tokens = tokens.flat_map(|(&term, &n)| std::iter::repeat_n(term, n as usize));
+        for (term, &number) in tokens.zip(&trained.assignments[index]) {
+            let (topic, place) = (number % 2, u32::from(number / 2));
+            let leaf = tree.leaves_of(term).start + place;
+            counts.add(&tree, Assignment { topic, leaf });
+            if term == 0 {
+                right[usize::from((index < 30) == (place == 0))] += 1;
+            }
+        }
+    }
+    assert_eq!(trained.parameters, by_leaf(&tree, &counts));
+    assert!(right[1] > 4 * right[0], "senses are told apart: {right:?}");
+}
