@@ -26,6 +26,8 @@ pub mod assignments;
 
 pub mod corpus;
 
+pub mod knowledge;
+
 pub mod evaluate;
 
 pub mod checkpoint;

@@ -166,7 +166,7 @@ fn read(path: &Path) -> Result<String, StopWordsError> {
 }
 
 /// The line up to a `#` at its start or after white space (`c#` is a word).
-fn without_comment(line: &str) -> &str {
+pub(crate) fn without_comment(line: &str) -> &str {
     let line = line.trim_start_matches('\u{FEFF}');
     let comment = line.match_indices('#').find(|&(at, _)| {
         line[..at]

@@ -34,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
             "cells",
             "assignments",
             "corpus",
+            "knowledge",
             "evaluate",
             "checkpoint",
             "tables",

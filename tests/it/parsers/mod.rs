@@ -9,7 +9,7 @@ use std::path::Path;
 /// A parser that takes any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 10] = [
+const PARSERS: [(&str, Parser); 11] = [
     ("assignments", targets::assignments),
     ("environment", targets::environment),
     ("foreign_npy", targets::foreign_npy),
@@ -17,6 +17,7 @@ const PARSERS: [(&str, Parser); 10] = [
     ("foreign_text", targets::foreign_text),
     ("hosts", targets::hosts),
     ("job", targets::job),
+    ("knowledge", targets::knowledge),
     ("model", targets::model),
     ("records", targets::records),
     ("wire", targets::wire),

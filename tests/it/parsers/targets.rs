@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use lda::infer::Bag;
+use lda::tree::constraints::Strengths;
 use sha2::{Digest, Sha256};
 use topicmill::checkpoint;
 use topicmill::cluster::environment::{self, Wanted};
@@ -16,9 +17,16 @@ use topicmill::cluster::hello::{FRAME_BYTES, Hello};
 use topicmill::cluster::proof::{self, ANSWER_BYTES};
 use topicmill::cluster::{ClusterSettings, Placement, hosts};
 use topicmill::corpus::collection::Collection;
+use topicmill::corpus::settings::{TokenRule, TokenSettings};
+use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
+use topicmill::knowledge::wordnet::database::Database;
+use topicmill::knowledge::wordnet::{Part, Structure, WordNet, WordNetSettings};
+use topicmill::knowledge::{
+    Content, Knowledge, KnowledgeSettings, constraints, dictionary, outline,
+};
 use topicmill::tables::manifest::Manifest;
 
 /// What a listener, a caller and a peer read of each other: greeting, answer, header, farewell.
@@ -250,6 +258,95 @@ fn topics(read: Result<ForeignModel, ForeignError>) {
     let alpha = model.alpha.unwrap_or_default();
     assert!(alpha.is_empty() || alpha.len() == sums.len());
     assert!(alpha.iter().all(|a| a.is_finite() && *a > 0.0));
+}
+
+/// What users know of words, in every form; WordNet's index, data and exceptions separated by `---`.
+pub fn knowledge(bytes: &[u8]) {
+    match Knowledge::from_bytes(bytes) {
+        Ok(knowledge) => tree(&knowledge),
+        Err(error) => says(&error),
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let mut parts = text.splitn(3, "\n---\n");
+    let [index, data, exceptions] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    let wordnet = Database::parse(Part::Noun, index, data, exceptions);
+    let wordnet = wordnet.map(|database| Content::WordNet(WordNet::new(vec![database])));
+    for content in [
+        constraints::parse("file", text).map(Content::Constraints),
+        outline::parse("file", text).map(Content::Outline),
+        dictionary::parse("file", text).map(Content::Dictionary),
+        wordnet,
+    ] {
+        let content = match content {
+            Ok(content) => content,
+            Err(error) => {
+                says(&error);
+                continue;
+            }
+        };
+        if let Content::Constraints(lines) = &content {
+            for (_, constraint) in lines {
+                let again = constraints::parse("file", &constraint.to_string());
+                assert_eq!(again.expect("it was one"), [(1, constraint.clone())]);
+            }
+        }
+        let file = "file".to_owned();
+        let knowledge = Knowledge { file, content };
+        let again = Knowledge::from_bytes(&knowledge.to_bytes());
+        assert_eq!(again.expect("what is written is read"), knowledge);
+        tree(&knowledge);
+    }
+}
+
+/// The tree of a few terms.
+fn tree(knowledge: &Knowledge) {
+    let terms = ["bank", "money", "river", "dog", "cane", "città"].map(|term| VocabularyTerm {
+        term: term.to_owned(),
+        tokens: 2,
+        documents: 1,
+        status: TermStatus::Kept,
+    });
+    let vocabulary = Vocabulary::from_terms(terms.to_vec()).expect("all differ");
+    let tokens = TokenSettings {
+        rule: TokenRule::Words,
+        lower_case: true,
+        min_length: 1,
+        max_length: 64,
+        numbers: true,
+        identifiers: false,
+    };
+    // A synset has a node for every way to it: these would be too many.
+    let hypernyms = knowledge
+        .to_bytes()
+        .iter()
+        .filter(|&&byte| byte == b',')
+        .count();
+    let all = [Structure::Synsets, Structure::Hierarchy];
+    let many = matches!(knowledge.content, Content::WordNet(_)) && hypernyms > 100;
+    for structure in all.into_iter().take(if many { 1 } else { 2 }) {
+        let settings = KnowledgeSettings {
+            strengths: Strengths {
+                ordinary: 0.01,
+                must: 100.0,
+                cannot: 1e-20,
+            },
+            wordnet: WordNetSettings {
+                structure,
+                parts: vec![Part::Noun],
+                max_senses: 2,
+            },
+        };
+        match knowledge.tree(&vocabulary, &tokens, &settings) {
+            Ok((tree, pruned)) => {
+                assert!(tree.leaf_count() >= vocabulary.kept());
+                assert!(pruned.unknown_words <= pruned.words);
+                assert!(pruned.dropped_entries <= pruned.entries);
+            }
+            Err(error) => says(&error),
+        }
+    }
 }
 
 /// The bytes with their checksum behind them.

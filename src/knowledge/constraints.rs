@@ -1,0 +1,290 @@
+//! Lists of words that belong together, or do not, in a text file:
+//!
+//! ```text
+//! must: king, queen, prince
+//! cannot: river, money                        # a comment
+//! split: bank: money, loan | river, water
+//! ```
+//!
+//! `must` and `cannot` are the links of [`lda::tree::constraints`]. `split` gives a word a leaf for
+//! each of its senses, each in one must-link with the words that tell it (Hu, Boyd-Graber & Satinoff
+//! 2011, "Interactive topic modeling"). A sense none of whose words is in the vocabulary has a leaf
+//! alone.
+
+mod senses;
+
+use std::fmt;
+
+use lda::tree::Node;
+use lda::tree::constraints::{ConstraintError, Strengths, structures as linked};
+use serde::{Deserialize, Serialize};
+
+use super::lexicon::Lexicon;
+use super::{KnowledgeError, Pruned};
+use crate::corpus::stop_words::without_comment;
+use senses::Senses;
+
+/// How words are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// They belong together.
+    Must,
+    /// No two of them belong together.
+    Cannot,
+    /// A word has several senses.
+    Split,
+}
+
+impl Relation {
+    const ALL: [Self; 3] = [Self::Must, Self::Cannot, Self::Split];
+
+    /// What a line begins with.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Cannot => "cannot",
+            Self::Split => "split",
+        }
+    }
+}
+
+/// A line of such a file. Its `Display` is the line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Constraint {
+    /// Words that belong together, two at least.
+    Must(Vec<String>),
+    /// Words no two of which belong together, two at least.
+    Cannot(Vec<String>),
+    /// A word with several senses.
+    Split {
+        /// The word.
+        word: String,
+        /// For each sense, words that tell it; two senses at least.
+        senses: Vec<Vec<String>>,
+    },
+}
+
+/// Text that is no constraint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: {problem}")]
+pub struct SyntaxError {
+    /// The character, from 1.
+    pub column: usize,
+    /// What is wrong, and what to do.
+    pub problem: String,
+}
+
+impl SyntaxError {
+    /// An error at `part`, a slice of `line`.
+    fn at(part: &str, line: &str, problem: impl Into<String>) -> Self {
+        let before = part.as_ptr() as usize - line.as_ptr() as usize;
+        Self {
+            column: line[..before].chars().count() + 1,
+            problem: problem.into(),
+        }
+    }
+}
+
+impl Constraint {
+    /// Parses what follows `must:`, `cannot:` or `split:` in a line.
+    ///
+    /// ```
+    /// use topicmill::knowledge::constraints::{Constraint, Relation};
+    /// let split = Constraint::parse(Relation::Split, "bank: money|river").unwrap();
+    /// assert_eq!(split.to_string(), "split: bank: money | river");
+    /// ```
+    ///
+    /// # Errors
+    /// Fewer than two words or senses; an empty or repeated word.
+    pub fn parse(relation: Relation, text: &str) -> Result<Self, SyntaxError> {
+        Self::parse_in(text, relation, text)
+    }
+
+    fn parse_in(line: &str, relation: Relation, text: &str) -> Result<Self, SyntaxError> {
+        if relation == Relation::Split {
+            return parse_split(line, text);
+        }
+        let list = words(line, text)?;
+        if list.len() < 2 {
+            let problem = format!("`{}` needs two words at least: a, b", relation.name());
+            return Err(SyntaxError::at(text, line, problem));
+        }
+        Ok(match relation {
+            Relation::Must => Self::Must(list),
+            _ => Self::Cannot(list),
+        })
+    }
+}
+
+fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
+    const FORM: &str = "`split` needs a word and two senses at least: bank: money, loan | river";
+    let error = |part, problem: String| Err(SyntaxError::at(part, line, problem));
+    let Some((word, groups)) = text.split_once(':') else {
+        return error(text, FORM.to_owned());
+    };
+    if word.trim().is_empty() || !groups.contains('|') {
+        return error(text, FORM.to_owned());
+    }
+    let word = word.trim();
+    let mut senses: Vec<Vec<String>> = Vec::new();
+    for group in groups.split('|') {
+        let sense = words(line, group)?;
+        let is_known =
+            |other: &&String| *other == word || senses.iter().flatten().any(|w| w == *other);
+        if let Some(repeated) = sense.iter().find(is_known) {
+            let problem = format!("`{repeated}` tells no sense of `{word}`: it is named before");
+            return error(group, problem);
+        }
+        senses.push(sense);
+    }
+    let word = word.to_owned();
+    Ok(Constraint::Split { word, senses })
+}
+
+/// The words of a list, which is a slice of `line`.
+fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
+    let mut words: Vec<String> = Vec::new();
+    for part in list.split(',') {
+        let word = part.trim();
+        if word.is_empty() {
+            return Err(SyntaxError::at(part, line, "a word is missing here"));
+        }
+        if words.iter().any(|other| other == word) {
+            let problem = format!("`{word}` is listed twice: leave one out");
+            return Err(SyntaxError::at(part.trim_start(), line, problem));
+        }
+        words.push(word.to_owned());
+    }
+    Ok(words)
+}
+
+impl fmt::Display for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Must(words) => write!(f, "must: {}", words.join(", ")),
+            Self::Cannot(words) => write!(f, "cannot: {}", words.join(", ")),
+            Self::Split { word, senses } => {
+                let senses: Vec<String> = senses.iter().map(|words| words.join(", ")).collect();
+                write!(f, "split: {word}: {}", senses.join(" | "))
+            }
+        }
+    }
+}
+
+/// Parses a file of constraints: each with the number of its line, from 1. Empty lines are skipped,
+/// and what follows a `#` at the start of a line or after white space.
+///
+/// # Errors
+/// A line that is none; no constraint at all.
+pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, KnowledgeError> {
+    let mut constraints = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = without_comment(line);
+        if !line.trim().is_empty() {
+            let constraint = parse_line(line).map_err(|error| KnowledgeError::Line {
+                file: file.to_owned(),
+                line: number,
+                column: Some(error.column),
+                problem: error.problem,
+            })?;
+            constraints.push((number, constraint));
+        }
+    }
+    match constraints.is_empty() {
+        true => Err(KnowledgeError::file(
+            file,
+            "no constraint; a line is like `must: king, queen`",
+        )),
+        false => Ok(constraints),
+    }
+}
+
+fn parse_line(line: &str) -> Result<Constraint, SyntaxError> {
+    let (name, text) = line.split_once(':').unwrap_or((line, ""));
+    let relation = Relation::ALL.into_iter().find(|r| r.name() == name.trim());
+    let Some(relation) = relation else {
+        let problem = "a line begins with `must:`, `cannot:` or `split:`";
+        return Err(SyntaxError::at(line.trim_start(), line, problem));
+    };
+    let text = match text {
+        "" => &line[line.len()..],
+        text => text,
+    };
+    Constraint::parse_in(line, relation, text)
+}
+
+/// The nodes that constraints make, each named by the first terms below it.
+pub(super) fn structures(
+    file: &str,
+    lines: &[(usize, Constraint)],
+    lexicon: &mut Lexicon<'_>,
+    strengths: Strengths,
+) -> Result<(Vec<Node>, Pruned), KnowledgeError> {
+    let mut pruned = Pruned {
+        entries: lines.len(),
+        ..Pruned::of("constraints")
+    };
+    let senses = Senses::new(file, lines, lexicon)?;
+    let mut must = senses.links();
+    let (mut cannot, mut cannot_lines) = (Vec::new(), Vec::new());
+    pruned.dropped_entries = senses.dropped;
+    for (line, constraint) in lines {
+        let (words, lists) = match constraint {
+            Constraint::Must(words) => (words, &mut must),
+            Constraint::Cannot(words) => (words, &mut cannot),
+            Constraint::Split { .. } => continue,
+        };
+        let terms = lexicon.find_all(words);
+        senses.check(*line, &terms, lexicon)?;
+        if terms.len() < 2 {
+            pruned.dropped_entries += 1;
+            continue;
+        }
+        lists.push(terms);
+        if matches!(constraint, Constraint::Cannot(_)) {
+            cannot_lines.push(*line);
+        }
+    }
+    let nodes = linked(senses.vocabulary_size(), &must, &cannot, strengths);
+    let nodes = nodes.map_err(|error| {
+        let word = |term| lexicon.term(senses.term(term));
+        refused(file, &cannot_lines, error, word)
+    })?;
+    Ok((senses.place(nodes, lexicon, strengths)?, pruned))
+}
+
+/// What is wrong, in the file's own words.
+fn refused<'v>(
+    file: &str,
+    cannot_lines: &[usize],
+    error: ConstraintError,
+    word: impl Fn(u32) -> &'v str,
+) -> KnowledgeError {
+    match error {
+        ConstraintError::Contradiction {
+            list,
+            first,
+            second,
+        } => {
+            let problem = format!(
+                "keeps `{}` and `{}` apart, but must-links connect them: remove one of the links",
+                word(first),
+                word(second)
+            );
+            KnowledgeError::line(file, cannot_lines[list], problem)
+        }
+        ConstraintError::TooManyCliques { term } => {
+            let problem = format!(
+                "the cannot-links around `{}` can be satisfied in too many ways: connect fewer \
+                 words by them",
+                word(term)
+            );
+            KnowledgeError::file(file, problem)
+        }
+        other => KnowledgeError::file(file, other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

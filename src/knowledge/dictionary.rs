@@ -1,0 +1,135 @@
+//! A bilingual dictionary: a word and its translations in each line.
+//!
+//! A line is a concept, with one node: the words of it that are terms belong together, in whatever
+//! language (Hu, Zhai, Eidelman & Boyd-Graber 2014, "Polylingual tree-based topic models for
+//! translation domain adaptation"). Lines are not merged by the words that they share, which would
+//! connect `riva` with `banca` by way of `bank`: a word has a leaf in each of its lines.
+
+use csv::{ReaderBuilder, StringRecord};
+use lda::tree::Node;
+use lda::tree::constraints::Strengths;
+use serde::{Deserialize, Serialize};
+
+use super::groups::Groups;
+use super::lexicon::Lexicon;
+use super::{KnowledgeError, Pruned};
+
+/// A line: a word and its translations, two at least.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Entry {
+    /// The words, first that of the first column.
+    pub words: Vec<String>,
+}
+
+/// Parses a dictionary. The first line decides what separates words in all: tabs, else commas (with
+/// quotes as in CSV), else spaces. Empty lines and lines that begin with `#` are skipped.
+///
+/// # Errors
+/// A line with one word only; broken quotes.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = first.unwrap_or_default();
+    let delimiter = [('\t', "tabs"), (',', "commas"), (' ', "spaces")]
+        .into_iter()
+        .find(|(delimiter, _)| first.contains(*delimiter));
+    let Some((delimiter, name)) = delimiter else {
+        let problem = "no line with a word and its translation, separated by a tab";
+        return Err(KnowledgeError::file(file, problem));
+    };
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let refuse = |problem: String| Err(KnowledgeError::line(file, number, problem));
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        if delimiter == ',' && line.matches('"').count() % 2 == 1 {
+            return refuse("a quote is not closed in its line".to_owned());
+        }
+        let words = fields(line, delimiter);
+        match &words[..] {
+            [] => {}
+            [word] => {
+                return refuse(format!(
+                    "`{word}` has no translation: the words of a line are separated by {name}, as \
+                     in the first line"
+                ));
+            }
+            _ => entries.push(Entry { words }),
+        }
+    }
+    Ok(entries)
+}
+
+/// The fields of a line that are not empty.
+fn fields(line: &str, delimiter: char) -> Vec<String> {
+    let mut record = StringRecord::new();
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter as u8)
+        .quoting(delimiter == ',')
+        .has_headers(false)
+        .buffer_capacity(line.len())
+        .from_reader(line.as_bytes());
+    // A line of text has one record, or none.
+    _ = reader.read_record(&mut record);
+    let fields = record.iter().map(str::trim);
+    let fields = fields.filter(|field| !field.is_empty());
+    fields.map(str::to_owned).collect()
+}
+
+/// A node for each line.
+pub(super) fn structures(
+    entries: &[Entry],
+    lexicon: &mut Lexicon<'_>,
+    strengths: Strengths,
+) -> (Vec<Node>, Pruned) {
+    let mut groups = Groups::new(Pruned::of("lines"), strengths);
+    for Entry { words } in entries {
+        let terms = lexicon.find_all(words);
+        groups.add(&words[0], terms);
+    }
+    (groups.nodes, groups.pruned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Vec<String>> {
+        let entries = parse("d", text).unwrap();
+        entries.into_iter().map(|entry| entry.words).collect()
+    }
+
+    #[test]
+    fn the_first_line_says_what_separates_words() {
+        let expected = [vec!["dog", "cane"], vec!["house", "casa", "abitazione"]];
+        assert_eq!(
+            words("# en it\r\n\r\ndog\tcane\r\nhouse\tcasa\t abitazione \t\r\n"),
+            expected
+        );
+        assert_eq!(words("dog,cane\nhouse,\"casa\",abitazione,,"), expected);
+        assert_eq!(words("dog  cane\nhouse casa abitazione\n"), expected);
+        assert_eq!(
+            words("ice cream\tgelato, al limone\n"),
+            [["ice cream", "gelato, al limone"]]
+        );
+    }
+
+    #[test]
+    fn lines_without_a_translation_are_named() {
+        let message = |text| parse("d.tsv", text).unwrap_err().to_string();
+        let lone = message("dog\tcane\n# x\n\nhouse casa\n");
+        assert!(
+            lone.starts_with("d.tsv, line 4: `house casa` has no translation"),
+            "{lone}"
+        );
+        assert!(lone.contains("tabs"), "{lone}");
+        let open = message("dog,cane\nhouse,\"casa\ncat,gatto\n");
+        assert!(open.contains("line 2: a quote is not closed"), "{open}");
+        for text in ["", "# dog cane\n", "dog\ncat\n"] {
+            assert!(message(text).contains("no line with a word"), "{text}");
+        }
+    }
+}

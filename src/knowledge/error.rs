@@ -1,0 +1,72 @@
+//! Knowledge that cannot be used; every error names the file, the place and the remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lda::tree::TreeError;
+
+/// Why a file of knowledge, or the tree made of it, cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KnowledgeError {
+    /// A file or folder cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is wrong as a whole.
+    #[error("{file}: {problem}")]
+    File {
+        /// The file.
+        file: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// A line is wrong.
+    #[error("{file}, line {line}{}: {problem}", column.map(|c| format!(", column {c}")).unwrap_or_default())]
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The character, from 1, where one is to blame.
+        column: Option<usize>,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// What is left makes no tree.
+    #[error("{file}: {source}")]
+    Tree {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        source: TreeError,
+    },
+}
+
+impl KnowledgeError {
+    pub(super) fn unreadable(path: &Path, source: io::Error) -> Self {
+        Self::Unreadable {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(super) fn file(file: &str, problem: impl Into<String>) -> Self {
+        Self::File {
+            file: file.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    pub(super) fn line(file: &str, line: usize, problem: impl Into<String>) -> Self {
+        Self::Line {
+            file: file.to_owned(),
+            line,
+            column: None,
+            problem: problem.into(),
+        }
+    }
+}

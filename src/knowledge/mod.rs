@@ -1,0 +1,187 @@
+//! What a user knows of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
+//! Boyd-Graber 2012).
+//!
+//! [`read`] parses lists of linked words ([`constraints`]), a tree ([`outline`]), a WordNet database
+//! ([`wordnet`]) or a bilingual dictionary ([`dictionary`]), whatever the vocabulary.
+//! [`Knowledge::tree`] prunes it to a vocabulary and says what was lost ([`Pruned`]). docs/TREES.md
+//! describes the files and the prior of each edge.
+
+mod branch;
+pub mod constraints;
+pub mod dictionary;
+mod error;
+mod groups;
+mod lexicon;
+pub mod outline;
+mod pruned;
+mod text;
+pub mod wordnet;
+
+use std::path::Path;
+
+use lda::tree::Tree;
+use lda::tree::constraints::Strengths;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::corpus::settings::TokenSettings;
+use crate::corpus::vocabulary::Vocabulary;
+use crate::hex::hex;
+use constraints::Constraint;
+use dictionary::Entry;
+pub use error::KnowledgeError;
+use lexicon::Lexicon;
+use outline::Outline;
+pub use pruned::Pruned;
+use wordnet::{WordNet, WordNetSettings};
+
+/// What a file or folder of knowledge is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text file of linked words.
+    Constraints,
+    /// A tree in TOML or JSON.
+    Outline,
+    /// A folder with WordNet's database.
+    WordNet,
+    /// A bilingual dictionary.
+    Dictionary,
+}
+
+impl Kind {
+    /// The kind by its name: a folder is a WordNet database; `.toml` and `.json` are a tree, `.tsv`
+    /// and `.csv` a dictionary; other files list linked words.
+    pub fn guess(path: &Path) -> Self {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        match ending.map(str::to_ascii_lowercase).as_deref() {
+            Some("toml" | "json") => Self::Outline,
+            Some("tsv" | "csv") => Self::Dictionary,
+            _ if path.is_dir() => Self::WordNet,
+            _ => Self::Constraints,
+        }
+    }
+}
+
+/// How knowledge becomes a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnowledgeSettings {
+    /// Edge priors.
+    pub strengths: Strengths,
+    /// What is taken of WordNet.
+    pub wordnet: WordNetSettings,
+}
+
+/// What a file says of words, whatever the vocabulary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Knowledge {
+    /// The file's name, for messages.
+    pub file: String,
+    /// What it says.
+    pub content: Content,
+}
+
+/// What a file says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Linked words, each with its line.
+    Constraints(Vec<(usize, Constraint)>),
+    /// A tree.
+    Outline(Outline),
+    /// A WordNet database.
+    WordNet(WordNet),
+    /// A bilingual dictionary.
+    Dictionary(Vec<Entry>),
+}
+
+/// Reads a file, or for WordNet a folder, on a disk or in an object store.
+///
+/// # Errors
+/// It cannot be read, or is not of this kind: the file, the line and the remedy.
+pub fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
+    let file = path.file_name().unwrap_or(path.as_os_str());
+    let file = file.to_string_lossy().into_owned();
+    let content = match kind {
+        Kind::Constraints => {
+            let lines = constraints::parse(&file, &text::read(path)?)?;
+            Content::Constraints(lines)
+        }
+        Kind::Outline => Content::Outline(outline::parse(&file, &text::read(path)?)?),
+        Kind::WordNet => Content::WordNet(WordNet::read(path)?),
+        Kind::Dictionary => {
+            let entries = dictionary::parse(&file, &text::read(path)?)?;
+            Content::Dictionary(entries)
+        }
+    };
+    Ok(Knowledge { file, content })
+}
+
+impl Knowledge {
+    /// It, as bytes that [`from_bytes`](Self::from_bytes) reads: to keep beside a result, or to send
+    /// to other processes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("texts and numbers are JSON")
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// It is something else: what is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, KnowledgeError> {
+        let damaged = |error| KnowledgeError::file("knowledge", format!("damaged: {error}"));
+        let read: Self = serde_json::from_slice(bytes).map_err(damaged)?;
+        if let Content::WordNet(wordnet) = &read.content {
+            wordnet.check()?;
+        }
+        Ok(read)
+    }
+
+    /// SHA-256 of what the file says, its name aside: 64 hexadecimal digits.
+    pub fn fingerprint(&self) -> String {
+        let content = serde_json::to_vec(&self.content).expect("texts and numbers are JSON");
+        hex(&Sha256::digest(content))
+    }
+
+    /// The tree for a vocabulary, and what of the knowledge is not in it. Words are brought into the
+    /// form of terms by the job's own tokenizer.
+    ///
+    /// # Errors
+    /// Constraints that contradict each other; a tree too deep or too large; nothing left.
+    pub fn tree(
+        &self,
+        vocabulary: &Vocabulary,
+        tokens: &TokenSettings,
+        settings: &KnowledgeSettings,
+    ) -> Result<(Tree, Pruned), KnowledgeError> {
+        let mut lexicon = Lexicon::new(vocabulary, tokens);
+        let strengths = settings.strengths;
+        let (nodes, mut pruned) = match &self.content {
+            Content::Constraints(lines) => {
+                constraints::structures(&self.file, lines, &mut lexicon, strengths)?
+            }
+            Content::Outline(outline) => outline::structures(outline, &mut lexicon, strengths),
+            Content::WordNet(wordnet) => wordnet.structures(vocabulary, settings)?,
+            Content::Dictionary(entries) => {
+                dictionary::structures(entries, &mut lexicon, strengths)
+            }
+        };
+        lexicon.report(&mut pruned);
+        if nodes.is_empty() {
+            let problem = format!(
+                "nothing is left for the vocabulary: {pruned}; is it in the language of the \
+                 collection, and are tokens.lower_case and [vocabulary] as intended?"
+            );
+            return Err(KnowledgeError::file(&self.file, problem));
+        }
+        let tree = Tree::new(vocabulary.kept(), strengths.ordinary, &nodes);
+        let tree = tree.map_err(|source| KnowledgeError::Tree {
+            file: self.file.clone(),
+            source,
+        })?;
+        Ok((tree, pruned))
+    }
+}
+
+#[cfg(test)]
+mod tests;

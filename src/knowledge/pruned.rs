@@ -1,0 +1,66 @@
+//! What of some knowledge is not in a tree.
+
+use std::fmt;
+
+/// What was left out of a tree because of the vocabulary. Displayed as one line for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// What the entries are, in the plural.
+    pub kind: &'static str,
+    /// Distinct words of the knowledge; for WordNet, terms of the vocabulary.
+    pub words: usize,
+    /// Of these, those that the vocabulary does not have; for WordNet, those that WordNet does not
+    /// have.
+    pub unknown_words: usize,
+    /// The first of them.
+    pub examples: Vec<String>,
+    /// Constraints, nodes, lines of the dictionary; for WordNet, synsets with a term.
+    pub entries: usize,
+    /// Of these, those left out for want of terms: two different ones; in a hierarchy, one.
+    pub dropped_entries: usize,
+    /// Of these, those left out because another has the same terms.
+    pub repeated_entries: usize,
+    /// Senses of terms beyond the most frequent ones.
+    pub dropped_senses: usize,
+}
+
+impl Pruned {
+    /// Of entries of this kind, none yet.
+    pub(super) fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            ..Self::default()
+        }
+    }
+}
+
+impl fmt::Display for Pruned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, .. } = self;
+        let (words, missing) = match *kind {
+            super::wordnet::ENTRIES => ("terms", "in WordNet"),
+            _ => ("words", "in the vocabulary"),
+        };
+        write!(
+            f,
+            "{} of {} {words} are not {missing}",
+            self.unknown_words, self.words
+        )?;
+        if !self.examples.is_empty() {
+            let more = self.unknown_words > self.examples.len();
+            let more = if more { ", …" } else { "" };
+            write!(f, " ({}{more})", self.examples.join(", "))?;
+        }
+        let lost = [
+            (self.dropped_entries, "have too few terms left"),
+            (self.repeated_entries, "repeat others"),
+        ];
+        for (count, why) in lost.into_iter().filter(|&(count, _)| count > 0) {
+            write!(f, "; {count} of {} {kind} {why}", self.entries)?;
+        }
+        if self.dropped_senses > 0 {
+            write!(f, "; {} rarer senses are left out", self.dropped_senses)?;
+        }
+        Ok(())
+    }
+}

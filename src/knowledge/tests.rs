@@ -1,0 +1,153 @@
+use super::*;
+use crate::corpus::compression::tests::gzip;
+use crate::corpus::settings::TokenRule;
+use crate::corpus::vocabulary::{TermStatus, VocabularyTerm};
+
+pub(super) const STRENGTHS: Strengths = Strengths {
+    ordinary: 0.01,
+    must: 100.0,
+    cannot: 1e-20,
+};
+
+/// The terms of a vocabulary, by number.
+pub(super) fn vocabulary(terms: &str) -> Vocabulary {
+    let term = |term: &str| VocabularyTerm {
+        term: term.to_owned(),
+        tokens: 9,
+        documents: 5,
+        status: TermStatus::Kept,
+    };
+    Vocabulary::from_terms(terms.split_whitespace().map(term).collect()).unwrap()
+}
+
+pub(super) fn tokens() -> TokenSettings {
+    TokenSettings {
+        rule: TokenRule::Words,
+        lower_case: true,
+        min_length: 1,
+        max_length: 64,
+        numbers: true,
+        identifiers: false,
+    }
+}
+
+pub(super) fn settings(wordnet: WordNetSettings) -> KnowledgeSettings {
+    KnowledgeSettings {
+        strengths: STRENGTHS,
+        wordnet,
+    }
+}
+
+pub(super) fn all_synsets() -> WordNetSettings {
+    WordNetSettings {
+        structure: wordnet::Structure::Synsets,
+        parts: wordnet::Part::ALL.to_vec(),
+        max_senses: 10,
+    }
+}
+
+/// A file in a folder of its own.
+fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn a_kind_is_guessed_by_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, kind) in [
+        ("links.txt", Kind::Constraints),
+        ("links", Kind::Constraints),
+        ("tree.TOML", Kind::Outline),
+        ("a/tree.json", Kind::Outline),
+        ("en-it.tsv", Kind::Dictionary),
+    ] {
+        assert_eq!(Kind::guess(&folder.path().join(name)), kind, "{name}");
+    }
+    assert_eq!(Kind::guess(folder.path()), Kind::WordNet);
+}
+
+#[test]
+fn words_take_the_form_of_terms() {
+    let text = "\u{FEFF}must: King, CAFE\u{301}\r\n\r\nmust: queen, l’eau # two\r\n";
+    let (_folder, path) = written("links.txt", &gzip(text.as_bytes()));
+    let knowledge = read(&path, Kind::Constraints).unwrap();
+    let vocabulary = vocabulary("king queen café l'eau other");
+    let tree = knowledge.tree(&vocabulary, &tokens(), &settings(all_synsets()));
+    let (tree, pruned) = tree.unwrap();
+    let is_structured = [0, 1, 2, 3, 4].map(|term| tree.is_structured(term));
+    assert_eq!(is_structured, [true, true, true, true, false]);
+    assert_eq!(tree.leaf_parent(0), tree.leaf_parent(2));
+    assert_eq!(tree.leaf_parent(1), tree.leaf_parent(3));
+    assert_eq!([pruned.words, pruned.unknown_words], [4, 0]);
+}
+
+#[test]
+fn what_is_lost_is_told() {
+    let vocabulary = vocabulary("dog cane house");
+    let content = Content::Dictionary(
+        dictionary::parse("d", "dog cane\ncane dog\nhouse casa\nsea mare acqua\n").unwrap(),
+    );
+    let file = "d.tsv".to_owned();
+    let knowledge = Knowledge { file, content };
+    let settings = settings(all_synsets());
+    let (tree, pruned) = knowledge.tree(&vocabulary, &tokens(), &settings).unwrap();
+    assert_eq!([tree.inner_count(), tree.leaf_count()], [2, 3]);
+    assert_eq!(
+        pruned.to_string(),
+        "4 of 7 words are not in the vocabulary (casa, sea, mare, acqua); 2 of 4 lines have too few \
+         terms left; 1 of 4 lines repeat others"
+    );
+    let none = self::vocabulary("wren");
+    let refused = knowledge.tree(&none, &tokens(), &settings).unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.starts_with("d.tsv: nothing is left"), "{refused}");
+    assert!(refused.contains("7 of 7 words are not"), "{refused}");
+}
+
+#[test]
+fn knowledge_is_the_same_after_its_bytes() {
+    let (_folder, path) = written(
+        "tree.toml",
+        b"children = [{ terms = [\"a\", \"b\"], prior = 3 }]",
+    );
+    let outline = read(&path, Kind::Outline).unwrap();
+    let (_folder, path) = written(
+        "other.json",
+        br#"{"children": [{"prior": 3.0, "terms": ["a", "b"]}]}"#,
+    );
+    let same = read(&path, Kind::Outline).unwrap();
+    assert_eq!(outline.fingerprint(), same.fingerprint());
+    let (_folder, path) = written("en-it.tsv", b"dog\tcane");
+    let dictionary = read(&path, Kind::Dictionary).unwrap();
+    assert_ne!(outline.fingerprint(), dictionary.fingerprint());
+    for knowledge in [outline, dictionary] {
+        assert_eq!(
+            Knowledge::from_bytes(&knowledge.to_bytes()).unwrap(),
+            knowledge
+        );
+    }
+    for damaged in [
+        r#"{"file": "x"}"#,
+        r#"{"file": "x", "content": {"word_net": [{"part": "noun", "synsets": [{"name": "a.n.01",
+            "line": 1, "hypernyms": [1]}], "lemmas": [], "exceptions": []}]}}"#,
+    ] {
+        let error = Knowledge::from_bytes(damaged.as_bytes()).unwrap_err();
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let missing = read("no/such/links.txt".as_ref(), Kind::Constraints).unwrap_err();
+    assert!(
+        missing
+            .to_string()
+            .starts_with("no/such/links.txt: cannot be read")
+    );
+    let (_folder, path) = written("links.txt", b"must: a, b\nmust: c, \xff\n");
+    let latin = read(&path, Kind::Constraints).unwrap_err().to_string();
+    assert!(latin.contains("links.txt, line 2: not UTF-8"), "{latin}");
+}

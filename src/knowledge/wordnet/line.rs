@@ -1,0 +1,56 @@
+//! The fields of a line of WordNet's files (wndb(5WN)), which spaces separate.
+
+use std::str::SplitAsciiWhitespace;
+
+use crate::knowledge::KnowledgeError;
+
+/// A line being read.
+pub(super) struct Line<'f> {
+    file: &'f str,
+    number: usize,
+    fields: SplitAsciiWhitespace<'f>,
+}
+
+impl<'f> Line<'f> {
+    /// The lines of a file, without the licence, whose lines begin with a space.
+    pub(super) fn all(file: &'f str, text: &'f str) -> impl Iterator<Item = Self> {
+        let lines = (1..).zip(text.lines());
+        let lines = lines.filter(|(_, line)| !line.starts_with(' ') && !line.trim().is_empty());
+        lines.map(move |(number, line)| Self {
+            file,
+            number,
+            fields: line.split_ascii_whitespace(),
+        })
+    }
+
+    /// Its number, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The next field; `what` says what it should be.
+    pub(super) fn text(&mut self, what: &str) -> Result<&'f str, KnowledgeError> {
+        match self.fields.next() {
+            Some(field) => Ok(field),
+            None => Err(self.refuse(format!("ends before {what}"))),
+        }
+    }
+
+    /// The next field, which is a number.
+    pub(super) fn number_of(&mut self, what: &str, radix: u32) -> Result<u32, KnowledgeError> {
+        let field = self.text(what)?;
+        let number = u32::from_str_radix(field, radix);
+        number.map_err(|_| self.refuse(format!("has `{field}` as {what}")))
+    }
+
+    /// The fields that are left.
+    pub(super) fn rest(self) -> impl Iterator<Item = &'f str> {
+        self.fields
+    }
+
+    /// The error that this line is not as it should be.
+    pub(super) fn refuse(&self, problem: impl std::fmt::Display) -> KnowledgeError {
+        let problem = format!("{problem}: not as WordNet's database is distributed (wndb(5WN))");
+        KnowledgeError::line(self.file, self.number, problem)
+    }
+}
