@@ -132,6 +132,7 @@ impl From<JobError> for Failure {
     fn from(error: JobError) -> Self {
         let exit = match &error {
             JobError::Read { source, .. } if source.kind() != io::ErrorKind::NotFound => Exit::Io,
+            JobError::Tree { .. } => Exit::Data,
             _ => Exit::Usage,
         };
         let help = error.help();

@@ -111,6 +111,7 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
             figures::rate(train.tokens_per_second),
             train.ended,
         );
+        rows.extend(train.tree.clone().map(|tree| ("tree", tree)));
         rows.push(("train", trained));
         let held_out = train
             .heldout_loglik_per_token

@@ -10,6 +10,7 @@ use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
 use crate::exit;
+use crate::knowledge::KnowledgeError;
 use crate::report::ReportError;
 use crate::tables::TableError;
 use lda::infer::ImpossibleDraw;
@@ -27,6 +28,9 @@ pub enum RunError {
     /// A stop-word list.
     #[error(transparent)]
     StopWords(#[from] StopWordsError),
+    /// What is to become a tree.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
     /// The vocabulary's file.
     #[error(transparent)]
     VocabularyFile(#[from] VocabularyFileError),
@@ -115,6 +119,7 @@ impl RunError {
             | Self::Checkpoint(CheckpointError::Damaged { .. })
             | Self::NoCheckpoint { .. }
             | Self::Foreign(_)
+            | Self::Knowledge(_)
             | Self::Data(_) => exit::DATA,
             Self::StopWords(_) | Self::OtherSettings { .. } => exit::USAGE,
             Self::Train(_) | Self::Project { .. } => exit::INTERNAL,

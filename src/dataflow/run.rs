@@ -6,6 +6,7 @@
 //! ```
 
 mod model;
+mod tree;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +39,7 @@ use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use model::Model;
+use tree::Planted;
 
 /// What the workers of a process share during a run.
 #[derive(Default)]
@@ -49,6 +51,7 @@ pub struct RunShared {
     model: Once<Arc<ProcessModel>>,
     active: Once<Arc<ActiveDocuments>>,
     assignments: Once<Arc<Assignments>>,
+    tree: Once<Option<Planted>>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     term_topics: Once<TermTopics>,

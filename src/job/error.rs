@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::keys::{self, Preset};
+use crate::knowledge::KnowledgeError;
 
 /// Where a key was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +127,14 @@ pub enum JobError {
         /// The key, with its section.
         key: &'static str,
     },
+    /// What is to become a tree is wrong.
+    #[error("{source}")]
+    Tree {
+        /// Where it is named.
+        place: Option<Place>,
+        /// What is wrong.
+        source: KnowledgeError,
+    },
     /// An override is not of the form `section.key=value`.
     #[error("--set {text}: expected section.key=value")]
     Override {
@@ -184,6 +193,7 @@ impl JobError {
                 }
                 Preset::Default(_) | Preset::Absent => None,
             },
+            Self::Tree { place, .. } => place.as_ref().map(|place| format!("{place} names it")),
             Self::Override { .. } => Some("for example: --set train.passes=5".into()),
             Self::Syntax { .. } | Self::Invalid { .. } => None,
         }

@@ -9,7 +9,7 @@ use toml::Value;
 
 use super::kind::{MIB, is_file, number};
 use super::resolve::Values;
-use super::settings::{Budget, MaxEntSettings, ProjectSettings};
+use super::settings::{Budget, MaxEntSettings, ProjectSettings, TreeSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::{
@@ -18,6 +18,8 @@ use crate::corpus::settings::{
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
+use crate::knowledge::Kind;
+use crate::knowledge::wordnet::{Part, Structure, WordNetSettings};
 use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, LabelPrior, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, TrainSettings};
@@ -52,6 +54,11 @@ words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(LABEL_PRIORS: LabelPrior { "frequency" => Frequency, "uniform" => Uniform });
+words!(KNOWLEDGE: Kind, none "auto" {
+    "constraints" => Constraints, "outline" => Outline, "wordnet" => WordNet, "dictionary" => Dictionary
+});
+words!(STRUCTURES: Structure { "synsets" => Synsets, "hierarchy" => Hierarchy });
+words!(PARTS: Part { "noun" => Noun, "verb" => Verb, "adjective" => Adjective, "adverb" => Adverb });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 words!(LOCAL_METHODS: LocalMethod {
     "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,
@@ -239,6 +246,20 @@ impl Values {
         }
     }
 
+    /// The tree that the job asks for.
+    pub(super) fn tree(&self) -> Option<TreeSettings> {
+        Some(TreeSettings {
+            path: self.get::<Option<PathBuf>>("tree.file")?,
+            kind: self.get("tree.format"),
+            must_link: self.get("tree.must_link"),
+            cannot_link: self.get("tree.cannot_link"),
+            wordnet: settings! { self, WordNetSettings, "tree":
+                structure, max_senses;
+                parts: self.get("tree.parts_of_speech"),
+            },
+        })
+    }
+
     pub(super) fn train(&self) -> TrainSettings {
         settings! { self, TrainSettings, "train":
             method, schedule, importance, residual_floor, residual_switch, minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
@@ -319,7 +340,7 @@ mod tests {
     #[test]
     fn every_key_is_read_into_a_setting() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("m"), "word\n").unwrap();
+        std::fs::write(folder.path().join("m"), "must: word, other\n").unwrap();
         let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
         let labelled = text.replace("topics = 2\n", "");
@@ -334,6 +355,7 @@ mod tests {
             "train.memory=off",
             "train.schedule=residual",
             "corpus.labels=m",
+            "tree.file=m",
         ];
         let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {

@@ -35,7 +35,7 @@ use crate::hex::hex;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};
-use settings::ProjectSettings;
+use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
 pub use error::{JobError, Place};
@@ -63,6 +63,8 @@ pub struct Job {
     pub sample: SampleSettings,
     /// The model.
     pub model: ModelSettings,
+    /// The tree that its prior over terms is.
+    pub tree: Option<TreeSettings>,
     /// How it is trained.
     pub train: TrainSettings,
     /// How documents are projected, and what of that is written.
@@ -147,7 +149,7 @@ impl SynthStage {
 pub struct NamedFile {
     /// The file.
     pub path: PathBuf,
-    /// The sha256 of its contents, in hex.
+    /// The sha256 of its contents, in hex; of a tree, of what it says.
     pub sha256: String,
 }
 
@@ -197,6 +199,7 @@ impl Job {
             vocabulary: values.vocabulary(),
             sample: values.sample(),
             model: values.model(),
+            tree: values.tree(),
             train: values.train(),
             project: values.project(),
             evaluate: values.evaluate(),
@@ -234,7 +237,21 @@ impl Job {
                 sha256: hex(&Sha256::digest(&contents)),
             })
         };
-        lists.chain(words).map(digest).collect()
+        let mut files: Vec<_> = lists.chain(words).map(digest).collect::<Result<_, _>>()?;
+        if let Some(tree) = &self.tree {
+            let place = || source.get("tree.file").map(|entry| entry.place.clone());
+            let knowledge = tree.read();
+            files.push(NamedFile {
+                path: tree.path.clone(),
+                sha256: knowledge
+                    .map_err(|source| JobError::Tree {
+                        place: place(),
+                        source,
+                    })?
+                    .fingerprint(),
+            });
+        }
+        Ok(files)
     }
 }
 

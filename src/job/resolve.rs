@@ -1,6 +1,9 @@
 //! From a job as written to the value of every key: values are checked by their kinds, defaults are
 //! filled in, and what one key demands of another is enforced. Nothing is read from disk here.
 
+mod labels;
+mod tree;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,8 +17,7 @@ use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
 use lda::infer::settings::Method;
-use lda::model::settings::{Geometry, LabelPrior};
-use lda::train::labels;
+use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 
 /// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
@@ -39,6 +41,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
     values.settle_labels(source)?;
+    values.settle_tree(source)?;
     values.settle_method(source)?;
     values.settle_model(source)?;
     values.settle_train(source)?;
@@ -172,54 +175,6 @@ impl Values {
         Ok(())
     }
 
-    /// Whether each label of the documents is a topic.
-    fn is_labelled(&self) -> bool {
-        (self.value("corpus.labels")).is_some_and(|labels| *labels != "".into())
-    }
-
-    /// Labels are a column of metadata, there are as many topics, and α is the paper's, which is not learnt.
-    fn settle_labels(&mut self, source: &Source) -> Result<(), JobError> {
-        if !self.is_labelled() {
-            return Ok(());
-        }
-        let column: String = self.get("corpus.labels");
-        let mut metadata: Vec<String> = self.get("corpus.metadata");
-        if !metadata.contains(&column) {
-            metadata.push(column);
-            self.set("corpus.metadata", metadata);
-        }
-        source.refuse("model.topics", || {
-            "absent: with corpus.labels, each label is a topic".into()
-        })?;
-        if let Some(Value::Array(_)) = self.value("model.alpha") {
-            source.refuse("model.alpha", || {
-                "a number above 0, with corpus.labels".into()
-            })?;
-        }
-        let fixed: [(&'static str, Value); 2] = [
-            ("train.method", "sampled".into()),
-            ("train.alpha_every", 0.into()),
-        ];
-        for (path, value) in fixed {
-            if source.get(path).is_some_and(|entry| entry.value != value) {
-                source.refuse(path, || format!("{value}, with corpus.labels"))?;
-            }
-            self.set(path, value);
-        }
-        if self.value("model.alpha_sum") == Some(&"auto".into()) {
-            self.set("model.alpha_sum", labels::ALPHA_SUM);
-        }
-        if self
-            .get::<Option<Method>>("project.method")
-            .is_some_and(Method::is_joint)
-        {
-            source.refuse("project.method", || {
-                "one that infers each document alone, with corpus.labels".into()
-            })?;
-        }
-        Ok(())
-    }
-
     /// The papers' comparisons remember nothing, but for CVB0, and each dense one knows one geometry.
     fn settle_method(&mut self, source: &Source) -> Result<(), JobError> {
         let method: LocalMethod = self.get("train.method");
@@ -322,12 +277,16 @@ impl Values {
             (!schedule.is_drawn()).then(|| (Mark::Drawn, schedule_is())),
             (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
             (!self.is_labelled()).then(|| (Mark::Labelled, "an empty corpus.labels".to_owned())),
+            (!self.has_tree()).then(|| (Mark::Tree, "an empty tree.file".to_owned())),
         ];
         for (unused, reason) in unused.into_iter().flatten() {
             for key in keys::marked(unused) {
                 // A job that spells out all defaults is the job that sets nothing.
                 let is_default = self.value(key.path) == key.default_value().as_ref();
-                let may_be_said = matches!(unused, Mark::Drawn | Mark::Residual | Mark::Labelled);
+                let may_be_said = matches!(
+                    unused,
+                    Mark::Drawn | Mark::Residual | Mark::Labelled | Mark::Tree
+                );
                 if !(is_default && may_be_said) {
                     let allowed = || format!("absent: it has no effect with {reason}");
                     source.refuse(key.path, allowed)?;
@@ -354,25 +313,6 @@ impl Values {
                 self.0.remove(key.path);
             }
         }
-    }
-
-    /// Which labels come together is known to one method, and not where nothing is to be known of labels.
-    fn settle_label_topics(&mut self, source: &Source) -> Result<(), JobError> {
-        if !self.is_labelled() {
-            return Ok(());
-        }
-        let is_uniform = self.get::<LabelPrior>("model.label_prior") == LabelPrior::Uniform;
-        let is_cvb0 = self.get::<Option<Method>>("project.method") == Some(Method::Cvb0);
-        let is_set = source.get("project.label_topics").is_some();
-        if !is_set && (is_uniform || !is_cvb0) {
-            self.set("project.label_topics", 0);
-        }
-        if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
-            source.refuse("project.label_topics", || {
-                "0, unless project.method is \"cvb0\"".into()
-            })?;
-        }
-        Ok(())
     }
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), JobError> {

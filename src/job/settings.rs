@@ -1,7 +1,12 @@
 //! What a job says about projection, already checked.
 
+use std::path::PathBuf;
+
+use crate::knowledge::wordnet::WordNetSettings;
+use crate::knowledge::{self, Kind, Knowledge, KnowledgeError, KnowledgeSettings};
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
+use lda::tree::constraints::Strengths;
 
 /// How much time a document may take: picks what a job does not say (docs/INFERENCE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +17,44 @@ pub enum Budget {
     Balanced,
     /// As near to the posterior's mean as sampling comes within reason.
     Thorough,
+}
+
+/// Section `[tree]` of a job: what is known of words, and how that becomes a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeSettings {
+    /// The file, or WordNet's folder.
+    pub path: PathBuf,
+    /// What it is; decided by its name when absent.
+    pub kind: Option<Kind>,
+    /// β_1.
+    pub must_link: f64,
+    /// β_2.
+    pub cannot_link: f64,
+    /// What is taken of WordNet.
+    pub wordnet: WordNetSettings,
+}
+
+impl TreeSettings {
+    /// What the file says.
+    ///
+    /// # Errors
+    /// It cannot be read, or is wrong.
+    pub fn read(&self) -> Result<Knowledge, KnowledgeError> {
+        let kind = self.kind.unwrap_or_else(|| Kind::guess(&self.path));
+        knowledge::read(&self.path, kind)
+    }
+
+    /// How it becomes a tree, where a topic's ordinary terms have `eta`.
+    pub fn knowledge(&self, eta: f64) -> KnowledgeSettings {
+        KnowledgeSettings {
+            strengths: Strengths {
+                ordinary: eta,
+                must: self.must_link,
+                cannot: self.cannot_link,
+            },
+            wordnet: self.wordnet.clone(),
+        }
+    }
 }
 
 /// How the classifier of `MaxEnt` is trained: section `[maxent]` of a job.

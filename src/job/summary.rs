@@ -96,6 +96,9 @@ pub struct TrainSummary {
     pub heldout_loglik_per_token: Option<f64>,
     /// How that was estimated, e.g. "document completion, even/odd tokens, 20 sweeps".
     pub heldout_method: String,
+    /// The tree that the prior over terms is, and what of its file it leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// Why training ended, e.g. "10 passes done" or "no gain in 3 evaluations".
     pub ended: String,
 }

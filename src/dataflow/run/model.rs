@@ -119,6 +119,11 @@ impl<'a> Run<'a> {
         };
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
+        let planted = self.tree(&priors, schedule.remembers())?;
+        let priors = Priors {
+            tree: planted.map(|planted| Arc::clone(&planted.tree)),
+            ..priors
+        };
         let model = self.model(collection, saved, &priors)?;
         let inference_alpha = (!sample.label_documents.is_empty()).then(|| {
             let (prior, documents) = (settings.label_prior, &sample.label_documents);
@@ -151,7 +156,10 @@ impl<'a> Run<'a> {
             let log = std::mem::take(&mut header.log);
             record::write_training(self.process, &record, &log, collection)?;
             hash = save(self.process, &model, &header, MODEL_FILE)?;
-            summary.train = Some(train_summary(&record, &log, settings));
+            summary.train = Some(TrainSummary {
+                tree: planted.map(|planted| planted.to_string()),
+                ..train_summary(&record, &log, settings)
+            });
         }
         let hashes = all_gather(worker, hash.as_bytes());
         let hash = String::from_utf8_lossy(&hashes[0]).into_owned();
@@ -371,6 +379,7 @@ fn train_summary(
             "document completion, {} documents, K = {}",
             record.heldout.documents, settings.topics
         ),
+        tree: None,
         ended,
     }
 }

@@ -23,6 +23,7 @@ pub const SECTIONS: &[Section] = &[
     input::VOCABULARY,
     training::SAMPLE,
     training::MODEL,
+    training::TREE,
     training::TRAIN,
     output::PROJECT,
     output::MAXENT,
@@ -113,6 +114,8 @@ pub(super) enum Mark {
     Inference,
     /// It is of labelled documents.
     Labelled,
+    /// It is of a tree-structured prior.
+    Tree,
 }
 
 /// A section from its rows: `name: kind, preset, marks;`.

@@ -1,8 +1,11 @@
 //! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::fill::{ESTIMATORS, GEOMETRIES, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, SCHEDULES};
-use crate::job::kind::Kind::{Auto, Flag, Mib, Prior, Real, Whole, Word};
+use crate::job::fill::{
+    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, PARTS, SCHEDULES,
+    STRUCTURES,
+};
+use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, Words};
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 
 /// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
@@ -48,6 +51,29 @@ pub(super) const MODEL: Section = rows! {
     /// (`"uniform"`: Labeled LDA).
     // Papanikolaou 2017, §6.3.
     label_prior: Word(LABEL_PRIORS), Default("frequency"), Labelled, Later;
+};
+
+pub(super) const TREE: Section = rows! {
+    "tree", Some(Stage::Train);
+
+    /// What is known of words: a list of words that belong together, or do not; a tree; WordNet's folder; a bilingual
+    /// dictionary ([TREES.md](TREES.md)). `""`: nothing.
+    file: File, Default(""), Later;
+    /// What the file is: `"constraints"`, `"outline"`, `"wordnet"`, `"dictionary"`; `"auto"` decides by its name.
+    format: Word(KNOWLEDGE), Default("auto"), Later, Tree;
+    /// β₁: of each edge from words that belong together to one of them; the larger, the closer they are.
+    // The value of Hu, Boyd-Graber & Satinoff 2011.
+    must_link: Real(POSITIVE), Default(100.0), Later, Tree;
+    /// β₂: of each edge from words that do not belong together to those of them that do; the smaller, the stricter.
+    // Far below any count, and far above the smallest number.
+    cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
+    /// What is taken of WordNet: each `"synsets"` as words that belong together, or its `"hierarchy"`.
+    // The paper's experiments link synsets.
+    structure: Word(STRUCTURES), Default("synsets"), Later, Tree;
+    /// Parts of speech that are taken of WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
+    parts_of_speech: Words(PARTS), Default(["noun", "verb", "adjective", "adverb"]), Later, Tree;
+    /// The most senses of a term, in each part of speech, that are taken of WordNet: the most frequent.
+    max_senses: Whole(1, 1000), Default(3), Later, Tree;
 };
 
 pub(super) const TRAIN: Section = rows! {

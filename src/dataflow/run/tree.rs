@@ -1,0 +1,64 @@
+//! The tree that the prior over terms is: made of what is known of words, for the job's vocabulary.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Run;
+use crate::dataflow::error::RunError;
+use crate::dataflow::ingest::read_vocabulary;
+use crate::knowledge::Pruned;
+use lda::model::Priors;
+use lda::train::senses::are_remembered;
+use lda::tree::Tree;
+
+/// A tree, and what of the knowledge is not in it. Displayed as one line for people.
+pub(super) struct Planted {
+    pub(super) tree: Arc<Tree>,
+    pruned: Pruned,
+}
+
+impl fmt::Display for Planted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms = 0..self.tree.vocabulary_size() as u32;
+        let structured = terms.filter(|&term| self.tree.is_structured(term)).count();
+        write!(
+            f,
+            "{} nodes over {structured} terms, at most {} senses; {}",
+            self.tree.inner_count() - 1,
+            self.tree.most_senses(),
+            self.pruned
+        )
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The tree that the job asks for, where a topic's ordinary terms have the η of `priors`.
+    pub(super) fn tree(
+        &self,
+        priors: &Priors,
+        remembers: bool,
+    ) -> Result<Option<&'a Planted>, RunError> {
+        let planted = self.shared.tree.get(|| {
+            let job = &self.process.job;
+            let Some(settings) = &job.tree else {
+                return Ok(None);
+            };
+            let vocabulary = read_vocabulary(self.process)?;
+            let knowledge = settings.read()?;
+            let (tree, pruned) =
+                knowledge.tree(&vocabulary, &job.tokens, &settings.knowledge(priors.eta))?;
+            if remembers && !are_remembered(&tree, priors.topic_count()) {
+                return Err(RunError::Data(format!(
+                    "{} topics and terms of up to {} senses are more than is remembered of a token: their \
+                     product may be 65,536 at most. Set train.memory = \"off\", or lower tree.max_senses or \
+                     model.topics",
+                    priors.topic_count(),
+                    tree.most_senses()
+                )));
+            }
+            let tree = Arc::new(tree);
+            Ok::<_, RunError>(Some(Planted { tree, pruned }))
+        })?;
+        Ok(planted.as_ref())
+    }
+}

@@ -1,0 +1,79 @@
+//! What follows from labels of documents.
+
+use toml::Value;
+
+use super::Values;
+use crate::job::error::JobError;
+use crate::job::source::Source;
+use lda::infer::settings::Method;
+use lda::model::settings::LabelPrior;
+use lda::train::labels;
+
+impl Values {
+    /// Whether each label of the documents is a topic.
+    pub(super) fn is_labelled(&self) -> bool {
+        (self.value("corpus.labels")).is_some_and(|labels| *labels != "".into())
+    }
+
+    /// Labels are a column of metadata, there are as many topics, and α is the paper's, which is not learnt.
+    pub(super) fn settle_labels(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.is_labelled() {
+            return Ok(());
+        }
+        let column: String = self.get("corpus.labels");
+        let mut metadata: Vec<String> = self.get("corpus.metadata");
+        if !metadata.contains(&column) {
+            metadata.push(column);
+            self.set("corpus.metadata", metadata);
+        }
+        source.refuse("model.topics", || {
+            "absent: with corpus.labels, each label is a topic".into()
+        })?;
+        if let Some(Value::Array(_)) = self.value("model.alpha") {
+            source.refuse("model.alpha", || {
+                "a number above 0, with corpus.labels".into()
+            })?;
+        }
+        let fixed: [(&'static str, Value); 2] = [
+            ("train.method", "sampled".into()),
+            ("train.alpha_every", 0.into()),
+        ];
+        for (path, value) in fixed {
+            if source.get(path).is_some_and(|entry| entry.value != value) {
+                source.refuse(path, || format!("{value}, with corpus.labels"))?;
+            }
+            self.set(path, value);
+        }
+        if self.value("model.alpha_sum") == Some(&"auto".into()) {
+            self.set("model.alpha_sum", labels::ALPHA_SUM);
+        }
+        if self
+            .get::<Option<Method>>("project.method")
+            .is_some_and(Method::is_joint)
+        {
+            source.refuse("project.method", || {
+                "one that infers each document alone, with corpus.labels".into()
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Which labels come together is known to one method, and not where nothing is to be known of labels.
+    pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.is_labelled() {
+            return Ok(());
+        }
+        let is_uniform = self.get::<LabelPrior>("model.label_prior") == LabelPrior::Uniform;
+        let is_cvb0 = self.get::<Option<Method>>("project.method") == Some(Method::Cvb0);
+        let is_set = source.get("project.label_topics").is_some();
+        if !is_set && (is_uniform || !is_cvb0) {
+            self.set("project.label_topics", 0);
+        }
+        if self.get::<usize>("project.label_topics") > 0 && !is_cvb0 {
+            source.refuse("project.label_topics", || {
+                "0, unless project.method is \"cvb0\"".into()
+            })?;
+        }
+        Ok(())
+    }
+}
