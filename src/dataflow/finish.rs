@@ -20,6 +20,7 @@ use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::REPORT;
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
+use crate::tables::topic_nodes::{TopicNodeRow, TopicNodesWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
@@ -27,7 +28,7 @@ use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, match_topics, on_vocabulary};
 use lda::model::Priors;
-use lda::model::published::PublishedTopic;
+use lda::model::published::{PublishedNode, PublishedTopic};
 
 /// The hashes of a job's settings, by the stage that they shape.
 pub fn settings(job: &Job) -> BTreeMap<String, String> {
@@ -46,6 +47,8 @@ pub struct Finished<'a> {
     pub metadata: &'a FileMetadata,
     /// How far the documents have moved from those trained on, if they were projected.
     pub drift: Option<Drift>,
+    /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
+    pub nodes: Vec<Vec<PublishedNode>>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -85,6 +88,7 @@ pub fn finish(
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
     finisher.write_labels(&mut written)?;
+    finisher.write_topic_nodes(priors, &mut written)?;
     summary.labels = finisher.label_summary();
     summary.drift = finished.drift.as_ref().and_then(Drift::summary);
     finisher.describe()?;
@@ -153,6 +157,34 @@ impl Finisher<'_> {
             }
         }
         self.publish("topic_terms", writer.finish()?, written)
+    }
+
+    /// Writes `topic_nodes`, if the prior over terms is a tree.
+    fn write_topic_nodes(&self, priors: &Priors, written: &mut Written) -> Result<(), RunError> {
+        let Some(tree) = &priors.tree else {
+            return Ok(());
+        };
+        let temporary = self.process.output.temporary_path("topic_nodes");
+        let mut writer = TopicNodesWriter::create(&temporary, self.finished.metadata)?;
+        for (topic, nodes) in self.finished.nodes.iter().enumerate() {
+            for &PublishedNode {
+                node,
+                weight,
+                count,
+            } in nodes
+            {
+                writer.push(&TopicNodeRow {
+                    topic: topic as i32,
+                    node: node as i32,
+                    parent: tree.parent(node) as i32,
+                    path: &tree.names_to(node).join("/"),
+                    term: tree.term_of(node).map(|term| self.term(term)),
+                    weight: weight as f32,
+                    count,
+                })?;
+            }
+        }
+        self.publish("topic_nodes", writer.finish()?, written)
     }
 
     fn write_topic_documents(&self, written: &mut Written) -> Result<(), RunError> {

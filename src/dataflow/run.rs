@@ -157,6 +157,7 @@ impl<'a> Run<'a> {
                 collection: &collection,
                 metadata: &metadata,
                 drift,
+                nodes: model.nodes(),
             };
             finish::finish(
                 self.process,

@@ -24,6 +24,7 @@ pub mod projected;
 pub mod read;
 mod schema;
 pub mod topic_documents;
+pub mod topic_nodes;
 pub mod topic_scores;
 pub mod topic_term_diagnostics;
 pub mod topic_terms;
@@ -53,7 +54,7 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 14] = [
+pub const TABLES: [TableSpec; 15] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
@@ -62,6 +63,7 @@ pub const TABLES: [TableSpec; 14] = [
     labels::SPEC,
     predictions::SPEC,
     topic_documents::SPEC,
+    topic_nodes::SPEC,
     topic_scores::SPEC,
     topic_term_diagnostics::SPEC,
     topic_terms::SPEC,

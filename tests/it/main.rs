@@ -41,4 +41,5 @@ mod stores;
 mod stream;
 mod topics;
 mod training;
+mod tree;
 mod workdir;

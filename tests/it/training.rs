@@ -17,6 +17,8 @@ use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
 use lda::train::schedule::{Phase, Schedule};
 use lda::train::settings::DocumentSchedule;
 use lda::train::{Setup, train as train_on_one_thread};
+use lda::tree::constraints::{Strengths, structures};
+use lda::tree::{Node, Tree};
 use topicmill::assignments::Assignments;
 use topicmill::checkpoint;
 use topicmill::cluster::{ClusterSettings, Placement, execute};
@@ -101,6 +103,33 @@ fn assignments(
 const LABELLED: &str = "corpus.labels=topics";
 const LABELLED_WITHOUT_MEMORY: &[&str] = &["train.memory=off", LABELLED];
 
+/// Where the prior over terms is a tree: the file's words are no matter, the terms are the planted
+/// topics' own.
+const TREE: &str = "tree.file=links.txt";
+const TREE_WITHOUT_MEMORY: &[&str] = &["train.memory=off", TREE];
+
+/// Of the planted topics, the first two share a term of two senses, the third has terms that belong
+/// together, and two of the fourth's do not.
+fn tree(eta: f64) -> Tree {
+    let own = (TERMS / TOPICS) as u32;
+    let strengths = Strengths {
+        ordinary: eta,
+        must: 100.0,
+        cannot: 1e-12,
+    };
+    let must = [vec![2 * own, 2 * own + 5]];
+    let cannot = [vec![3 * own, 3 * own + 1]];
+    let mut nodes = structures(TERMS, &must, &cannot, strengths).unwrap();
+    nodes.extend([0, own].map(|first| Node {
+        name: format!("sense of {first}"),
+        prior: 3.0 * eta,
+        leaf_prior: 50.0,
+        children: Vec::new(),
+        terms: vec![7, first + 8, first + 9],
+    }));
+    Tree::new(TERMS, eta, &nodes).unwrap()
+}
+
 /// The corpus of a variant.
 fn corpus(extra: &[&str]) -> (Bags, Bags) {
     let (training, held_out) = planted_corpus(1500);
@@ -173,8 +202,10 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
          {of_gibbs}[output]\npath = \"{}\"\n",
         folder.display()
     );
+    let known = tempfile::tempdir().unwrap();
+    std::fs::write(known.path().join("links.txt"), "must: a, b\n").unwrap();
     let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
-    Job::parse(&text, &folder.join("job.toml"), &overrides).unwrap()
+    Job::parse(&text, &known.path().join("job.toml"), &overrides).unwrap()
 }
 
 fn priors(job: &Job, training: &Bags) -> Priors {
@@ -182,7 +213,11 @@ fn priors(job: &Job, training: &Bags) -> Priors {
         topics: TOPICS,
         ..job.model.clone()
     };
-    Priors::new(&settings, TERMS, size(training), true)
+    let priors = Priors::new(&settings, TERMS, size(training), true);
+    Priors {
+        tree: (job.tree.as_ref()).map(|_| Arc::new(tree(priors.eta))),
+        ..priors
+    }
 }
 
 /// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
@@ -200,7 +235,8 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let mut model = ProcessModel::new(&priors, TERMS, threads, saved.as_ref());
     if saved.is_none() {
         let seed = job.model.seed;
-        let part = |part| lda::train::start(&job.train, seed, &priors, TERMS, [part, threads]);
+        let rows = priors.row_count(TERMS);
+        let part = |part| lda::train::start(&job.train, seed, &priors, rows, [part, threads]);
         model = model.starting_from(part);
     }
     let process = Process::new(job, output, placement.clone());
@@ -277,7 +313,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 30] = [
+const VARIANTS: [&[&str]; 33] = [
     &[],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
@@ -321,6 +357,9 @@ const VARIANTS: [&[&str]; 30] = [
     &[LABELLED],
     &[LABELLED, "train.online_passes=0", "train.sample_mib=0"],
     LABELLED_WITHOUT_MEMORY,
+    &[TREE],
+    &[TREE, "train.online_passes=0", "train.sample_mib=0"],
+    TREE_WITHOUT_MEMORY,
 ];
 
 /// φ^p after every other Gibbs pass; the short run of the test below ends between a pass and its estimate.
@@ -407,6 +446,9 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         (SOFT, "train.passes=9", Phase::Gibbs, 2),
         // So does γ.
         (CVB0, "train.passes=8", Phase::Online, 0),
+        // And so do leaves.
+        (&[TREE], "train.passes=4", Phase::Online, 0),
+        (&[TREE], "train.passes=9", Phase::Gibbs, 2),
     ];
     for (settings, shorter, phase, averaged) in cases {
         let whole = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
 use lda::infer::settings::Estimator;
 use lda::model::Priors;
-use lda::model::published::{PublishedTopic, publish};
+use lda::model::published::{PublishedNode, PublishedTopic, publish, publish_nodes};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
@@ -45,6 +45,13 @@ impl Model {
     /// The priors that φ is published with.
     pub(super) fn published(&self) -> Priors {
         published(&self.priors, self.published_eta)
+    }
+
+    /// Of each topic, the nodes of the prior's tree that have tokens.
+    pub(super) fn nodes(&self) -> Vec<Vec<PublishedNode>> {
+        let guards = self.parts.read_parts();
+        let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
+        publish_nodes(&parts, &self.published())
     }
 }
 

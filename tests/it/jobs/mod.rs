@@ -107,8 +107,10 @@ fn an_override_replaces_the_other_way_of_saying_it() {
 
 /// Jobs that use every form a key can have.
 fn various() -> Vec<Job> {
-    let sets: [&[&str]; 8] = [
+    let known = format!("tree.file={}/jobs/known.txt", env!("CARGO_MANIFEST_DIR"));
+    let sets: [&[&str]; 9] = [
         &[],
+        &[&known, "tree.max_senses=2"],
         &[
             "sample.fraction=0.1",
             "model.eta=0.05",

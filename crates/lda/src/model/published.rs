@@ -54,6 +54,39 @@ pub fn publish(parts: &[&Parameters], priors: &Priors) -> Vec<PublishedTopic> {
     published
 }
 
+/// A node of a tree below the root, in a topic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PublishedNode {
+    /// The node, or the leaf's node.
+    pub node: u32,
+    /// The probability that the topic's next token passes it.
+    pub weight: f64,
+    /// Its tokens in the sample, as expected.
+    pub count: f64,
+}
+
+/// The nodes within a tree's structures that have tokens, of each topic, ascending; none without a tree.
+/// Arguments as of [`publish`].
+pub fn publish_nodes(parts: &[&Parameters], priors: &Priors) -> Vec<Vec<PublishedNode>> {
+    let mut published = vec![Vec::new(); parts[0].topic_count()];
+    for part in 0..parts.len() {
+        let Some(branches) = Factors::branches(parts, part, priors) else {
+            break;
+        };
+        branches.for_each_observed(parts, part, |node, topic, weight, count| {
+            published[topic].push(PublishedNode {
+                node,
+                weight,
+                count,
+            });
+        });
+    }
+    for nodes in &mut published {
+        nodes.sort_unstable_by_key(|node| node.node);
+    }
+    published
+}
+
 fn publish_tree(parts: &[&Parameters], priors: &Priors, tree: &Tree) -> Vec<PublishedTopic> {
     let prepared = |part| Factors::branches(parts, part, priors).map(Arc::new);
     let branches: Vec<_> = (0..parts.len()).filter_map(prepared).collect();

@@ -127,6 +127,35 @@ impl Branches {
         )
     }
 
+    /// Hands those nodes of this part to `visit` that have tokens in a topic: the node, the topic, the
+    /// probability of a walk to pass it, and its tokens. `parts` are all parts of the parameters.
+    pub fn for_each_observed(
+        &self,
+        parts: &[&Parameters],
+        part: usize,
+        mut visit: impl FnMut(u32, usize, f64, f64),
+    ) {
+        let tree = &*self.edges.tree;
+        for set in tree.cousin_sets().iter().skip(part).step_by(parts.len()) {
+            for &node in &set.inner {
+                for k in 0..self.edges.topic_count {
+                    let tokens = self.sum(node, k);
+                    if tokens > 0.0 {
+                        visit(node, k, self.reach(node, k), tokens);
+                    }
+                }
+            }
+            for &leaf in &set.leaves {
+                let part = parts[leaf as usize % parts.len()];
+                for entry in part.row(leaf) {
+                    let tokens = f64::from(entry.value) * part.scale();
+                    let k = entry.topic as usize;
+                    visit(tree.node(leaf), k, self.leaf(leaf, tokens, k), tokens);
+                }
+            }
+        }
+    }
+
     /// e_kl of a leaf of this part, whose λ̃_kl is `unsmoothed`.
     #[inline]
     fn leaf(&self, leaf: u32, unsmoothed: f64, k: usize) -> f64 {

@@ -264,6 +264,23 @@ impl Tree {
         &self.names[inner as usize]
     }
 
+    /// The names of the inner nodes on the way to a node, from the root's child down: its own too, unless
+    /// it is a leaf.
+    pub fn names_to(&self, node: u32) -> Vec<&str> {
+        let up = |&node: &u32| Some(self.parent(node)).filter(|&parent| parent != ROOT);
+        let way = std::iter::successors((node != ROOT).then_some(node), up);
+        let inner = way.filter(|&node| (node as usize) < self.names.len());
+        let mut names: Vec<&str> = inner.map(|node| self.name(node)).collect();
+        names.reverse();
+        names
+    }
+
+    /// The term that a node bears, if it is a leaf.
+    pub fn term_of(&self, node: u32) -> Option<u32> {
+        let leaf = node.checked_sub(self.names.len() as u32)?;
+        Some(self.term(leaf))
+    }
+
     /// The node above one; the root's is itself.
     #[inline]
     pub fn parent(&self, node: u32) -> u32 {
