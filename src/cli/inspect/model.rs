@@ -117,7 +117,18 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
         format!(", published with {}", figures::parameter(eta))
     });
     let eta = figures::parameter(header.priors.eta);
-    vec![
+    let tree = header.priors.tree.as_ref().map(|tree| {
+        let terms = 0..tree.vocabulary_size() as u32;
+        let structured = terms.filter(|&term| tree.is_structured(term)).count();
+        let text = format!(
+            "{} nodes over {} terms, at most {} senses",
+            figures::grouped(tree.inner_count() as u64 - 1),
+            figures::grouped(structured as u64),
+            tree.most_senses()
+        );
+        ("tree", text)
+    });
+    let rows = [
         (
             "model",
             format!(
@@ -138,7 +149,8 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
             ),
         ),
         ("model id", header.settings_hash.chars().take(16).collect()),
-    ]
+    ];
+    rows.into_iter().chain(tree).collect()
 }
 
 fn json_of(header: &Header, parameters: &Parameters, topics: &[TopicSummary]) -> serde_json::Value {
