@@ -280,9 +280,9 @@ impl Factors {
             for entry in entries {
                 unsmoothed[entry.topic as usize] = (f64::from(entry.value) * scale) as f32;
             }
-            for ((factor, &mut x), k) in factors.iter_mut().zip(unsmoothed).zip(0..) {
-                *factor += branches.leaf(leaf, x, k, None);
-            }
+            let entries = entries.iter().map(|entry| entry.topic as usize);
+            let entries = entries.map(|k| (k, f64::from(unsmoothed[k])));
+            branches.add_leaf(leaf, entries, &mut factors);
         }
         let Smoothing {
             factors: h,

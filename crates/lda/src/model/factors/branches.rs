@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use crate::math::special::{digamma, exp};
+use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
 use crate::model::parameters::Parameters;
 use crate::model::tree::{ROOT, Tree};
@@ -34,8 +34,9 @@ pub struct Branches {
     places: Vec<u32>,
     /// x_{i|k} of each inner node, a row of topics each.
     sums: Vec<f64>,
-    /// Π of the factors of the edges to it.
-    reach: Vec<f64>,
+    /// Π of the factors of the edges to it, over its normaliser B_i + x_{i|k}: by what β + x of an edge
+    /// from it is multiplied.
+    units: Vec<f64>,
 }
 
 /// The priors of edges, and what a factor is.
@@ -46,8 +47,9 @@ struct Edges {
     exp_psi: bool,
     /// η′/η.
     root_scale: f64,
-    /// λ̃_k.
+    /// λ̃_k, and the root's units.
     totals: Vec<f64>,
+    units: Vec<f64>,
 }
 
 /// A token's path, to be left out of what it is drawn by: where parameters are counts of
@@ -71,11 +73,11 @@ impl Branches {
             edges,
             places: vec![0; tree.inner_count()],
             sums: Vec::new(),
-            reach: Vec::new(),
+            units: Vec::new(),
         };
         for (place, &node) in (0..).zip(sets().flat_map(|set| &set.inner)) {
             branches.places[node as usize] = place;
-            branches.sums.extend((0..topics).map(|_| 0.0));
+            branches.sums.resize(branches.sums.len() + topics, 0.0);
         }
         for &leaf in sets().flat_map(|set| &set.leaves) {
             let part = parts[leaf as usize % parts.len()];
@@ -89,9 +91,9 @@ impl Branches {
         }
         for &node in sets().flat_map(|set| &set.inner) {
             for k in 0..topics {
-                let reach = branches.reach(tree.parent(node), k);
-                let edge = branches.edge(node, branches.sum(node, k), k, None);
-                branches.reach.push(reach * edge);
+                let whole = branches.edges.prior_sum(node) + branches.sum(node, k);
+                let unit = branches.reach(node, k) * branches.edges.over(whole);
+                branches.units.push(unit);
             }
         }
         branches
@@ -106,12 +108,21 @@ impl Branches {
         }
     }
 
+    /// Of each topic, by what β + x of an edge from the root, or from an inner node of this part, is
+    /// multiplied.
     #[inline]
-    fn reach(&self, inner: u32, k: usize) -> f64 {
+    fn units(&self, inner: u32) -> &[f64] {
+        let topics = self.edges.topic_count;
         match inner {
-            ROOT => 1.0,
-            _ => self.reach[self.places[inner as usize] as usize * self.edges.topic_count + k],
+            ROOT => &self.edges.units,
+            _ => &self.units[self.places[inner as usize] as usize * topics..][..topics],
         }
+    }
+
+    /// The probability of a walk to pass an inner node of this part, or what stands for it.
+    fn reach(&self, node: u32, k: usize) -> f64 {
+        let part = self.edges.prior(node) + self.sum(node, k);
+        self.units(self.edges.tree.parent(node))[k] * self.edges.raised(part)
     }
 
     /// The factor of the edge to a node that has `unsmoothed` in topic k.
@@ -121,10 +132,8 @@ impl Branches {
         let parent = tree.parent(node);
         let is_own = |node: u32| own.is_some_and(|own| tree.path(own).any(|on| on == node));
         let less = |node: u32, x: f64| if is_own(node) { (x - 1.0).max(0.0) } else { x };
-        edges.quotient(
-            edges.prior(node) + less(node, unsmoothed),
-            edges.prior_sum(parent) + less(parent, self.sum(parent, k)),
-        )
+        let whole = edges.prior_sum(parent) + less(parent, self.sum(parent, k));
+        edges.raised(edges.prior(node) + less(node, unsmoothed)) * edges.over(whole)
     }
 
     /// Hands those nodes of this part to `visit` that have tokens in a topic: the node, the topic, the
@@ -159,9 +168,9 @@ impl Branches {
     /// e_kl of a leaf of this part, whose λ̃_kl is `unsmoothed`.
     #[inline]
     fn leaf(&self, leaf: u32, unsmoothed: f64, k: usize) -> f64 {
-        let tree = &self.edges.tree;
-        let edge = self.edge(tree.node(leaf), unsmoothed, k, None);
-        self.reach(tree.leaf_parent(leaf), k) * edge
+        let (edges, tree) = (&self.edges, &self.edges.tree);
+        let part = edges.prior(tree.node(leaf)) + unsmoothed;
+        self.units(tree.leaf_parent(leaf))[k] * edges.raised(part)
     }
 
     /// The same without the token `own`.
@@ -177,13 +186,18 @@ impl Branches {
 
 impl Edges {
     fn new(tree: &Arc<Tree>, parameters: &Parameters, priors: &Priors) -> Self {
-        Self {
+        let mut edges = Self {
             tree: Arc::clone(tree),
             topic_count: parameters.topic_count(),
             exp_psi: priors.exp_psi,
             root_scale: priors.eta / tree.eta(),
             totals: parameters.totals().to_vec(),
-        }
+            units: Vec::new(),
+        };
+        let root = edges.prior_sum(ROOT);
+        let units = edges.totals.iter().map(|total| edges.over(root + total));
+        edges.units = units.collect();
+        edges
     }
 
     #[inline]
@@ -202,11 +216,21 @@ impl Edges {
         }
     }
 
+    /// What β + x of an edge contributes to its factor.
     #[inline]
-    fn quotient(&self, part: f64, whole: f64) -> f64 {
+    fn raised(&self, part: f64) -> f64 {
         match self.exp_psi {
-            true => exp(digamma(part) - digamma(whole)),
-            false => part / whole,
+            true => exp_digamma(part),
+            false => part,
+        }
+    }
+
+    /// What the normaliser B + x of a node contributes to the factor of an edge from it.
+    #[inline]
+    fn over(&self, whole: f64) -> f64 {
+        match self.exp_psi {
+            true => exp(-digamma(whole)),
+            false => 1.0 / whole,
         }
     }
 }
@@ -233,6 +257,27 @@ impl AllBranches {
             .cousin_set(leaf)
             .expect("a structured term's leaf");
         &self.parts[set % self.parts.len()]
+    }
+
+    /// Adds e_kl of a leaf within structures to `factors`, for each topic; `entries` are the topics with
+    /// λ̃_kl > 0, and that.
+    pub(super) fn add_leaf(
+        &self,
+        leaf: u32,
+        entries: impl Iterator<Item = (usize, f64)>,
+        factors: &mut [f64],
+    ) {
+        let branches = self.of(leaf);
+        let edges = &branches.edges;
+        let units = branches.units(self.tree.leaf_parent(leaf));
+        let prior = edges.prior(self.tree.node(leaf));
+        let least = edges.raised(prior);
+        for (factor, unit) in factors.iter_mut().zip(units) {
+            *factor += unit * least;
+        }
+        for (k, unsmoothed) in entries {
+            factors[k] += units[k] * (edges.raised(prior + unsmoothed) - least);
+        }
     }
 
     /// e_kl, of a leaf within structures whose λ̃_kl is `unsmoothed`; without the token `own`.
