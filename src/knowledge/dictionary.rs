@@ -65,18 +65,20 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Entry>, KnowledgeError> {
 
 /// The fields of a line that are not empty.
 fn fields(line: &str, delimiter: char) -> Vec<String> {
+    let words = |fields: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        let fields = fields.map(str::trim).filter(|field| !field.is_empty());
+        fields.map(str::to_owned).collect()
+    };
+    if delimiter != ',' {
+        return words(&mut line.split(delimiter));
+    }
     let mut record = StringRecord::new();
     let mut reader = ReaderBuilder::new()
-        .delimiter(delimiter as u8)
-        .quoting(delimiter == ',')
         .has_headers(false)
-        .buffer_capacity(line.len())
         .from_reader(line.as_bytes());
     // A line of text has one record, or none.
     _ = reader.read_record(&mut record);
-    let fields = record.iter().map(str::trim);
-    let fields = fields.filter(|field| !field.is_empty());
-    fields.map(str::to_owned).collect()
+    words(&mut record.iter())
 }
 
 /// A node for each line.
