@@ -127,6 +127,7 @@ fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
         return error(text, FORM.to_owned());
     }
     let word = word.trim();
+    check_word(line, word)?;
     let mut senses: Vec<Vec<String>> = Vec::new();
     for group in groups.split('|') {
         let sense = words(line, group)?;
@@ -150,6 +151,7 @@ fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
         if word.is_empty() {
             return Err(SyntaxError::at(part, line, "a word is missing here"));
         }
+        check_word(line, word)?;
         if words.iter().any(|other| other == word) {
             let problem = format!("`{word}` is listed twice: leave one out");
             return Err(SyntaxError::at(part.trim_start(), line, problem));
@@ -157,6 +159,18 @@ fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
         words.push(word.to_owned());
     }
     Ok(words)
+}
+
+/// Refuses what a line of a file would not hold.
+fn check_word(line: &str, word: &str) -> Result<(), SyntaxError> {
+    let problem = if without_comment(word) != word {
+        format!("the `#` of `{word}` would begin a comment: name this word in a tree")
+    } else if word.contains(char::is_control) {
+        format!("{word:?} has a control character")
+    } else {
+        return Ok(());
+    };
+    Err(SyntaxError::at(word, line, problem))
 }
 
 impl fmt::Display for Constraint {
@@ -201,15 +215,12 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, Knowled
 }
 
 fn parse_line(line: &str) -> Result<Constraint, SyntaxError> {
-    let (name, text) = line.split_once(':').unwrap_or((line, ""));
+    let nothing = &line[line.len()..];
+    let (name, text) = line.split_once(':').unwrap_or((line, nothing));
     let relation = Relation::ALL.into_iter().find(|r| r.name() == name.trim());
     let Some(relation) = relation else {
         let problem = "a line begins with `must:`, `cannot:` or `split:`";
         return Err(SyntaxError::at(line.trim_start(), line, problem));
-    };
-    let text = match text {
-        "" => &line[line.len()..],
-        text => text,
     };
     Constraint::parse_in(line, relation, text)
 }
@@ -226,7 +237,7 @@ pub(super) fn structures(
         ..Pruned::of("constraints")
     };
     let senses = Senses::new(file, lines, lexicon)?;
-    let mut must = senses.links();
+    let mut must = senses.links.clone();
     let (mut cannot, mut cannot_lines) = (Vec::new(), Vec::new());
     pruned.dropped_entries = senses.dropped;
     for (line, constraint) in lines {

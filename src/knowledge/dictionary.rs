@@ -69,7 +69,7 @@ fn fields(line: &str, delimiter: char) -> Vec<String> {
         let fields = fields.map(str::trim).filter(|field| !field.is_empty());
         fields.map(str::to_owned).collect()
     };
-    if delimiter != ',' {
+    if delimiter != ',' || !line.contains('"') {
         return words(&mut line.split(delimiter));
     }
     let mut record = StringRecord::new();

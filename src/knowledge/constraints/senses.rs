@@ -19,10 +19,10 @@ pub(super) struct Senses<'f> {
     first: u32,
     /// The line that splits a term, by the term.
     splits: BTreeMap<u32, usize>,
-    /// Term and line of each sense.
-    senses: Vec<(u32, usize)>,
-    /// Each sense that has company, with it.
-    links: Vec<Vec<u32>>,
+    /// The term of each sense.
+    terms: Vec<u32>,
+    /// Must-links of senses with the terms that tell them.
+    pub(super) links: Vec<Vec<u32>>,
     /// Lines that split nothing in this vocabulary.
     pub(super) dropped: usize,
 }
@@ -38,7 +38,7 @@ impl<'f> Senses<'f> {
             file,
             first: lexicon.len() as u32,
             splits: BTreeMap::new(),
-            senses: Vec::new(),
+            terms: Vec::new(),
             links: Vec::new(),
             dropped: 0,
         };
@@ -61,7 +61,7 @@ impl<'f> Senses<'f> {
             }
             for group in groups {
                 let sense = all.vocabulary_size() as u32;
-                all.senses.push((term, *line));
+                all.terms.push(term);
                 company.push((*line, sense, group));
             }
         }
@@ -77,19 +77,14 @@ impl<'f> Senses<'f> {
 
     /// V and the number of senses.
     pub(super) fn vocabulary_size(&self) -> usize {
-        self.first as usize + self.senses.len()
-    }
-
-    /// Must-links of senses with the terms that tell them.
-    pub(super) fn links(&self) -> Vec<Vec<u32>> {
-        self.links.clone()
+        self.first as usize + self.terms.len()
     }
 
     /// The term itself, or the one of which it is a sense.
     pub(super) fn term(&self, number: u32) -> u32 {
         match number.checked_sub(self.first) {
             None => number,
-            Some(sense) => self.senses[sense as usize].0,
+            Some(sense) => self.terms[sense as usize],
         }
     }
 
@@ -119,16 +114,16 @@ impl<'f> Senses<'f> {
         lexicon: &Lexicon<'_>,
         strengths: Strengths,
     ) -> Result<Vec<Node>, KnowledgeError> {
-        let mut is_placed = vec![false; self.senses.len()];
+        let mut is_placed = vec![false; self.terms.len()];
         for node in &mut nodes {
             self.place_in(node, &mut is_placed, lexicon)?;
         }
         let alone = self
-            .senses
+            .terms
             .iter()
             .zip(is_placed)
             .filter(|(_, placed)| !placed);
-        nodes.extend(alone.map(|(&(term, _), _)| Node {
+        nodes.extend(alone.map(|(&term, _)| Node {
             name: lexicon.term(term).to_owned(),
             prior: strengths.ordinary,
             leaf_prior: strengths.ordinary,

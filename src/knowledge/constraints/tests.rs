@@ -18,6 +18,10 @@ fn build(text: &str, terms: &str) -> Result<(Vec<Node>, Pruned), String> {
 fn a_line_that_is_no_constraint_is_named() {
     for (line, expected) in [
         (
+            "must:#king, queen",
+            "column 6: the `#` of `#king` would begin a comment",
+        ),
+        (
             "  king, queen",
             "column 3: a line begins with `must:`, `cannot:` or `split:`",
         ),
@@ -60,6 +64,11 @@ fn a_line_that_is_no_constraint_is_named() {
     }
     let nothing = parse("links.txt", "\n# nothing\n").unwrap_err();
     assert!(nothing.to_string().starts_with("links.txt: no constraint;"));
+    let flag = Constraint::parse(Relation::Must, "c#, a\nb").unwrap_err();
+    assert_eq!(
+        flag.to_string(),
+        "column 5: \"a\\nb\" has a control character"
+    );
     let flag = Constraint::parse(Relation::Must, "king").unwrap_err();
     assert_eq!(
         flag.to_string(),
@@ -70,7 +79,7 @@ fn a_line_that_is_no_constraint_is_named() {
 proptest! {
     #[test]
     fn a_constraint_is_parsed_from_its_line(
-        words in prop::collection::hash_set("[^\\s,:|#][^\\s,:|]{0,5}( [^\\s,:|#]+)?", 4..9),
+        words in prop::collection::hash_set("[^\\s\\p{C},:|#][^\\s\\p{C},:|]{0,5}( [^\\s\\p{C},:|#]+)?", 4..9),
         kind in 0..3,
     ) {
         let mut words: Vec<String> = words.into_iter().collect();
