@@ -90,6 +90,7 @@ impl From<StreamError> for Failure {
             StreamError::Job(error) => return error.into(),
             StreamError::Table(error) => return error.into(),
             StreamError::Checkpoint(error) => return error.into(),
+            StreamError::Collection(error) => return error.into(),
             StreamError::Vocabulary(error) => return error.into(),
             StreamError::NotFinished { .. }
             | StreamError::NoClassifier { .. }

@@ -11,6 +11,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use super::labels::Label;
+use super::phrases::Phrase;
 
 /// Path of a [`Collection`] in the output folder.
 pub const COLLECTION_FILE: &str = "corpus/collection.json";
@@ -22,7 +23,7 @@ pub const SHARDS_FOLDER: &str = "corpus/shards";
 const FORMAT: u32 = 1;
 
 /// An ingested collection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
     /// Version of this file's layout.
@@ -60,6 +61,9 @@ pub struct Collection {
     /// The labels of documents, sorted by name; empty where the job has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
+    /// The phrases that were found, by pass, name and first token; empty where the job looks for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phrases: Vec<Phrase>,
     /// The shards, in the order of their documents.
     pub shards: Vec<ShardEntry>,
 }
@@ -114,10 +118,20 @@ impl Collection {
     /// # Errors
     /// The file is missing, damaged, or of another version.
     pub fn read(root: &Path) -> Result<Self, CollectionError> {
-        let path = root.join(COLLECTION_FILE);
-        match fs::read_to_string(&path) {
-            Ok(json) => Self::from_json(&json, &path),
-            Err(source) => Err(CollectionError::Read { path, source }),
+        Self::read_file(&root.join(COLLECTION_FILE))
+    }
+
+    /// Reads the collection that this file describes.
+    ///
+    /// # Errors
+    /// The file is missing, damaged, or of another version.
+    pub fn read_file(path: &Path) -> Result<Self, CollectionError> {
+        match fs::read_to_string(path) {
+            Ok(json) => Self::from_json(&json, path),
+            Err(source) => Err(CollectionError::Read {
+                path: path.to_owned(),
+                source,
+            }),
         }
     }
 
@@ -223,6 +237,7 @@ mod tests {
             metadata: vec!["year".into()],
             grouped: true,
             labels: Vec::new(),
+            phrases: Vec::new(),
             shards,
         }
     }

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
-use super::settings::TokenSettings;
 use super::terms::TermCounter;
 use super::tokenizer::Tokenizer;
 
@@ -26,14 +25,16 @@ const UNSEEN: u32 = u32::MAX;
 /// use topicmill::corpus::settings::{TokenRule, TokenSettings};
 /// use topicmill::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 ///
-/// let mut drafter = Drafter::new(&TokenSettings {
+/// use topicmill::corpus::tokenizer::Tokenizer;
+///
+/// let mut drafter = Drafter::new(Tokenizer::new(&TokenSettings {
 ///     rule: TokenRule::Words,
 ///     lower_case: true,
 ///     min_length: 1,
 ///     max_length: 64,
 ///     numbers: false,
 ///     identifiers: false,
-/// });
+/// }));
 /// let mut document = ShardDocument::default();
 /// let body = Body::Text { text: "To be, or not to be".into(), repaired: false };
 /// let raw = RawDocument { source_id: "III.1".into(), group: None, metadata: vec![], body };
@@ -48,16 +49,28 @@ pub struct Drafter {
     counter: TermCounter,
     /// The vocabulary of the last bag, and by place in it the local id, or `UNSEEN`.
     shared: (Arc<Vec<String>>, Vec<u32>),
+    keeps_order: bool,
+    /// The local ids of the tokens of the text being drafted, if their order is kept.
+    sequence: Vec<u32>,
 }
 
 impl Drafter {
     /// A drafter that has seen nothing.
-    pub fn new(settings: &TokenSettings) -> Self {
+    pub fn new(tokenizer: Tokenizer) -> Self {
         Self {
-            tokenizer: Tokenizer::new(settings),
+            tokenizer,
             counter: TermCounter::new(),
             shared: Default::default(),
+            keeps_order: false,
+            sequence: Vec::new(),
         }
+    }
+
+    /// The same, but drafts are no bags: `terms` has every token of a text, in order, each with count 1.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.keeps_order = true;
+        self
     }
 
     /// Writes the document over `out`, whose buffers are reused. Its terms are local ids of
@@ -96,6 +109,12 @@ impl Drafter {
             Body::Missing { status, .. } => status,
         };
         let total = self.counter.end_document(&mut out.terms, &mut out.counts);
+        if self.keeps_order {
+            std::mem::swap(&mut out.terms, &mut self.sequence);
+            self.sequence.clear();
+            out.counts.clear();
+            out.counts.resize(out.terms.len(), 1);
+        }
         // Only a text of more than 2 GiB of one-letter words gets here with more.
         out.counts
             .iter_mut()
@@ -125,8 +144,15 @@ impl Drafter {
     }
 
     fn count_text(&mut self, text: &str) {
-        let counter = &mut self.counter;
-        self.tokenizer.tokens(text, &mut |token| counter.add(token));
+        let (counter, sequence) = (&mut self.counter, &mut self.sequence);
+        match self.keeps_order {
+            false => self.tokenizer.tokens(text, &mut |token| counter.add(token)),
+            true => self.tokenizer.tokens(text, &mut |token| {
+                let local_id = counter.intern(token);
+                counter.add_local(local_id, 1);
+                sequence.push(local_id);
+            }),
+        }
     }
 
     fn count_bag(&mut self, vocabulary: &Arc<Vec<String>>, counts: &[(u32, u32)]) {
@@ -176,17 +202,17 @@ fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corpus::settings::TokenRule;
+    use crate::corpus::settings::{TokenRule, TokenSettings};
 
     fn drafter() -> Drafter {
-        Drafter::new(&TokenSettings {
+        Drafter::new(Tokenizer::new(&TokenSettings {
             rule: TokenRule::Words,
             lower_case: true,
             min_length: 1,
             max_length: 64,
             numbers: false,
             identifiers: false,
-        })
+        }))
     }
 
     fn raw(body: Body<'_>) -> RawDocument<'_> {

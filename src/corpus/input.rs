@@ -90,6 +90,12 @@ impl Input {
         self.files.iter().any(|file| file.format == Format::Htrc)
     }
 
+    /// The first file whose documents are counts, in no order.
+    pub fn without_order(&self, settings: &CorpusSettings) -> Option<&InputFile> {
+        let mut files = self.files.iter();
+        files.find(|file| settings.gives_counts(file.format))
+    }
+
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
     /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including

@@ -179,6 +179,35 @@ pub struct TokenSettings {
     pub identifiers: bool,
 }
 
+/// Section `[phrases]` of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhraseSettings {
+    /// A file of phrases, and of tokens that others replace.
+    pub replacements: Option<PathBuf>,
+    /// A file of sequences of tokens that are deleted.
+    pub deletions: Option<PathBuf>,
+    /// Which phrases are found in the texts, if they are looked for.
+    pub detection: Option<DetectionSettings>,
+}
+
+impl PhraseSettings {
+    /// Whether the order of tokens matters.
+    pub fn need_order(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// Which tokens that follow each other are a phrase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DetectionSettings {
+    /// They do so at least this often.
+    pub min_count: u64,
+    /// Their NPMI is above this.
+    pub threshold: f64,
+    /// The phrase has at most this many words.
+    pub max_words: usize,
+}
+
 /// Where stop words come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopWords {

@@ -5,11 +5,10 @@
 //! vocabulary is pruned; their tokens are counted before that, and `documents` has their number.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use super::settings::{StopWords, TokenSettings};
 use super::tokenizer::Tokenizer;
+use super::word_file::{self, WordFileError, without_comment};
 
 /// What is wrong with a job's stop words.
 #[derive(Debug, thiserror::Error)]
@@ -27,22 +26,9 @@ pub enum StopWordsError {
         /// All lists there are.
         available: String,
     },
-    /// The file cannot be read.
-    #[error("vocabulary.stop_words: cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The file is not UTF-8.
-    #[error("vocabulary.stop_words: {path}, line {line}: not UTF-8; save the file as UTF-8")]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The first such line, from 1.
-        line: usize,
-    },
+    /// A file cannot be read, or is not UTF-8.
+    #[error(transparent)]
+    File(#[from] WordFileError),
 }
 
 /// A set of stop words in the form of tokens.
@@ -80,7 +66,7 @@ impl StopList {
             match source {
                 StopWords::Language(name) => list.extend(&mut tokenizer, language(name)?),
                 StopWords::File(path) => {
-                    let text = read(path)?;
+                    let text = word_file::read("vocabulary.stop_words", path)?;
                     list.extend(&mut tokenizer, text.lines().map(without_comment));
                 }
             }
@@ -151,32 +137,6 @@ fn nearest(name: &str) -> &'static str {
         .unwrap_or("en")
 }
 
-fn read(path: &Path) -> Result<String, StopWordsError> {
-    let bytes = fs::read(path).map_err(|source| StopWordsError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        StopWordsError::NotUtf8 {
-            path: path.to_owned(),
-            line: 1 + valid.iter().filter(|&&byte| byte == b'\n').count(),
-        }
-    })
-}
-
-/// The line up to a `#` at its start or after white space (`c#` is a word).
-pub(crate) fn without_comment(line: &str) -> &str {
-    let line = line.trim_start_matches('\u{FEFF}');
-    let comment = line.match_indices('#').find(|&(at, _)| {
-        line[..at]
-            .chars()
-            .next_back()
-            .is_none_or(char::is_whitespace)
-    });
-    comment.map_or(line, |(at, _)| &line[..at])
-}
-
 /// Keywords, names of primitive types, and what the standard library puts into every file.
 const RUST: &str = "
 abstract as async auto await become box break const continue crate do dyn else enum extern false
@@ -203,6 +163,7 @@ docs rs eq ne cmp ptr mem ops fmt io value impls args arg ret tmp
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write;
 
     use super::*;

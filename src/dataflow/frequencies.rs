@@ -1,17 +1,20 @@
-//! Term frequencies, maintained by differential dataflow while the collection is read.
+//! Frequencies, maintained by differential dataflow while the collection is read: of terms, and of
+//! whatever else is counted by a key.
 //!
-//! Every worker counts the terms of its documents in its own memory and from time to time sends
-//! what is new as differences (term, (tokens, documents)). The hash of a term determines its
-//! worker, where an arrangement sums its differences as they arrive: apart from the counters
-//! themselves, no worker holds more than the vocabulary, however long the input is.
+//! Every worker counts in its own memory and from time to time sends what is new as differences, such as
+//! (term, (tokens, documents)). The hash of a key determines its worker, where an arrangement sums its
+//! differences as they arrive: apart from the counters themselves, no worker holds more than its share
+//! of the keys, however long the input is.
 //!
 //! A flush costs about half a microsecond per distinct term. To keep this small compared with
 //! reading, at least `FLUSH_TOKENS` lie between two flushes, and more if there are more terms.
 
+use differential_dataflow::difference::Semigroup;
 use differential_dataflow::input::InputSession;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::KeySpine;
 use differential_dataflow::trace::{Cursor, TraceReader};
+use differential_dataflow::{ExchangeData, Hashable};
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::operators::Probe;
 use timely::progress::frontier::AntichainRef;
@@ -21,34 +24,32 @@ use super::gather::PARK;
 use crate::corpus::terms::TermCounter;
 
 /// A term as it travels.
-type Term = Box<str>;
+pub type Term = Box<str>;
 /// Tokens and documents.
-type Counts = (isize, isize);
+pub type Counts = (isize, isize);
 
 /// Fewest tokens between two flushes.
 const FLUSH_TOKENS: u64 = 8 << 20;
 /// Fewest tokens between two flushes, for each distinct term that the worker has met.
 const FLUSH_TOKENS_A_TERM: u64 = 8;
 /// Differences that are given before the worker works off what has come in.
-const TERMS_A_STEP: usize = 32 * 1024;
+const KEYS_A_STEP: usize = 32 * 1024;
 /// Flushes that a worker may be ahead of the slowest one: bounds what waits anywhere.
 const FLUSHES_AHEAD: u64 = 4;
 
-/// The frequencies in the making, on one worker.
-pub struct Frequencies {
-    input: InputSession<u64, Term, Counts>,
-    trace: TraceAgent<KeySpine<Term, u64, Counts>>,
+/// Sums by key in the making, on one worker.
+pub struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
+    input: InputSession<u64, K, R>,
+    trace: TraceAgent<KeySpine<K, u64, R>>,
     probe: ProbeHandle<u64>,
-    /// Tokens since the last flush.
-    waiting: u64,
 }
 
-impl Frequencies {
+impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
     /// Builds the dataflow; every worker must.
-    pub fn new(worker: &mut Worker) -> Self {
+    pub fn new(worker: &mut Worker, name: &str) -> Self {
         let mut input = InputSession::new();
         let probe = ProbeHandle::new();
-        let mut trace = worker.dataflow_named("frequencies", |scope| {
+        let mut trace = worker.dataflow_named(name, |scope| {
             let arranged = input.to_collection(scope).arrange_by_self();
             arranged.stream.probe_with(&probe);
             arranged.trace
@@ -60,6 +61,74 @@ impl Frequencies {
             input,
             trace,
             probe,
+        }
+    }
+
+    /// Sends what `give` hands over, key by key, and waits for workers that are far behind.
+    pub fn flush(&mut self, worker: &mut Worker, give: impl FnOnce(&mut dyn FnMut(K, R))) {
+        let mut given = 0;
+        give(&mut |key, difference| {
+            self.input.update(key, difference);
+            given += 1;
+            if given % KEYS_A_STEP == 0 {
+                worker.step();
+            }
+        });
+        let next = *self.input.time() + 1;
+        self.input.advance_to(next);
+        self.input.flush();
+        worker.step();
+        while self.probe.less_than(&next.saturating_sub(FLUSHES_AHEAD)) {
+            worker.step_or_park(Some(PARK));
+        }
+    }
+
+    /// Waits for the differences of all workers, and gives the totals of the keys that are this worker's.
+    /// Every worker must call it.
+    pub fn finish(self, worker: &mut Worker) -> Totals<K, R> {
+        self.input.close();
+        while !self.probe.done() {
+            worker.step_or_park(Some(PARK));
+        }
+        Totals(self.trace)
+    }
+}
+
+/// The totals of one worker's share of the keys.
+pub struct Totals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup>(
+    TraceAgent<KeySpine<K, u64, R>>,
+);
+
+impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
+    /// Visits each of the keys and its total, once.
+    pub fn visit(mut self, visit: &mut impl FnMut(&K, R)) {
+        let (mut cursor, batches) = self.0.cursor();
+        while cursor.key_valid(&batches) {
+            let mut total: Option<R> = None;
+            cursor.map_times(&batches, |_, difference| match &mut total {
+                Some(total) => total.plus_equals(difference),
+                None => total = Some(difference.clone()),
+            });
+            if let Some(total) = total {
+                visit(cursor.key(&batches), total);
+            }
+            cursor.step_key(&batches);
+        }
+    }
+}
+
+/// The frequencies of terms in the making, on one worker.
+pub struct Frequencies {
+    sums: Sums<Term, Counts>,
+    /// Tokens since the last flush.
+    waiting: u64,
+}
+
+impl Frequencies {
+    /// Builds the dataflow; every worker must.
+    pub fn new(worker: &mut Worker) -> Self {
+        Self {
+            sums: Sums::new(worker, "frequencies"),
             waiting: 0,
         }
     }
@@ -70,65 +139,37 @@ impl Frequencies {
         self.waiting += tokens;
         if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {
             self.flush(worker, counter);
-            let next = *self.input.time();
-            while self.probe.less_than(&next.saturating_sub(FLUSHES_AHEAD)) {
-                worker.step_or_park(Some(PARK));
-            }
         }
     }
 
     fn flush(&mut self, worker: &mut Worker, counter: &mut TermCounter) {
         self.waiting = 0;
-        let mut given = 0;
-        counter.drain_new_counts(&mut |term, tokens, documents| {
-            self.input
-                .update(term.into(), (signed(tokens), signed(documents)));
-            given += 1;
-            if given % TERMS_A_STEP == 0 {
-                worker.step();
-            }
+        self.sums.flush(worker, |give| {
+            counter.drain_new_counts(&mut |term, tokens, documents| {
+                give(term.into(), (signed(tokens), signed(documents)));
+            });
         });
-        let next = *self.input.time() + 1;
-        self.input.advance_to(next);
-        self.input.flush();
-        worker.step();
     }
 
     /// Takes the last counts of `counter`, waits for those of all workers, and gives the totals of
     /// the terms that are this worker's. Every worker must call it.
-    pub fn finish(mut self, worker: &mut Worker, counter: &mut TermCounter) -> Totals {
+    pub fn finish(
+        mut self,
+        worker: &mut Worker,
+        counter: &mut TermCounter,
+    ) -> Totals<Term, Counts> {
         self.flush(worker, counter);
-        self.input.close();
-        while !self.probe.done() {
-            worker.step_or_park(Some(PARK));
-        }
-        Totals(self.trace)
+        self.sums.finish(worker)
     }
 }
 
-/// The totals of one worker's share of the terms.
-pub struct Totals(TraceAgent<KeySpine<Term, u64, Counts>>);
-
-impl Totals {
-    /// Visits (term, tokens, documents) of each of the terms, once.
-    pub fn visit(mut self, visit: &mut impl FnMut(&str, u64, u64)) {
-        let (mut cursor, batches) = self.0.cursor();
-        while cursor.key_valid(&batches) {
-            let mut total: Counts = (0, 0);
-            cursor.map_times(&batches, |_, counts| {
-                total = (total.0 + counts.0, total.1 + counts.1);
-            });
-            visit(cursor.key(&batches), unsigned(total.0), unsigned(total.1));
-            cursor.step_key(&batches);
-        }
-    }
-}
-
-fn signed(count: u64) -> isize {
+/// A count as a difference.
+pub fn signed(count: u64) -> isize {
     isize::try_from(count).expect("a collection has fewer than 2^63 tokens")
 }
 
-fn unsigned(count: isize) -> u64 {
+/// A total of counts.
+pub fn unsigned(count: isize) -> u64 {
     u64::try_from(count).expect("no count is ever taken back")
 }
 
@@ -172,8 +213,8 @@ mod tests {
                     frequencies.counted(worker, &mut counter, 2);
                     let mut found = Vec::new();
                     let totals = frequencies.finish(worker, &mut counter);
-                    totals.visit(&mut |term, tokens, documents| {
-                        found.push((term.to_owned(), (tokens, documents)));
+                    totals.visit(&mut |term, (tokens, documents)| {
+                        found.push((term.to_string(), (unsigned(tokens), unsigned(documents))));
                     });
                     Ok::<_, Failure>(found)
                 },

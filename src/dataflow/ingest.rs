@@ -10,6 +10,7 @@
 //! is skipped. Which worker reads which block is left to chance; no result depends on it.
 
 mod drafts;
+mod phrases;
 mod vocabulary;
 mod words;
 
@@ -28,8 +29,9 @@ use super::gather::all_gather;
 use super::process::{Once, Process};
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
-use crate::corpus::input::{Input, discover};
-use crate::corpus::labels::{Label, LabelCounter};
+use crate::corpus::input::{Input, InputFile, discover};
+use crate::corpus::labels::LabelCounter;
+use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::corpus::{Body, DocumentStatus};
@@ -72,11 +74,16 @@ struct Source {
     input: Arc<Input>,
     fingerprint: String,
     blocks: BlockQueue,
+    tokenizer: Tokenizer,
 }
 
 impl Source {
     fn discover(process: &Process) -> Result<Self, RunError> {
         let input = Arc::new(discover(&process.job.corpus)?);
+        let counts = input.without_order(&process.job.corpus);
+        if let Some(file) = counts.filter(|_| process.job.phrases.need_order()) {
+            return Err(RunError::Data(no_order(file)));
+        }
         let placement = &process.placement;
         let share = Share {
             process: placement.process,
@@ -85,6 +92,7 @@ impl Source {
         Ok(Self {
             fingerprint: input.fingerprint()?,
             blocks: BlockQueue::new(Arc::clone(&input), &process.job.corpus, share),
+            tokenizer: process.job.tokenizer(&[])?,
             input,
         })
     }
@@ -106,8 +114,14 @@ pub fn ingest(
         return Ok(collection);
     }
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
-    begin(worker, process, "bytes", expected);
-    let drafted = drafts::draft_all(worker, process, shared, source)?;
+    begin(worker, process, ["ingest", "bytes"], expected);
+    let mut drafted = drafts::draft_all(worker, process, shared, source)?;
+    let (mut found, mut joiner) = (Vec::new(), None);
+    if let Some(settings) = &process.job.phrases.detection {
+        let joined = phrases::join(worker, process, settings, drafted)?;
+        drafted = joined.drafted;
+        (found, joiner) = (joined.phrases, Some(joined.joiner));
+    }
     let mine: Vec<_> = drafted.drafts.iter().map(|draft| draft.record()).collect();
     let mut all: Vec<Draft> = gather_records(worker, &mine)
         .into_iter()
@@ -128,14 +142,16 @@ pub fn ingest(
     begin(
         worker,
         process,
-        "documents",
+        ["ingest", "documents"],
         documents * process.placement.threads as u64,
     );
     let mut written = Vec::with_capacity(drafted.drafts.len());
     let mut labels = LabelCounter::default();
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
-        written.push(drafts::rewrite(process, &map, draft, number, &mut labels)?.record());
+        written.push(
+            drafts::rewrite(process, &map, draft, number, &mut labels, joiner.as_mut())?.record(),
+        );
     }
     let labels = match &process.job.corpus.labels {
         Some(settings) => {
@@ -149,7 +165,11 @@ pub fn ingest(
         .map(Written::from_record)
         .collect();
     written.sort_unstable_by_key(|shard| shard.number);
-    let describe = || collection(process, source, &agreed, labels, &all, &written);
+    let describe = || Collection {
+        labels,
+        phrases: found,
+        ..collection(process, source, &agreed, &all, &written)
+    };
     publish(worker, process, describe)
 }
 
@@ -164,9 +184,9 @@ pub fn read_vocabulary(process: &Process) -> Result<Vocabulary, RunError> {
 }
 
 /// Begins a phase, all workers of the process at once.
-fn begin(worker: &Worker, process: &Process, unit: &'static str, total: u64) {
+fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], total: u64) {
     if worker.index().is_multiple_of(process.placement.threads) {
-        process.progress.begin("ingest", unit, Some(total));
+        process.progress.begin(phase, unit, Some(total));
     }
     process.meet();
 }
@@ -234,6 +254,14 @@ fn check_same(
     )))
 }
 
+fn no_order(file: &InputFile) -> String {
+    format!(
+        "{} holds counts of words, without the order that phrases need: read texts instead, or \
+         take the section [phrases] out of the job",
+        file.name
+    )
+}
+
 fn no_documents(input: &Input) -> String {
     format!(
         "the input contains no document (files: {}, bytes: {}): check corpus.input and \
@@ -267,7 +295,6 @@ fn collection(
     process: &Process,
     source: &Source,
     agreed: &Agreed,
-    labels: Vec<Label>,
     drafts: &[Draft],
     written: &[Written],
 ) -> Collection {
@@ -320,7 +347,8 @@ fn collection(
         vocabulary_fingerprint: agreed.fingerprint.clone(),
         metadata: settings.metadata.clone(),
         grouped: settings.group.is_some() || source.input.has_volumes(),
-        labels,
+        labels: Vec::new(),
+        phrases: Vec::new(),
         shards,
     }
 }

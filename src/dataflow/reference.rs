@@ -11,7 +11,7 @@ use crate::corpus::Body;
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::input::{Input, InputError, discover};
 use crate::corpus::reader::read_block;
-use crate::corpus::settings::{CorpusSettings, TokenSettings};
+use crate::corpus::settings::CorpusSettings;
 use crate::corpus::tokenizer::Tokenizer;
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
@@ -21,7 +21,7 @@ pub struct Reference {
     input: Arc<Input>,
     queue: BlockQueue,
     corpus: CorpusSettings,
-    tokens: TokenSettings,
+    tokenizer: Tokenizer,
 }
 
 /// What was counted on texts.
@@ -36,14 +36,14 @@ pub struct ReferenceCounts {
 }
 
 impl Reference {
-    /// The files that `corpus` names, tokenized as `tokens` say, which should be as the model's were;
-    /// of them the blocks of one process.
+    /// The files that `corpus` names, cut by `tokenizer`, which should be the model's; of them the
+    /// blocks of one process.
     ///
     /// # Errors
     /// No such file, or one that cannot be read.
     pub fn open(
         corpus: &CorpusSettings,
-        tokens: &TokenSettings,
+        tokenizer: Tokenizer,
         share: Share,
     ) -> Result<Self, InputError> {
         let input = Arc::new(discover(corpus)?);
@@ -51,7 +51,7 @@ impl Reference {
             queue: BlockQueue::new(Arc::clone(&input), corpus, share),
             input,
             corpus: corpus.clone(),
-            tokens: tokens.clone(),
+            tokenizer,
         })
     }
 
@@ -65,8 +65,7 @@ impl Reference {
 
     /// The first file that holds counts, and so no order to slide a window over.
     pub fn without_order(&self) -> Option<&str> {
-        let mut files = self.input.files.iter();
-        let counts = files.find(|file| self.corpus.gives_counts(file.format));
+        let counts = self.input.without_order(&self.corpus);
         counts.map(|file| file.name.as_str())
     }
 
@@ -80,7 +79,7 @@ impl Reference {
         term_of: &dyn Fn(&str) -> Option<u32>,
         counts: &mut ReferenceCounts,
     ) -> Result<(), InputError> {
-        let mut tokenizer = Tokenizer::new(&self.tokens);
+        let mut tokenizer = self.tokenizer.clone();
         let mut terms = Vec::new();
         while let Some(block) = self.queue.next_block().map_err(cause_first)? {
             read_block(&block, &self.corpus, &mut |document| {
@@ -200,7 +199,7 @@ mod tests {
         let path = folder.join("job.toml");
         std::fs::write(&path, job).unwrap();
         let job = Job::load(&path, &[]).unwrap();
-        Reference::open(&job.corpus, &job.tokens, Share::ALL).unwrap()
+        Reference::open(&job.corpus, job.tokenizer(&[]).unwrap(), Share::ALL).unwrap()
     }
 
     fn texts() -> Vec<String> {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::keys::{self, Preset};
+use crate::corpus::word_file::WordFileError;
 use crate::knowledge::KnowledgeError;
 
 /// Where a key was set.
@@ -57,6 +58,9 @@ pub enum JobError {
         /// What the system said.
         source: io::Error,
     },
+    /// A list of words that the job names means nothing in some line.
+    #[error(transparent)]
+    Words(#[from] WordFileError),
     /// The file is not TOML.
     #[error("{place}: invalid TOML: {message}")]
     Syntax {
@@ -195,7 +199,7 @@ impl JobError {
             },
             Self::Tree { place, .. } => place.as_ref().map(|place| format!("{place} names it")),
             Self::Override { .. } => Some("for example: --set train.passes=5".into()),
-            Self::Syntax { .. } | Self::Invalid { .. } => None,
+            Self::Words(_) | Self::Syntax { .. } | Self::Invalid { .. } => None,
         }
     }
 }

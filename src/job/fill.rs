@@ -13,8 +13,9 @@ use super::settings::{Budget, MaxEntSettings, ProjectSettings, TreeSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
 use crate::corpus::sample::Split;
 use crate::corpus::settings::{
-    CorpusSettings, Format, HtrcSettings, LabelSettings, OnDamage, SampleSettings, SampleSize,
-    SectionSize, StopWords, TokenRule, TokenSettings, VocabularySettings,
+    CorpusSettings, DetectionSettings, Format, HtrcSettings, LabelSettings, OnDamage,
+    PhraseSettings, SampleSettings, SampleSize, SectionSize, StopWords, TokenRule, TokenSettings,
+    VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::evaluate::settings::{EvaluateSettings, Metric};
@@ -217,6 +218,13 @@ impl Values {
         }
     }
 
+    pub(super) fn phrases(&self) -> PhraseSettings {
+        let detection = self.get::<bool>("phrases.detect").then(|| {
+            settings! { self, DetectionSettings, "phrases": min_count, threshold, max_words; }
+        });
+        settings! { self, PhraseSettings, "phrases": replacements, deletions; detection }
+    }
+
     pub(super) fn vocabulary(&self) -> VocabularySettings {
         settings! { self, VocabularySettings, "vocabulary":
             stop_words, stop_top, min_documents, max_share, max_terms;
@@ -356,6 +364,7 @@ mod tests {
             "train.schedule=residual",
             "corpus.labels=m",
             "tree.file=m",
+            "phrases.detect=true",
         ];
         let bases = bases.map(str::to_owned);
         let is_read = |key: &Key, value: &str| {

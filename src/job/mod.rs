@@ -26,10 +26,13 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::corpus::phrases::{self, Phrase};
 use crate::corpus::settings::{
-    CorpusSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
+    CorpusSettings, PhraseSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
+use crate::corpus::tokenizer::Tokenizer;
+use crate::corpus::word_file::WordFileError;
 use crate::evaluate::settings::EvaluateSettings;
 use crate::hex::hex;
 use lda::model::settings::ModelSettings;
@@ -57,6 +60,8 @@ pub struct Job {
     pub corpus: CorpusSettings,
     /// How text is cut into tokens.
     pub tokens: TokenSettings,
+    /// Which tokens are joined, replaced and deleted.
+    pub phrases: PhraseSettings,
     /// Which terms are kept.
     pub vocabulary: VocabularySettings,
     /// What is trained on.
@@ -196,6 +201,7 @@ impl Job {
             path: path.to_owned(),
             corpus: values.corpus(),
             tokens: values.tokens(),
+            phrases: values.phrases(),
             vocabulary: values.vocabulary(),
             sample: values.sample(),
             model: values.model(),
@@ -214,7 +220,18 @@ impl Job {
             job.corpus.base = folder;
         }
         job.files = job.named_files(source)?;
+        job.tokenizer(&[])?;
         Ok(job)
+    }
+
+    /// Cuts texts as the job says, and joins `found`, the phrases that were found in its collection.
+    ///
+    /// # Errors
+    /// A list of phrases that cannot be read, or has a line that means nothing.
+    pub fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, WordFileError> {
+        let mut passes = phrases::load(&self.phrases, &self.tokens)?;
+        passes.extend(phrases::rules(found));
+        Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
     }
 
     /// Reads every word list that the job names.
@@ -237,7 +254,15 @@ impl Job {
                 sha256: hex(&Sha256::digest(&contents)),
             })
         };
-        let mut files: Vec<_> = lists.chain(words).map(digest).collect::<Result<_, _>>()?;
+        let phrases = [
+            ("phrases.replacements", &self.phrases.replacements),
+            ("phrases.deletions", &self.phrases.deletions),
+        ];
+        let phrases = phrases
+            .into_iter()
+            .filter_map(|(key, path)| Some((key, path.as_ref()?)));
+        let texts = lists.chain(words).chain(phrases);
+        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, _>>()?;
         if let Some(tree) = &self.tree {
             let place = || source.get("tree.file").map(|entry| entry.place.clone());
             let knowledge = tree.read();

@@ -278,6 +278,8 @@ impl Values {
             (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
             (!self.is_labelled()).then(|| (Mark::Labelled, "an empty corpus.labels".to_owned())),
             (!self.has_tree()).then(|| (Mark::Tree, "an empty tree.file".to_owned())),
+            (!self.get::<bool>("phrases.detect"))
+                .then(|| (Mark::Detected, "phrases.detect = false".to_owned())),
         ];
         for (unused, reason) in unused.into_iter().flatten() {
             for key in keys::marked(unused) {
@@ -285,7 +287,7 @@ impl Values {
                 let is_default = self.value(key.path) == key.default_value().as_ref();
                 let may_be_said = matches!(
                     unused,
-                    Mark::Drawn | Mark::Residual | Mark::Labelled | Mark::Tree
+                    Mark::Drawn | Mark::Residual | Mark::Labelled | Mark::Tree | Mark::Detected
                 );
                 if !(is_default && may_be_said) {
                     let allowed = || format!("absent: it has no effect with {reason}");

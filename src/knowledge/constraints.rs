@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexicon::Lexicon;
 use super::{KnowledgeError, Pruned};
-use crate::corpus::stop_words::without_comment;
+use crate::corpus::word_file::without_comment;
 use senses::Senses;
 
 /// How words are linked.

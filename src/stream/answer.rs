@@ -83,7 +83,7 @@ impl<'a> Answerer<'a> {
             model,
             strict,
             reader: LineReader::new(NAME, &model.corpus),
-            bagger: Bagger::new(&model.tokens, &model.vocabulary),
+            bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
             inferrer: Inferrer::default(),
             projection: Projection::default(),
         }

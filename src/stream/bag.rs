@@ -4,7 +4,7 @@
 //! and the terms are forgotten from time to time, so that a stream of any length takes the same memory.
 
 use crate::corpus::draft::Drafter;
-use crate::corpus::settings::TokenSettings;
+use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::{TermMap, Vocabulary};
 use crate::corpus::{RawDocument, ShardDocument};
 
@@ -13,7 +13,7 @@ const MOST_TERMS: usize = 1 << 17;
 
 /// Counts the terms of documents, one after the other, with the same buffers.
 pub struct Bagger<'a> {
-    settings: &'a TokenSettings,
+    tokenizer: &'a Tokenizer,
     vocabulary: &'a Vocabulary,
     drafter: Drafter,
     map: TermMap,
@@ -22,12 +22,12 @@ pub struct Bagger<'a> {
 }
 
 impl<'a> Bagger<'a> {
-    /// For texts that are cut as `settings` say.
-    pub fn new(settings: &'a TokenSettings, vocabulary: &'a Vocabulary) -> Self {
+    /// For texts that `tokenizer` cuts.
+    pub fn new(tokenizer: &'a Tokenizer, vocabulary: &'a Vocabulary) -> Self {
         Self {
-            settings,
+            tokenizer,
             vocabulary,
-            drafter: Drafter::new(settings),
+            drafter: Drafter::new(tokenizer.clone()),
             map: TermMap::empty(vocabulary.kept()),
             most_terms: MOST_TERMS,
             document: ShardDocument::default(),
@@ -37,7 +37,7 @@ impl<'a> Bagger<'a> {
     /// The document's bag of words over the vocabulary.
     pub fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
-            self.drafter = Drafter::new(self.settings);
+            self.drafter = Drafter::new(self.tokenizer.clone());
             self.map = TermMap::empty(self.vocabulary.kept());
         }
         self.drafter.draft(raw, &mut self.document);
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
     use crate::corpus::Body;
-    use crate::corpus::settings::TokenRule;
+    use crate::corpus::settings::{TokenRule, TokenSettings};
     use crate::corpus::vocabulary::{TermStatus, VocabularyTerm};
 
     const SETTINGS: TokenSettings = TokenSettings {
@@ -101,14 +101,15 @@ mod tests {
             most_terms in 0..6_usize,
         ) {
             let vocabulary = vocabulary();
-            let mut drafter = Drafter::new(&SETTINGS);
+            let tokenizer = Tokenizer::new(&SETTINGS);
+            let mut drafter = Drafter::new(tokenizer.clone());
             let drafts: Vec<ShardDocument> = documents.iter().map(|text| {
                 let mut draft = ShardDocument::default();
                 drafter.draft(raw(text), &mut draft);
                 draft
             }).collect();
             let map = TermMap::new(drafter.terms(), vocabulary.terms());
-            let mut bagger = Bagger { most_terms, ..Bagger::new(&SETTINGS, &vocabulary) };
+            let mut bagger = Bagger { most_terms, ..Bagger::new(&tokenizer, &vocabulary) };
             for (text, mut expected) in documents.iter().zip(drafts) {
                 map.remap(&mut expected);
                 prop_assert_eq!(bagger.count(raw(text)), &expected);

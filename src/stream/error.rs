@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::checkpoint::CheckpointError;
+use crate::corpus::collection::CollectionError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::job::JobError;
 use crate::tables::TableError;
@@ -64,6 +65,9 @@ pub enum StreamError {
     /// The model file.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// What ingest has left.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
     /// The vocabulary's file.
     #[error(transparent)]
     Vocabulary(#[from] VocabularyFileError),

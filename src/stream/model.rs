@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use super::StreamError;
 use crate::checkpoint;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
-use crate::corpus::settings::{CorpusSettings, TokenSettings};
+use crate::corpus::collection::{COLLECTION_FILE, Collection};
+use crate::corpus::settings::CorpusSettings;
+use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::maxent::settings_hash;
-use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
+use crate::job::{Job, JobError};
 use crate::storage::is_remote;
 use crate::tables::output::{View, Wanted, exists};
 use lda::infer::maxent::Classifier;
@@ -62,8 +64,8 @@ impl Source {
 pub struct StreamModel {
     /// Keys of id, text and metadata; limits.
     pub corpus: CorpusSettings,
-    /// How texts are cut.
-    pub tokens: TokenSettings,
+    /// Cuts texts, and joins the phrases of the collection.
+    pub tokenizer: Tokenizer,
     /// Which topics are listed.
     pub project: ProjectSettings,
     /// How they are inferred.
@@ -115,7 +117,7 @@ impl StreamModel {
         };
         Ok(Self {
             corpus: job.corpus.clone(),
-            tokens: job.tokens.clone(),
+            tokenizer: tokenizer(source)?,
             project: job.project.clone(),
             infer,
             seed: job.model.seed,
@@ -128,6 +130,19 @@ impl StreamModel {
             },
         })
     }
+}
+
+/// Cuts texts as those of the collection were.
+fn tokenizer(source: &Source) -> Result<Tokenizer, StreamError> {
+    let Source { job, root } = source;
+    let phrases = match job.phrases.detection {
+        None => Vec::new(),
+        Some(_) => {
+            let file = View::open(&root.join(COLLECTION_FILE), Wanted::All)?;
+            Collection::read_file(file.path())?.phrases
+        }
+    };
+    Ok(job.tokenizer(&phrases).map_err(JobError::from)?)
 }
 
 /// The classifier beside the model of this hash, if it is the job's.

@@ -10,18 +10,22 @@
 
 mod form;
 mod identifiers;
+mod rewriting;
 mod scan;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use self::form::Form;
+use self::rewriting::Rewriting;
 use self::scan::{CORE, Classes, WIDE};
+use super::phrases::{Rewriter, Rule};
 use super::settings::{TokenRule, TokenSettings};
 
 /// Cuts texts into tokens; one per worker, so that its buffers are reused.
@@ -59,6 +63,8 @@ pub struct Tokenizer {
     form: Form,
     /// A stretch that had to be normalised.
     normalized: String,
+    /// What is done to the tokens of a text, if anything.
+    rewriting: Option<Rewriting>,
 }
 
 impl Tokenizer {
@@ -70,12 +76,31 @@ impl Tokenizer {
             classes: Classes::new(settings.rule, settings.numbers),
             form: Form::new(settings),
             normalized: String::new(),
+            rewriting: None,
         }
+    }
+
+    /// The same, but the tokens of each text are rewritten by these passes of rules.
+    #[must_use]
+    pub fn with_rules(mut self, passes: &[Vec<Rule>]) -> Self {
+        let rewriter = || Rewriting::new(Arc::new(Rewriter::new(passes)));
+        self.rewriting = (!passes.is_empty()).then(rewriter);
+        self
     }
 
     /// Calls `visit` with every token of `text`, in order.
     #[inline]
     pub fn tokens(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        let Some(mut rewriting) = self.rewriting.take() else {
+            return self.cut(text, visit);
+        };
+        self.cut(text, &mut |token| rewriting.push(token));
+        rewriting.finish(visit);
+        self.rewriting = Some(rewriting);
+    }
+
+    #[inline]
+    fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
         let bytes = text.as_bytes();
         let mut at = 0;
         // Nothing before `floor` is open any more: the end of what was last cut.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
+use super::phrases::Joiner;
 use super::{IngestShared, Source};
 use crate::corpus::block::Block;
 use crate::corpus::collection::Collection;
@@ -20,7 +21,7 @@ use crate::corpus::terms::TermCounter;
 use crate::corpus::vocabulary::TermMap;
 use crate::corpus::{DocumentStatus, Sections, ShardDocument};
 use crate::dataflow::error::RunError;
-use crate::dataflow::frequencies::{Frequencies, Totals};
+use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
 use crate::job::WorkStage;
 use crate::storage;
@@ -33,7 +34,7 @@ pub(super) struct Drafted {
     /// Its terms.
     pub(super) terms: TermCounter,
     /// Its share of all terms, added up over all workers.
-    pub(super) totals: Totals,
+    pub(super) totals: Totals<Term, Counts>,
     /// Its drafts.
     pub(super) drafts: Vec<Draft>,
 }
@@ -71,7 +72,7 @@ impl Draft {
     }
 
     /// The draft's file name: no two blocks have the same.
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         format!(
             "draft-{}-{}.parquet",
             self.key >> 32,
@@ -87,7 +88,10 @@ pub(super) fn draft_all(
     shared: &IngestShared,
     source: &Source,
 ) -> Result<Drafted, RunError> {
-    let mut drafter = Drafter::new(&process.job.tokens);
+    let mut drafter = Drafter::new(source.tokenizer.clone());
+    if process.job.phrases.detection.is_some() {
+        drafter = drafter.in_order();
+    }
     let mut frequencies = Frequencies::new(worker);
     let mut drafts = Vec::new();
     while let Some(block) = source.blocks.next_block().map_err(cause_first)? {
@@ -228,13 +232,15 @@ impl Written {
     }
 }
 
-/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft; its labels are counted.
+/// Rewrites a draft as a shard in final term ids, publishes it, and removes the draft; phrases are joined,
+/// its labels counted.
 pub(super) fn rewrite(
     process: &Process,
     map: &TermMap,
     draft: Draft,
     number: usize,
     labels: &mut LabelCounter,
+    joiner: Option<&mut Joiner>,
 ) -> Result<Written, RunError> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
@@ -248,7 +254,11 @@ pub(super) fn rewrite(
     let mut document = ShardDocument::default();
     let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
     let mut sections = Sections::default();
+    let mut joiner = joiner;
     while reader.read_into(&mut document)? {
+        if let Some(joiner) = &mut joiner {
+            joiner.bag(&mut document);
+        }
         map.remap(&mut document);
         let section = sections.number(document.group.as_deref());
         last_sections = section.map_or(0, |section| section + 1);

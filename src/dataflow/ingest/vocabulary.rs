@@ -11,12 +11,12 @@ use timely::worker::Worker;
 use super::words::{self, Terms};
 use crate::corpus::stop_words::StopList;
 use crate::corpus::terms::TermCounter;
-use crate::corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary};
+use crate::corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
-use crate::dataflow::frequencies::Totals;
+use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
 use crate::dataflow::gather::{PARK, all_gather_blocks};
 use crate::dataflow::process::Process;
 
@@ -42,7 +42,7 @@ pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
     terms: TermCounter,
-    totals: Totals,
+    totals: Totals<Term, Counts>,
     document_count: u64,
 ) -> Result<(TermMap, Agreed), RunError> {
     let counts = gather_at_leader(worker, totals);
@@ -50,19 +50,27 @@ pub(super) fn agree(
         Some(counts) => prune(process, counts, document_count)?,
         None => Default::default(),
     };
+    let vocabulary = broadcast(worker, message);
+    Ok((TermMap::new(&terms, vocabulary), agreed))
+}
+
+/// Every worker gets the terms of worker 0's message.
+pub(super) fn broadcast(
+    worker: &mut Worker,
+    message: Vec<u64>,
+) -> impl Iterator<Item = VocabularyTerm> {
     let pieces = message
         .chunks(MAX_BLOCK_WORDS)
         .map(<[u64]>::to_vec)
         .collect();
     drop(message);
-    let gathered = all_gather_blocks(worker, pieces);
+    let blocks = all_gather_blocks(worker, pieces).into_iter().next();
     let mut parts = Terms::default();
-    let vocabulary = gathered[0].iter().flat_map(|block| {
+    blocks.into_iter().flatten().flat_map(move |block| {
         let mut complete = Vec::new();
         parts.take(block.words(), &mut |term| complete.push(term));
         complete
-    });
-    Ok((TermMap::new(&terms, vocabulary), agreed))
+    })
 }
 
 /// Prunes and writes the vocabulary; returns all its terms in its order, for all workers.
@@ -103,7 +111,10 @@ fn prune(
 }
 
 /// Sends every worker's totals to worker 0: none on the others.
-fn gather_at_leader(worker: &mut Worker, totals: Totals) -> Option<Vec<TermCount>> {
+pub(super) fn gather_at_leader(
+    worker: &mut Worker,
+    totals: Totals<Term, Counts>,
+) -> Option<Vec<TermCount>> {
     let (index, peers) = (worker.index(), worker.peers());
     let gathered: Rc<RefCell<Vec<TermCount>>> = Rc::default();
     let filled = Rc::clone(&gathered);
@@ -131,8 +142,8 @@ fn gather_at_leader(worker: &mut Worker, totals: Totals) -> Option<Vec<TermCount
     });
     let mut waiting: Vec<u64> = Vec::new();
     let mut sent = 0;
-    totals.visit(&mut |term, tokens, documents| {
-        words::push(&mut waiting, term, tokens, documents, 0);
+    totals.visit(&mut |term, (tokens, documents)| {
+        words::push(&mut waiting, term, unsigned(tokens), unsigned(documents), 0);
         while waiting.len() >= MAX_BLOCK_WORDS {
             let rest = waiting.split_off(MAX_BLOCK_WORDS);
             let full = std::mem::replace(&mut waiting, rest);

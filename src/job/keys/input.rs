@@ -1,4 +1,4 @@
-//! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[vocabulary]`, `[synth]`.
+//! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
 use super::{Section, Stage, rows};
 use crate::job::fill::{FORMATS, ON_DAMAGE, RULES};
@@ -12,6 +12,7 @@ const SIZE: Reals = Reals(
     |x| x > 0.0 && x <= 65_536.0,
     "a number of MiB above 0, at most 65536",
 );
+const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.
 const TERM_IDS: u64 = MAX_TERMS as u64;
 
@@ -112,6 +113,28 @@ pub(super) const TOKENS: Section = rows! {
     numbers: Flag, Default(false);
     /// Split `snake_case` and `camelCase`, for source code.
     identifiers: Flag, Default(false);
+};
+
+pub(super) const PHRASES: Section = rows! {
+    "phrases", Some(Stage::Corpus);
+
+    /// A file with a phrase on each line, `new york`, which becomes one token, `new_york`; or, after a TAB, the token that
+    /// replaces it (MALLET's `--replacement-files`). `""`: none.
+    replacements: File, Default(""), Later;
+    /// A file with the words on each line that are deleted where they follow each other (MALLET's `--deletion-files`),
+    /// after replacements. `""`: none.
+    deletions: File, Default(""), Later;
+    /// Join two words that follow each other more often than by chance: those whose normalised pointwise mutual
+    /// information (NPMI) in the collection is above `threshold`.
+    detect: Flag, Default(false), Later;
+    /// Two words that follow each other less often are no phrase.
+    // gensim's.
+    min_count: Whole(1, COUNT), Default(5), Detected, Later;
+    /// NPMI above which two words are a phrase: 1 if neither occurs without the other, 0 if as often as by chance.
+    threshold: Real(NPMI), Default(0.5), Detected, Later;
+    /// The most words of a phrase. Above 2, a second pass joins phrases with words; with 4, also with each other, as
+    /// gensim's `Phrases` applied twice.
+    max_words: Whole(2, 4), Default(2), Detected, Later;
 };
 
 pub(super) const VOCABULARY: Section = rows! {

@@ -20,6 +20,7 @@ pub const SECTIONS: &[Section] = &[
     input::CORPUS,
     input::HTRC,
     input::TOKENS,
+    input::PHRASES,
     input::VOCABULARY,
     training::SAMPLE,
     training::MODEL,
@@ -116,6 +117,8 @@ pub(super) enum Mark {
     Labelled,
     /// It is of a tree-structured prior.
     Tree,
+    /// It is of phrases that are found.
+    Detected,
 }
 
 /// A section from its rows: `name: kind, preset, marks;`.

@@ -1,0 +1,390 @@
+//! Phrases: found in drafts that keep the order of their tokens, and joined in them.
+//!
+//! Each pass counts, over all workers, the pairs of tokens that follow each other. Stop words and words
+//! that are too rare to be part of a phrase stand between pairs. Pairs are counted a part of their
+//! hashes at a time, so that a worker holds no more than `PAIRS_A_PART` of them, however long the input
+//! is; drafts are read again for each part.
+
+use std::path::PathBuf;
+
+use differential_dataflow::Hashable;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use timely::worker::Worker;
+
+use super::drafts::{Draft, Drafted};
+use super::vocabulary::{broadcast, gather_at_leader};
+use super::words::{self, gather_records};
+use crate::corpus::ShardDocument;
+use crate::corpus::phrases::{Phrase, Rewriter, Token, npmi, rules};
+use crate::corpus::settings::DetectionSettings;
+use crate::corpus::shard::{Columns, ShardReader};
+use crate::corpus::stop_words::StopList;
+use crate::corpus::terms::TermCounter;
+use crate::dataflow::error::RunError;
+use crate::dataflow::frequencies::{Counts, Frequencies, Sums, Term, Totals, signed, unsigned};
+use crate::dataflow::process::Process;
+use crate::dataflow::sum::sum;
+
+/// Pairs that a worker adds up at a time, on average at most: some 200 MiB.
+const PAIRS_A_PART: u64 = 4 << 20;
+/// Distinct pairs that a worker counts by itself before it sends them: 16 MiB.
+const PAIRS_A_FLUSH: usize = 1 << 20;
+/// The number of a token that is part of no phrase.
+const NONE: u32 = u32::MAX;
+
+/// Phrases, and the drafts that have them.
+pub(super) struct Joined {
+    /// What was drafted; its counts are those of the joined text.
+    pub(super) drafted: Drafted,
+    /// The phrases.
+    pub(super) phrases: Vec<Phrase>,
+    /// Joins them in documents of these drafts.
+    pub(super) joiner: Joiner,
+}
+
+/// Finds the phrases of the collection, and counts its terms again with them.
+pub(super) fn join(
+    worker: &mut Worker,
+    process: &Process,
+    settings: &DetectionSettings,
+    drafted: Drafted,
+) -> Result<Joined, RunError> {
+    let Drafted {
+        mut terms,
+        totals,
+        mut drafts,
+    } = drafted;
+    let (words, tokens) = frequent_words(worker, process, settings, totals)?;
+    let parts = tokens.div_ceil(PAIRS_A_PART * worker.peers() as u64).max(1);
+    let passes = if settings.max_words > 2 { 2 } else { 1 };
+    let documents: u64 = drafts.iter().map(|draft| draft.documents).sum();
+    let threads = process.placement.threads as u64;
+    let total = documents * threads * (passes * parts + 1);
+    super::begin(worker, process, ["phrases", "documents"], total);
+    let mut phrases: Vec<Phrase> = Vec::new();
+    let mut joiner = Joiner::new(&phrases, &mut terms);
+    for pass in 1..=passes {
+        let units = Units::new(&words, &phrases, &terms);
+        let mut search = Search {
+            process,
+            settings,
+            drafts: &drafts,
+            joiner: &mut joiner,
+            units: &units,
+        };
+        let counted = search.count(worker, parts)?;
+        let mut found = search.score(worker, counted, tokens);
+        found.sort_unstable_by_key(|phrase| (phrase.name(), phrase.first.clone()));
+        for phrase in &mut found {
+            phrase.pass = pass as u32;
+        }
+        phrases.append(&mut found);
+        joiner = Joiner::new(&phrases, &mut terms);
+    }
+    let totals = recount(worker, process, &mut drafts, &mut joiner, &mut terms)?;
+    Ok(Joined {
+        drafted: Drafted {
+            terms,
+            totals,
+            drafts,
+        },
+        phrases,
+        joiner,
+    })
+}
+
+/// The words that are no stop words and occur often enough, and the tokens of all that are no stop words.
+/// Every worker gets the same.
+fn frequent_words(
+    worker: &mut Worker,
+    process: &Process,
+    settings: &DetectionSettings,
+    totals: Totals<Term, Counts>,
+) -> Result<(Vec<String>, u64), RunError> {
+    let (mut message, mut tokens) = (Vec::new(), 0);
+    if let Some(mut counts) = gather_at_leader(worker, totals) {
+        let job = &process.job;
+        let stop_list = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
+        counts.retain(|count| !stop_list.contains(&count.term));
+        tokens = counts.iter().map(|count| count.tokens).sum();
+        counts.retain(|count| count.tokens >= settings.min_count);
+        counts.sort_unstable();
+        for count in &counts {
+            words::push(&mut message, &count.term, count.tokens, count.documents, 0);
+        }
+    }
+    let words = broadcast(worker, message).map(|word| word.term).collect();
+    let tokens = sum(worker, &[signed(tokens) as i64])[0];
+    Ok((words, unsigned(tokens as isize)))
+}
+
+/// The tokens that a pass makes pairs of, numbered alike on all workers.
+struct Units {
+    names: Vec<String>,
+    /// How many words each has.
+    words: Vec<usize>,
+    /// Their numbers by local id; `NONE` for all other tokens.
+    numbers: Vec<u32>,
+}
+
+impl Units {
+    /// Words, and phrases that were found so far. A word of the same name as a phrase is that phrase.
+    fn new(words: &[String], phrases: &[Phrase], terms: &TermCounter) -> Self {
+        let mut units = Self {
+            names: words.to_vec(),
+            words: vec![1; words.len()],
+            numbers: vec![NONE; terms.len()],
+        };
+        for (number, word) in (0..).zip(words) {
+            units.set(word, number, terms);
+        }
+        for name in phrases.iter().map(Phrase::name) {
+            match words.binary_search(&name) {
+                Ok(place) => units.words[place] = 2,
+                Err(_) => {
+                    units.set(&name, units.names.len() as u32, terms);
+                    units.names.push(name);
+                    units.words.push(2);
+                }
+            }
+        }
+        units
+    }
+
+    fn set(&mut self, name: &str, number: u32, terms: &TermCounter) {
+        if let Some(local) = terms.id(name) {
+            self.numbers[local as usize] = number;
+        }
+    }
+}
+
+/// What a pass has counted: this worker's share.
+#[derive(Default)]
+struct Counted {
+    /// Units and how often they occur.
+    units: Vec<[u64; 2]>,
+    /// Pairs and how often they do, those that do so often enough.
+    pairs: Vec<[u64; 2]>,
+    /// Tokens that joining took away, over all workers.
+    joined: u64,
+}
+
+/// A pass over the drafts of a worker.
+struct Search<'a> {
+    process: &'a Process,
+    settings: &'a DetectionSettings,
+    drafts: &'a [Draft],
+    joiner: &'a mut Joiner,
+    units: &'a Units,
+}
+
+impl Search<'_> {
+    /// Counts units and pairs over all workers.
+    fn count(&mut self, worker: &mut Worker, parts: u64) -> Result<Counted, RunError> {
+        let mut counted = Counted::default();
+        let mut joined = 0;
+        for part in 0..parts {
+            let mut sums: Sums<u64, isize> = Sums::new(worker, "phrases");
+            let mut counter = PairCounter::default();
+            joined = 0;
+            for draft in self.drafts {
+                read(self.process, *draft, |document| {
+                    joined += self.joiner.join(&mut document.terms);
+                    self.add(&document.terms, &mut counter, [part, parts]);
+                    if counter.0.len() >= PAIRS_A_FLUSH {
+                        sums.flush(worker, |give| counter.drain(give));
+                    }
+                })?;
+                worker.step();
+            }
+            sums.flush(worker, |give| counter.drain(give));
+            sums.finish(worker).visit(&mut |&key, count| {
+                let (count, [first, second]) = (unsigned(count), split(key));
+                if second == NONE {
+                    counted.units.push([first.into(), count]);
+                } else if count >= self.settings.min_count {
+                    counted.pairs.push([key, count]);
+                }
+            });
+        }
+        counted.joined = unsigned(sum(worker, &[signed(joined) as i64])[0] as isize);
+        Ok(counted)
+    }
+
+    /// Counts the units and pairs of a document whose hashes are in this part.
+    fn add(&self, tokens: &[u32], counter: &mut PairCounter, [part, parts]: [u64; 2]) {
+        let units = self.units;
+        let mut add = |first: u32, second: u32| {
+            let key = u64::from(first) << 32 | u64::from(second);
+            if (key.hashed() >> 32) % parts == part {
+                counter.add(key);
+            }
+        };
+        let mut before = NONE;
+        for &local in tokens {
+            let unit = units.numbers[local as usize];
+            if unit != NONE {
+                add(unit, NONE);
+            }
+            if unit != NONE && before != NONE {
+                let words = [before, unit].map(|unit| units.words[unit as usize]);
+                if words[0] + words[1] <= self.settings.max_words {
+                    add(before, unit);
+                }
+            }
+            before = unit;
+        }
+    }
+
+    /// The phrases among all workers' pairs, in any order. `tokens`: those of the text before it was joined.
+    fn score(&self, worker: &mut Worker, counted: Counted, tokens: u64) -> Vec<Phrase> {
+        let mut counts = vec![0; self.units.names.len()];
+        for [unit, count] in gather_records(worker, &counted.units) {
+            counts[unit as usize] = count;
+        }
+        let tokens = tokens - counted.joined;
+        let score = |[key, count]: [u64; 2]| {
+            let of_units = split(key).map(|unit| counts[unit as usize]);
+            npmi(count, of_units, tokens)
+        };
+        let mut pairs = counted.pairs;
+        pairs.retain(|&pair| score(pair) > self.settings.threshold);
+        let phrase = |[key, count]: [u64; 2]| {
+            let [first, second] = split(key).map(|unit| self.units.names[unit as usize].clone());
+            Phrase {
+                pass: 0,
+                first,
+                second,
+                count,
+                score: score([key, count]),
+            }
+        };
+        let pairs = gather_records(worker, &pairs);
+        pairs.into_iter().map(phrase).collect()
+    }
+}
+
+/// The two units of a pair; the second is `NONE` if it is one unit.
+fn split(key: u64) -> [u32; 2] {
+    [(key >> 32) as u32, key as u32]
+}
+
+/// Counts pairs.
+#[derive(Default)]
+struct PairCounter(HashTable<(u64, u64)>);
+
+impl PairCounter {
+    fn add(&mut self, key: u64) {
+        let same = |slot: &(u64, u64)| slot.0 == key;
+        match self.0.entry(key.hashed(), same, |slot| slot.0.hashed()) {
+            Entry::Occupied(mut slot) => slot.get_mut().1 += 1,
+            Entry::Vacant(slot) => _ = slot.insert((key, 1)),
+        }
+    }
+
+    /// Hands over all counts, in any order.
+    fn drain(&mut self, give: &mut dyn FnMut(u64, isize)) {
+        for (key, count) in self.0.drain() {
+            give(key, signed(count));
+        }
+    }
+}
+
+/// Counts the terms of the joined drafts.
+fn recount(
+    worker: &mut Worker,
+    process: &Process,
+    drafts: &mut [Draft],
+    joiner: &mut Joiner,
+    terms: &mut TermCounter,
+) -> Result<Totals<Term, Counts>, RunError> {
+    let mut frequencies = Frequencies::new(worker);
+    let (mut ids, mut counts) = (Vec::new(), Vec::new());
+    for draft in drafts {
+        let mut tokens = 0;
+        read(process, *draft, |document| {
+            joiner.bag(document);
+            terms.begin_document();
+            for (&local, &count) in document.terms.iter().zip(&document.counts) {
+                terms.add_local(local, count);
+            }
+            tokens += terms.end_document(&mut ids, &mut counts);
+        })?;
+        draft.tokens = tokens;
+        frequencies.counted(worker, terms, tokens);
+        worker.step();
+    }
+    Ok(frequencies.finish(worker, terms))
+}
+
+/// Hands each document of a draft to `visit`.
+fn read(
+    process: &Process,
+    draft: Draft,
+    mut visit: impl FnMut(&mut ShardDocument),
+) -> Result<(), RunError> {
+    let path: PathBuf = process.output.temporary_path(&draft.name());
+    let mut reader = ShardReader::open(&path, Columns::Counts)?;
+    let mut document = ShardDocument::default();
+    while reader.read_into(&mut document)? {
+        visit(&mut document);
+        process.progress.add(1);
+    }
+    Ok(())
+}
+
+/// Joins phrases in sequences of a worker's local ids.
+pub(super) struct Joiner {
+    rewriter: Rewriter,
+    /// The rewriter's symbols by local id.
+    symbols: Vec<u32>,
+    /// Local ids by symbol.
+    local_ids: Vec<u32>,
+    tokens: Vec<Token>,
+}
+
+impl Joiner {
+    fn new(phrases: &[Phrase], terms: &mut TermCounter) -> Self {
+        let rewriter = Rewriter::new(&rules(phrases));
+        let names = rewriter.names().iter();
+        let local_ids = names.map(|name| terms.intern(name)).collect();
+        let ids = 0..terms.len() as u32;
+        Self {
+            symbols: ids.map(|id| rewriter.symbol(terms.term(id))).collect(),
+            local_ids,
+            rewriter,
+            tokens: Vec::new(),
+        }
+    }
+
+    /// Joins the phrases of a sequence; returns how many tokens shorter it has become.
+    fn join(&mut self, sequence: &mut Vec<u32>) -> u64 {
+        let before = sequence.len();
+        self.tokens.clear();
+        self.tokens.extend(sequence.iter().map(|&origin| Token {
+            symbol: self.symbols[origin as usize],
+            origin,
+        }));
+        self.rewriter.rewrite(&mut self.tokens);
+        sequence.clear();
+        sequence.extend(self.tokens.iter().map(|token| match token.origin {
+            Token::NEW => self.local_ids[token.symbol as usize],
+            local => local,
+        }));
+        (before - sequence.len()) as u64
+    }
+
+    /// From the sequence of a draft to its bag of words.
+    pub(super) fn bag(&mut self, document: &mut ShardDocument) {
+        let ShardDocument { terms, counts, .. } = document;
+        self.join(terms);
+        document.tokens_total = u32::try_from(terms.len()).unwrap_or(u32::MAX);
+        terms.sort_unstable();
+        counts.clear();
+        for same in terms.chunk_by(|a, b| a == b) {
+            counts.push(same.len() as u32);
+        }
+        terms.dedup();
+    }
+}
