@@ -27,6 +27,13 @@ _CORPUS: Settings = {
     "corpus.group": "",
     "corpus.metadata": [],
 }
+# The phrases of the model's collection are joined, and no others looked for. Without detection, its keys have their defaults.
+_FOUND: Settings = {
+    "phrases.detect": False,
+    "phrases.min_count": 5,
+    "phrases.threshold": 0.5,
+    "phrases.max_words": 2,
+}
 
 
 def held_out_likelihood(path: Path, texts: Iterable[str | None], threads: int | None) -> float:
@@ -46,6 +53,8 @@ def held_out_likelihood(path: Path, texts: Iterable[str | None], threads: int | 
             "evaluate.metrics": ["completion"],
             "evaluate.split": "all",
         }
+        if Path(path, "phrases").exists():
+            settings |= {**_FOUND, "phrases.found": Path(path, "corpus", "collection.json")}
         job = [str(path / "job.toml"), *_job.flags(settings), "--processes", "1", *_job.threads(threads)]
         _program.run("ingest", *job, "--quiet")
         printed = _program.run("evaluate", *job, "--model", path, "--json")

@@ -236,6 +236,9 @@ impl Forecast {
             ("statistics", memory.statistics),
             ("tables", memory.tables),
         ];
+        if memory.counted_pairs > 0 {
+            parts.push(("pairs of tokens", memory.counted_pairs));
+        }
         if memory.together > 0 {
             parts.push(("documents sampled together", memory.together));
         }

@@ -1,13 +1,13 @@
 //! `topicmill plan JOB`: shows what a job would do, without running it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::PlanArgs;
 use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
-use crate::corpus::settings::{SampleSize, StopWords, TokenRule, TokenSettings};
+use crate::corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
@@ -67,6 +67,7 @@ pub(super) fn describe(
     }
     rows.push(("from", job.corpus.base.display().to_string()));
     rows.push(("tokens", tokens(&job.tokens)));
+    rows.extend(phrases(&job.phrases).map(|text| ("phrases", text)));
     rows.push(("vocabulary", vocabulary(job)));
     rows.push(("sample", sample(job)));
     rows.push(("model", model(&job.model)));
@@ -130,6 +131,26 @@ fn tokens(tokens: &TokenSettings) -> String {
     });
     text.push_str(if tokens.numbers { ", numbers kept" } else { "" });
     text
+}
+
+fn phrases(phrases: &PhraseSettings) -> Option<String> {
+    let list = |what, path: &Option<PathBuf>| Some(format!("{what} {}", path.as_ref()?.display()));
+    let found = phrases.detection.map(|found| {
+        format!(
+            "found, of up to {} words: in the texts {} times or more, NPMI above {}",
+            found.max_words,
+            figures::grouped(found.min_count),
+            figures::parameter(found.threshold),
+        )
+    });
+    let parts = [
+        list("replacements of", &phrases.replacements),
+        list("deletions of", &phrases.deletions),
+        list("those of", &phrases.found),
+        found,
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn vocabulary(job: &Job) -> String {

@@ -91,8 +91,11 @@ fn json_summary(summary: &Summary) -> String {
 fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, String)> {
     let mut rows = vec![("documents", documents(summary))];
     if let Some(ingest) = &summary.ingest {
+        let phrases = ingest.phrases.map_or_else(String::new, |phrases| {
+            format!(", {} phrases found", figures::grouped(phrases))
+        });
         let read = format!(
-            "{} in {}: {}/s, {} documents/s; {} tokens, {} terms kept",
+            "{} in {}: {}/s, {} documents/s; {} tokens, {} terms kept{phrases}",
             figures::bytes(ingest.bytes),
             figures::seconds(ingest.seconds),
             figures::bytes(ingest.bytes_per_second.max(0.0) as u64),

@@ -90,12 +90,6 @@ impl Input {
         self.files.iter().any(|file| file.format == Format::Htrc)
     }
 
-    /// The first file whose documents are counts, in no order.
-    pub fn without_order(&self, settings: &CorpusSettings) -> Option<&InputFile> {
-        let mut files = self.files.iter();
-        files.find(|file| settings.gives_counts(file.format))
-    }
-
     /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
     ///
     /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
@@ -166,6 +160,9 @@ fn discover_with(
             continue;
         }
         if let Some(format) = format_of(&path, settings.format) {
+            if settings.needs_order && settings.gives_counts(format) {
+                return Err(InputError::NoOrder { path });
+            }
             files.push(examine(path, name, format)?);
         }
     }

@@ -66,6 +66,8 @@ pub struct CorpusSettings {
     pub metadata: Vec<String>,
     /// Where documents have their labels, if each label is to be a topic.
     pub labels: Option<LabelSettings>,
+    /// Whether documents must be texts, since the order of their tokens matters.
+    pub needs_order: bool,
     /// Bytes of (decompressed) input in a block; chosen from the input's size when absent.
     pub block_bytes: Option<u64>,
     /// A document with more bytes than this gets status `too_large`.
@@ -186,6 +188,8 @@ pub struct PhraseSettings {
     pub replacements: Option<PathBuf>,
     /// A file of sequences of tokens that are deleted.
     pub deletions: Option<PathBuf>,
+    /// The collection of a result, whose phrases are joined.
+    pub found: Option<PathBuf>,
     /// Which phrases are found in the texts, if they are looked for.
     pub detection: Option<DetectionSettings>,
 }

@@ -8,10 +8,10 @@ use crate::corpus::shard::ShardError;
 use crate::corpus::stop_words::StopWordsError;
 use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
-use crate::corpus::word_file::WordFileError;
 use crate::evaluate::foreign::ForeignError;
 use crate::exit;
 use crate::knowledge::KnowledgeError;
+use crate::job::JobError;
 use crate::report::ReportError;
 use crate::tables::TableError;
 use lda::infer::ImpossibleDraw;
@@ -34,7 +34,7 @@ pub enum RunError {
     Knowledge(#[from] KnowledgeError),
     /// A list of phrases.
     #[error(transparent)]
-    Words(#[from] WordFileError),
+    Job(#[from] JobError),
     /// The vocabulary's file.
     #[error(transparent)]
     VocabularyFile(#[from] VocabularyFileError),
@@ -125,7 +125,7 @@ impl RunError {
             | Self::Foreign(_)
             | Self::Knowledge(_)
             | Self::Data(_) => exit::DATA,
-            Self::StopWords(_) | Self::Words(_) | Self::OtherSettings { .. } => exit::USAGE,
+            Self::StopWords(_) | Self::Job(_) | Self::OtherSettings { .. } => exit::USAGE,
             Self::Train(_) | Self::Project { .. } => exit::INTERNAL,
             Self::Left(_) => exit::INTERRUPTED,
             Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => exit::TEMPORARY,

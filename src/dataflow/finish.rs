@@ -19,6 +19,7 @@ use crate::corpus::vocabulary::Vocabulary;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::REPORT;
+use crate::tables::phrases::{PhraseRow, PhrasesWriter};
 use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use crate::tables::topic_nodes::{TopicNodeRow, TopicNodesWriter};
 use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
@@ -89,6 +90,7 @@ pub fn finish(
     finisher.write_drift(&mut written)?;
     finisher.write_labels(&mut written)?;
     finisher.write_topic_nodes(priors, &mut written)?;
+    finisher.write_phrases(&mut written)?;
     summary.labels = finisher.label_summary();
     summary.drift = finished.drift.as_ref().and_then(Drift::summary);
     finisher.describe()?;
@@ -135,6 +137,29 @@ impl Finisher<'_> {
             })?;
         }
         self.publish("vocabulary", writer.finish()?, written)
+    }
+
+    /// Writes `phrases`, if the job looks for any.
+    fn write_phrases(&self, written: &mut Written) -> Result<(), RunError> {
+        if self.process.job.phrases.detection.is_none() {
+            return Ok(());
+        }
+        let temporary = self.process.output.temporary_path("phrases");
+        let mut writer = PhrasesWriter::create(&temporary, self.finished.metadata)?;
+        let phrases = self.finished.collection.phrases.iter();
+        let mut named: Vec<_> = phrases.map(|phrase| (phrase.name(), phrase)).collect();
+        named.sort_unstable_by(|(a, of_a), (b, of_b)| (a, &of_a.first).cmp(&(b, &of_b.first)));
+        for (name, phrase) in named {
+            writer.push(&PhraseRow {
+                phrase: &name,
+                first: &phrase.first,
+                second: &phrase.second,
+                pass: phrase.pass as i32,
+                count: phrase.count as i64,
+                score: phrase.score,
+            })?;
+        }
+        self.publish("phrases", writer.finish()?, written)
     }
 
     fn write_topic_terms(&self, written: &mut Written) -> Result<(), RunError> {

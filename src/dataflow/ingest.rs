@@ -6,10 +6,15 @@
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
+//! A job that looks for phrases has drafts that keep the order of tokens. Their totals tell which words are
+//! frequent; then phrases are found and joined in the drafts (`phrases`), and the totals taken again.
+//!
 //! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
 //! is skipped. Which worker reads which block is left to chance; no result depends on it.
 
 mod drafts;
+mod joiner;
+mod pairs;
 mod phrases;
 mod vocabulary;
 mod words;
@@ -29,7 +34,7 @@ use super::gather::all_gather;
 use super::process::{Once, Process};
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
-use crate::corpus::input::{Input, InputFile, discover};
+use crate::corpus::input::{Input, discover};
 use crate::corpus::labels::LabelCounter;
 use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::Vocabulary;
@@ -80,10 +85,6 @@ struct Source {
 impl Source {
     fn discover(process: &Process) -> Result<Self, RunError> {
         let input = Arc::new(discover(&process.job.corpus)?);
-        let counts = input.without_order(&process.job.corpus);
-        if let Some(file) = counts.filter(|_| process.job.phrases.need_order()) {
-            return Err(RunError::Data(no_order(file)));
-        }
         let placement = &process.placement;
         let share = Share {
             process: placement.process,
@@ -252,14 +253,6 @@ fn check_same(
          another output.path, or restart with --overwrite",
         process.output.root().display()
     )))
-}
-
-fn no_order(file: &InputFile) -> String {
-    format!(
-        "{} holds counts of words, without the order that phrases need: read texts instead, or \
-         take the section [phrases] out of the job",
-        file.name
-    )
 }
 
 fn no_documents(input: &Input) -> String {

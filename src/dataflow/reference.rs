@@ -65,7 +65,8 @@ impl Reference {
 
     /// The first file that holds counts, and so no order to slide a window over.
     pub fn without_order(&self) -> Option<&str> {
-        let counts = self.input.without_order(&self.corpus);
+        let mut files = self.input.files.iter();
+        let counts = files.find(|file| self.corpus.gives_counts(file.format));
         counts.map(|file| file.name.as_str())
     }
 

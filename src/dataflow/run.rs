@@ -240,6 +240,7 @@ impl<'a> Run<'a> {
             bytes_per_second: collection.input_bytes as f64 / seconds,
             tokens_total: collection.tokens_total,
             terms: collection.terms_kept,
+            phrases: (job.phrases.detection).map(|_| collection.phrases.len() as u64),
         });
         Ok(collection)
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::keys::{self, Preset};
+use crate::corpus::collection::CollectionError;
 use crate::corpus::word_file::WordFileError;
 use crate::knowledge::KnowledgeError;
 
@@ -61,6 +62,9 @@ pub enum JobError {
     /// A list of words that the job names means nothing in some line.
     #[error(transparent)]
     Words(#[from] WordFileError),
+    /// The collection whose phrases are joined cannot be used.
+    #[error("phrases.found: {0}")]
+    Found(#[from] CollectionError),
     /// The file is not TOML.
     #[error("{place}: invalid TOML: {message}")]
     Syntax {
@@ -199,7 +203,7 @@ impl JobError {
             },
             Self::Tree { place, .. } => place.as_ref().map(|place| format!("{place} names it")),
             Self::Override { .. } => Some("for example: --set train.passes=5".into()),
-            Self::Words(_) | Self::Syntax { .. } | Self::Invalid { .. } => None,
+            Self::Words(_) | Self::Found(_) | Self::Syntax { .. } | Self::Invalid { .. } => None,
         }
     }
 }

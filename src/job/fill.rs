@@ -184,6 +184,7 @@ impl Values {
         settings! { self, CorpusSettings, "corpus":
             base, input, exclude, format, id, text, counts, group, metadata, on_damage;
             labels: self.labels(),
+            needs_order: self.phrases().need_order(),
             block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
             max_document_bytes: self.bytes("corpus.max_document_mib"),
             htrc: self.htrc(),
@@ -222,7 +223,7 @@ impl Values {
         let detection = self.get::<bool>("phrases.detect").then(|| {
             settings! { self, DetectionSettings, "phrases": min_count, threshold, max_words; }
         });
-        settings! { self, PhraseSettings, "phrases": replacements, deletions; detection }
+        settings! { self, PhraseSettings, "phrases": replacements, deletions, found; detection }
     }
 
     pub(super) fn vocabulary(&self) -> VocabularySettings {

@@ -26,13 +26,13 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::corpus::collection::Collection;
 use crate::corpus::phrases::{self, Phrase};
 use crate::corpus::settings::{
     CorpusSettings, PhraseSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
 };
 use crate::corpus::synth_settings::SynthSettings;
 use crate::corpus::tokenizer::Tokenizer;
-use crate::corpus::word_file::WordFileError;
 use crate::evaluate::settings::EvaluateSettings;
 use crate::hex::hex;
 use lda::model::settings::ModelSettings;
@@ -220,16 +220,19 @@ impl Job {
             job.corpus.base = folder;
         }
         job.files = job.named_files(source)?;
-        job.tokenizer(&[])?;
+        phrases::load(&job.phrases, &job.tokens)?;
         Ok(job)
     }
 
     /// Cuts texts as the job says, and joins `found`, the phrases that were found in its collection.
     ///
     /// # Errors
-    /// A list of phrases that cannot be read, or has a line that means nothing.
-    pub fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, WordFileError> {
+    /// A list of phrases, or the collection of others, that cannot be used.
+    pub fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, JobError> {
         let mut passes = phrases::load(&self.phrases, &self.tokens)?;
+        if let Some(path) = &self.phrases.found {
+            passes.extend(phrases::rules(&Collection::read_file(path)?.phrases));
+        }
         passes.extend(phrases::rules(found));
         Ok(Tokenizer::new(&self.tokens).with_rules(&passes))
     }
@@ -257,6 +260,7 @@ impl Job {
         let phrases = [
             ("phrases.replacements", &self.phrases.replacements),
             ("phrases.deletions", &self.phrases.deletions),
+            ("phrases.found", &self.phrases.found),
         ];
         let phrases = phrases
             .into_iter()

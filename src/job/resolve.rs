@@ -283,13 +283,8 @@ impl Values {
         ];
         for (unused, reason) in unused.into_iter().flatten() {
             for key in keys::marked(unused) {
-                // A job that spells out all defaults is the job that sets nothing.
                 let is_default = self.value(key.path) == key.default_value().as_ref();
-                let may_be_said = matches!(
-                    unused,
-                    Mark::Drawn | Mark::Residual | Mark::Labelled | Mark::Tree | Mark::Detected
-                );
-                if !(is_default && may_be_said) {
+                if !(is_default && unused.may_be_spelt_out()) {
                     let allowed = || format!("absent: it has no effect with {reason}");
                     source.refuse(key.path, allowed)?;
                 }

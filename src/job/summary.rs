@@ -78,6 +78,9 @@ pub struct IngestSummary {
     pub tokens_total: u64,
     /// Terms in the vocabulary.
     pub terms: u64,
+    /// Phrases that were found; absent where the job looks for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phrases: Option<u64>,
 }
 
 /// Figures of training.

@@ -18,6 +18,7 @@
 pub mod seconds;
 
 use super::survey::Survey;
+use crate::corpus::phrases::PAIRS_A_PART;
 use crate::corpus::settings::SampleSize;
 use crate::job::Job;
 use lda::infer::settings::{Estimator, Method};
@@ -29,6 +30,8 @@ use lda::train::settings::LocalMethod;
 const NOT_STOPPED: f64 = 0.6;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
+/// Bytes of a pair of tokens while it is counted.
+const TOKEN_PAIR_BYTES: u64 = 64;
 /// Bytes of a kept term in training: text, counts, row headers, marks.
 const KEPT_TERM_BYTES: u64 = 160;
 /// Bytes of a (document, term) pair, or of a stored weight of the model: two 32-bit numbers.
@@ -86,6 +89,8 @@ pub struct Estimate {
 pub struct Memory {
     /// Ingest: the terms that are counted.
     pub counted_terms: u64,
+    /// Ingest: the pairs of tokens among which phrases are looked for.
+    pub counted_pairs: u64,
     /// Ingest: blocks being parsed, shards being written.
     pub blocks: u64,
     /// Training: its share of the sample as bags of words.
@@ -123,7 +128,7 @@ impl Memory {
     /// The largest of what ingest, training and projection need, each on its own.
     pub fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors;
-        let ingest = self.counted_terms + self.blocks;
+        let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
         let train = model + self.sample + self.statistics + self.assignments;
         // What training has held stays.
         let together = match self.together {
@@ -190,6 +195,10 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
+            counted_pairs: match job.phrases.detection {
+                None => 0,
+                Some(_) => threads * TOKEN_PAIR_BYTES * PAIRS_A_PART.min(survey.tokens),
+            },
             blocks: threads * (in_flight + parts(disk.shards, 1)),
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,

@@ -11,9 +11,9 @@ use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::maxent::settings_hash;
+use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
-use crate::job::{Job, JobError};
 use crate::storage::is_remote;
 use crate::tables::output::{View, Wanted, exists};
 use lda::infer::maxent::Classifier;
@@ -142,7 +142,7 @@ fn tokenizer(source: &Source) -> Result<Tokenizer, StreamError> {
             Collection::read_file(file.path())?.phrases
         }
     };
-    Ok(job.tokenizer(&phrases).map_err(JobError::from)?)
+    Ok(job.tokenizer(&phrases)?)
 }
 
 /// The classifier beside the model of this hash, if it is the job's.

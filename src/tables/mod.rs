@@ -19,6 +19,7 @@ pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
+pub mod phrases;
 pub mod predictions;
 pub mod projected;
 pub mod read;
@@ -61,6 +62,7 @@ pub const TABLES: [TableSpec; 15] = [
     drift::SPEC,
     evaluation::SPEC,
     labels::SPEC,
+    phrases::SPEC,
     predictions::SPEC,
     topic_documents::SPEC,
     topic_nodes::SPEC,

@@ -33,6 +33,7 @@ mod object_store;
 mod observe;
 mod pages;
 mod parsers;
+mod phrases;
 mod report;
 mod resume;
 #[cfg(target_os = "linux")]

@@ -69,6 +69,14 @@ pub enum InputError {
         /// What it is.
         compression: &'static str,
     },
+    /// A file holds counts, and the job joins, replaces or deletes tokens that follow each other.
+    #[error(
+        "{}: holds counts of words, without the order that [phrases] needs; read texts instead, or take [phrases] out of the job", .path.display()
+    )]
+    NoOrder {
+        /// The file.
+        path: PathBuf,
+    },
     /// A bag of words has no vocabulary beside it, or several that could be meant.
     #[error(
         "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Rule, joined};
+use super::joined;
 use crate::corpus::settings::{PhraseSettings, TokenSettings};
-use crate::corpus::tokenizer::Tokenizer;
+use crate::corpus::tokenizer::{Rule, Tokenizer};
 use crate::corpus::word_file::{self, WordFileError, without_comment};
 
 /// The keys that name the lists.
@@ -149,7 +149,7 @@ mod tests {
         let settings = PhraseSettings {
             replacements: Some(replacements),
             deletions,
-            detection: None,
+            ..PhraseSettings::default()
         };
         let tokens = TokenSettings {
             rule: TokenRule::Words,

@@ -2,17 +2,17 @@
 //!
 //! A list of the user's says which (`lists`), or their counts do: two tokens are a phrase if their
 //! normalised pointwise mutual information ([`npmi`]) is high. As in gensim's `Phrases`, a second pass
-//! over the joined text finds phrases of phrases. Either way a [`Rewriter`] joins them, in every text
-//! that is tokenized for the same model.
+//! over the joined text finds phrases of phrases. Either way the tokenizer joins them by rules, in every
+//! text that is tokenized for the same model.
 
 mod lists;
-mod rewriter;
 
 pub use lists::load;
-pub use rewriter::{Rewriter, Rule, Token};
 
 use lda::math::special::ln;
 use serde::{Deserialize, Serialize};
+
+use super::tokenizer::Rule;
 
 /// Two tokens that a collection joins. The first and the second may be phrases of the pass before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ impl Phrase {
         joined([&*self.first, &*self.second].into_iter())
     }
 }
+
+/// Pairs of tokens that a worker adds up at a time, on average at most, when phrases are looked for.
+pub const PAIRS_A_PART: u64 = 4 << 20;
 
 /// The words of a phrase as one token.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {

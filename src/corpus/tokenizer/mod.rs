@@ -3,13 +3,14 @@
 //! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
 //! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
 //! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
-//! word its final form, `identifiers` splits the names of source code.
+//! word its final form, `identifiers` splits the names of source code. `rewriter` replaces sequences of tokens.
 //!
 //! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese, Japanese
 //! or Thai: by UAX #29 each ideograph is a separate word.
 
 mod form;
 mod identifiers;
+mod rewriter;
 mod rewriting;
 mod scan;
 
@@ -23,9 +24,9 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use self::form::Form;
+pub use self::rewriter::{Rewriter, Rule, Token};
 use self::rewriting::Rewriting;
 use self::scan::{CORE, Classes, WIDE};
-use super::phrases::{Rewriter, Rule};
 use super::settings::{TokenRule, TokenSettings};
 
 /// Cuts texts into tokens; one per worker, so that its buffers are reused.

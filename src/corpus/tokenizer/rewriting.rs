@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::corpus::phrases::{Rewriter, Token};
+use super::rewriter::{Rewriter, Token};
 
 /// Rewrites the tokens of one text after the other, with the same buffers.
 #[derive(Clone, Debug)]

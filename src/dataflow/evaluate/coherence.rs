@@ -187,15 +187,11 @@ impl Evaluation {
         };
         let reference = Reference::open(&corpus, job.tokenizer(&collection.phrases)?, share)?;
         let wants_windows = job.evaluate.coherences().any(|metric| metric == Metric::CV);
-        let needs = match (wants_windows, job.phrases.need_order()) {
-            (true, _) => Some("the windows of \"c_v\" slide over"),
-            (false, true) => Some("phrases need"),
-            (false, false) => None,
-        };
-        if let (Some(needs), Some(file)) = (needs, reference.without_order()) {
+        if let Some(file) = reference.without_order().filter(|_| wants_windows) {
             return Err(RunError::Data(format!(
-                "{file} holds counts of words, without the order that {needs}: name texts by \
-                 evaluate.reference (--reference), or take the metric out of evaluate.metrics"
+                "{file} holds counts of words, without the order that the windows of \"c_v\" slide \
+                 over: name texts by evaluate.reference (--reference), or take \"c_v\" out of \
+                 evaluate.metrics"
             )));
         }
         let fingerprint = reference.fingerprint()?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
-use super::phrases::Joiner;
+use super::joiner::Joiner;
 use super::{IngestShared, Source};
 use crate::corpus::block::Block;
 use crate::corpus::collection::Collection;

@@ -7,16 +7,15 @@
 
 use std::path::PathBuf;
 
-use differential_dataflow::Hashable;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use timely::worker::Worker;
 
 use super::drafts::{Draft, Drafted};
+use super::joiner::Joiner;
+use super::pairs::{NONE, PairCounter, Units, split};
 use super::vocabulary::{broadcast, gather_at_leader};
 use super::words::{self, gather_records};
 use crate::corpus::ShardDocument;
-use crate::corpus::phrases::{Phrase, Rewriter, Token, npmi, rules};
+use crate::corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
 use crate::corpus::settings::DetectionSettings;
 use crate::corpus::shard::{Columns, ShardReader};
 use crate::corpus::stop_words::StopList;
@@ -26,12 +25,8 @@ use crate::dataflow::frequencies::{Counts, Frequencies, Sums, Term, Totals, sign
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
 
-/// Pairs that a worker adds up at a time, on average at most: some 200 MiB.
-const PAIRS_A_PART: u64 = 4 << 20;
 /// Distinct pairs that a worker counts by itself before it sends them: 16 MiB.
 const PAIRS_A_FLUSH: usize = 1 << 20;
-/// The number of a token that is part of no phrase.
-const NONE: u32 = u32::MAX;
 
 /// Phrases, and the drafts that have them.
 pub(super) struct Joined {
@@ -119,46 +114,6 @@ fn frequent_words(
     Ok((words, unsigned(tokens as isize)))
 }
 
-/// The tokens that a pass makes pairs of, numbered alike on all workers.
-struct Units {
-    names: Vec<String>,
-    /// How many words each has.
-    words: Vec<usize>,
-    /// Their numbers by local id; `NONE` for all other tokens.
-    numbers: Vec<u32>,
-}
-
-impl Units {
-    /// Words, and phrases that were found so far. A word of the same name as a phrase is that phrase.
-    fn new(words: &[String], phrases: &[Phrase], terms: &TermCounter) -> Self {
-        let mut units = Self {
-            names: words.to_vec(),
-            words: vec![1; words.len()],
-            numbers: vec![NONE; terms.len()],
-        };
-        for (number, word) in (0..).zip(words) {
-            units.set(word, number, terms);
-        }
-        for name in phrases.iter().map(Phrase::name) {
-            match words.binary_search(&name) {
-                Ok(place) => units.words[place] = 2,
-                Err(_) => {
-                    units.set(&name, units.names.len() as u32, terms);
-                    units.names.push(name);
-                    units.words.push(2);
-                }
-            }
-        }
-        units
-    }
-
-    fn set(&mut self, name: &str, number: u32, terms: &TermCounter) {
-        if let Some(local) = terms.id(name) {
-            self.numbers[local as usize] = number;
-        }
-    }
-}
-
 /// What a pass has counted: this worker's share.
 #[derive(Default)]
 struct Counted {
@@ -186,19 +141,19 @@ impl Search<'_> {
         let mut joined = 0;
         for part in 0..parts {
             let mut sums: Sums<u64, isize> = Sums::new(worker, "phrases");
-            let mut counter = PairCounter::default();
+            let mut counter = PairCounter::new(self.units, self.settings.max_words, [part, parts]);
             joined = 0;
             for draft in self.drafts {
                 read(self.process, *draft, |document| {
                     joined += self.joiner.join(&mut document.terms);
-                    self.add(&document.terms, &mut counter, [part, parts]);
-                    if counter.0.len() >= PAIRS_A_FLUSH {
-                        sums.flush(worker, |give| counter.drain(give));
+                    counter.add(&document.terms);
+                    if counter.len() >= PAIRS_A_FLUSH {
+                        send(worker, &mut sums, &mut counter);
                     }
                 })?;
                 worker.step();
             }
-            sums.flush(worker, |give| counter.drain(give));
+            send(worker, &mut sums, &mut counter);
             sums.finish(worker).visit(&mut |&key, count| {
                 let (count, [first, second]) = (unsigned(count), split(key));
                 if second == NONE {
@@ -210,31 +165,6 @@ impl Search<'_> {
         }
         counted.joined = unsigned(sum(worker, &[signed(joined) as i64])[0] as isize);
         Ok(counted)
-    }
-
-    /// Counts the units and pairs of a document whose hashes are in this part.
-    fn add(&self, tokens: &[u32], counter: &mut PairCounter, [part, parts]: [u64; 2]) {
-        let units = self.units;
-        let mut add = |first: u32, second: u32| {
-            let key = u64::from(first) << 32 | u64::from(second);
-            if (key.hashed() >> 32) % parts == part {
-                counter.add(key);
-            }
-        };
-        let mut before = NONE;
-        for &local in tokens {
-            let unit = units.numbers[local as usize];
-            if unit != NONE {
-                add(unit, NONE);
-            }
-            if unit != NONE && before != NONE {
-                let words = [before, unit].map(|unit| units.words[unit as usize]);
-                if words[0] + words[1] <= self.settings.max_words {
-                    add(before, unit);
-                }
-            }
-            before = unit;
-        }
     }
 
     /// The phrases among all workers' pairs, in any order. `tokens`: those of the text before it was joined.
@@ -265,30 +195,11 @@ impl Search<'_> {
     }
 }
 
-/// The two units of a pair; the second is `NONE` if it is one unit.
-fn split(key: u64) -> [u32; 2] {
-    [(key >> 32) as u32, key as u32]
-}
-
-/// Counts pairs.
-#[derive(Default)]
-struct PairCounter(HashTable<(u64, u64)>);
-
-impl PairCounter {
-    fn add(&mut self, key: u64) {
-        let same = |slot: &(u64, u64)| slot.0 == key;
-        match self.0.entry(key.hashed(), same, |slot| slot.0.hashed()) {
-            Entry::Occupied(mut slot) => slot.get_mut().1 += 1,
-            Entry::Vacant(slot) => _ = slot.insert((key, 1)),
-        }
-    }
-
-    /// Hands over all counts, in any order.
-    fn drain(&mut self, give: &mut dyn FnMut(u64, isize)) {
-        for (key, count) in self.0.drain() {
-            give(key, signed(count));
-        }
-    }
+/// Sends what a worker has counted to the workers that add it up.
+fn send(worker: &mut Worker, sums: &mut Sums<u64, isize>, counter: &mut PairCounter<'_>) {
+    sums.flush(worker, |give| {
+        counter.drain(&mut |key, count| give(key, signed(count)));
+    });
 }
 
 /// Counts the terms of the joined drafts.
@@ -332,59 +243,4 @@ fn read(
         process.progress.add(1);
     }
     Ok(())
-}
-
-/// Joins phrases in sequences of a worker's local ids.
-pub(super) struct Joiner {
-    rewriter: Rewriter,
-    /// The rewriter's symbols by local id.
-    symbols: Vec<u32>,
-    /// Local ids by symbol.
-    local_ids: Vec<u32>,
-    tokens: Vec<Token>,
-}
-
-impl Joiner {
-    fn new(phrases: &[Phrase], terms: &mut TermCounter) -> Self {
-        let rewriter = Rewriter::new(&rules(phrases));
-        let names = rewriter.names().iter();
-        let local_ids = names.map(|name| terms.intern(name)).collect();
-        let ids = 0..terms.len() as u32;
-        Self {
-            symbols: ids.map(|id| rewriter.symbol(terms.term(id))).collect(),
-            local_ids,
-            rewriter,
-            tokens: Vec::new(),
-        }
-    }
-
-    /// Joins the phrases of a sequence; returns how many tokens shorter it has become.
-    fn join(&mut self, sequence: &mut Vec<u32>) -> u64 {
-        let before = sequence.len();
-        self.tokens.clear();
-        self.tokens.extend(sequence.iter().map(|&origin| Token {
-            symbol: self.symbols[origin as usize],
-            origin,
-        }));
-        self.rewriter.rewrite(&mut self.tokens);
-        sequence.clear();
-        sequence.extend(self.tokens.iter().map(|token| match token.origin {
-            Token::NEW => self.local_ids[token.symbol as usize],
-            local => local,
-        }));
-        (before - sequence.len()) as u64
-    }
-
-    /// From the sequence of a draft to its bag of words.
-    pub(super) fn bag(&mut self, document: &mut ShardDocument) {
-        let ShardDocument { terms, counts, .. } = document;
-        self.join(terms);
-        document.tokens_total = u32::try_from(terms.len()).unwrap_or(u32::MAX);
-        terms.sort_unstable();
-        counts.clear();
-        for same in terms.chunk_by(|a, b| a == b) {
-            counts.push(same.len() as u32);
-        }
-        terms.dedup();
-    }
 }

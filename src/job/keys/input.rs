@@ -124,6 +124,9 @@ pub(super) const PHRASES: Section = rows! {
     /// A file with the words on each line that are deleted where they follow each other (MALLET's `--deletion-files`),
     /// after replacements. `""`: none.
     deletions: File, Default(""), Later;
+    /// `corpus/collection.json` of a result that has looked for phrases: they are joined here too, as in texts that its
+    /// model is to be evaluated on. `""`: none.
+    found: File, Default(""), Later;
     /// Join two words that follow each other more often than by chance: those whose normalised pointwise mutual
     /// information (NPMI) in the collection is above `threshold`.
     detect: Flag, Default(false), Later;

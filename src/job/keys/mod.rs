@@ -121,6 +121,17 @@ pub(super) enum Mark {
     Detected,
 }
 
+impl Mark {
+    /// Whether a job may set keys that have no effect in it to their defaults: a job that spells out all
+    /// defaults is the job that sets nothing.
+    pub(super) fn may_be_spelt_out(self) -> bool {
+        matches!(
+            self,
+            Self::Drawn | Self::Residual | Self::Labelled | Self::Tree | Self::Detected
+        )
+    }
+}
+
 /// A section from its rows: `name: kind, preset, marks;`.
 macro_rules! rows {
     ($section:literal, $stage:expr; $(

@@ -34,6 +34,7 @@ use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use super::documents::{DocumentRow, DocumentsWriter};
 use super::labels::{LabelRow, LabelsWriter};
 use super::parts::{Batches, footer, part_files};
+use super::phrases::{PhraseRow, PhrasesWriter};
 use super::predictions::{PredictionRow, PredictionsWriter};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use super::topic_nodes::{TopicNodeRow, TopicNodesWriter};
@@ -202,6 +203,16 @@ fn write_labels(output: &Output) {
         f1: (topic > 0).then_some(0.4),
     });
     part!(output, LabelsWriter, "labels", rows);
+    let rows = [("new_york", "new", 1), ("new_york_city", "new_york", 2)];
+    let rows = rows.map(|(phrase, first, pass)| PhraseRow {
+        phrase,
+        first,
+        second: "york",
+        pass,
+        count: 7,
+        score: 0.75,
+    });
+    part!(output, PhrasesWriter, "phrases", rows);
     let rows = (1..=2).map(|rank| PredictionRow {
         doc_id: 5,
         rank,

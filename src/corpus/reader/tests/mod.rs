@@ -31,6 +31,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         metadata: Vec::new(),
         block_bytes: None,
         max_document_bytes: 1 << 20,
+        needs_order: false,
         on_damage: OnDamage::Fail,
         htrc: HtrcSettings {
             section: SectionSize::Pages(10),

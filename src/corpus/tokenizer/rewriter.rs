@@ -34,7 +34,7 @@ impl Token {
 /// continues behind it, so that no two of them overlap.
 ///
 /// ```
-/// use topicmill::corpus::phrases::{Rewriter, Rule, Token};
+/// use topicmill::corpus::tokenizer::{Rewriter, Rule, Token};
 ///
 /// let rule = |words: &str, target: &str| Rule {
 ///     words: words.split(' ').map(str::to_owned).collect(),

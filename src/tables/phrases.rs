@@ -1,0 +1,24 @@
+//! Table `phrases`: the phrases that were found, where the job looks for any.
+
+super::schema::table! {
+    /// Writes a part of `phrases`.
+    writer: PhrasesWriter,
+    table: "phrases",
+    sorted_by: &["phrase", "first"],
+    looked_up_by: &[];
+    /// A row of `phrases`.
+    pub struct PhraseRow<'a> {
+        /// The term that takes the place of the two tokens.
+        pub phrase: &'a str,
+        /// The first token, a word or a phrase of the pass before.
+        pub first: &'a str,
+        /// The token that follows it.
+        pub second: &'a str,
+        /// The pass that found it, from 1.
+        pub pass: i32,
+        /// How often the two follow each other in the text of that pass.
+        pub count: i64,
+        /// Their normalised pointwise mutual information there.
+        pub score: f64,
+    }
+}
