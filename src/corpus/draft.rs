@@ -23,9 +23,8 @@ const UNSEEN: u32 = u32::MAX;
 /// ```
 /// use topicmill::corpus::draft::Drafter;
 /// use topicmill::corpus::settings::{TokenRule, TokenSettings};
-/// use topicmill::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
-///
 /// use topicmill::corpus::tokenizer::Tokenizer;
+/// use topicmill::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 ///
 /// let mut drafter = Drafter::new(Tokenizer::new(&TokenSettings {
 ///     rule: TokenRule::Words,

@@ -240,7 +240,7 @@ pub(super) fn rewrite(
     draft: Draft,
     number: usize,
     labels: &mut LabelCounter,
-    joiner: Option<&mut Joiner>,
+    mut joiner: Option<&mut Joiner>,
 ) -> Result<Written, RunError> {
     let name = Collection::shard_name(number);
     let source = process.output.temporary_path(&draft.name());
@@ -254,7 +254,6 @@ pub(super) fn rewrite(
     let mut document = ShardDocument::default();
     let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
     let mut sections = Sections::default();
-    let mut joiner = joiner;
     while reader.read_into(&mut document)? {
         if let Some(joiner) = &mut joiner {
             joiner.bag(&mut document);

@@ -2,8 +2,8 @@
 //!
 //! Each pass counts, over all workers, the pairs of tokens that follow each other. Stop words and words
 //! that are too rare to be part of a phrase stand between pairs. Pairs are counted a part of their
-//! hashes at a time, so that a worker holds no more than `PAIRS_A_PART` of them, however long the input
-//! is; drafts are read again for each part.
+//! hashes at a time, so that a worker adds up no more than `PAIRS_A_PART` of them, however long the input
+//! is, and keeps those that are frequent enough; drafts are read again for each part.
 
 use std::path::PathBuf;
 
@@ -62,6 +62,7 @@ pub(super) fn join(
     for pass in 1..=passes {
         let units = Units::new(&words, &phrases, &terms);
         let mut search = Search {
+            pass: pass as u32,
             process,
             settings,
             drafts: &drafts,
@@ -71,9 +72,6 @@ pub(super) fn join(
         let counted = search.count(worker, parts)?;
         let mut found = search.score(worker, counted, tokens);
         found.sort_unstable_by_key(|phrase| (phrase.name(), phrase.first.clone()));
-        for phrase in &mut found {
-            phrase.pass = pass as u32;
-        }
         phrases.append(&mut found);
         joiner = Joiner::new(&phrases, &mut terms);
     }
@@ -127,6 +125,8 @@ struct Counted {
 
 /// A pass over the drafts of a worker.
 struct Search<'a> {
+    /// Its number, from 1.
+    pass: u32,
     process: &'a Process,
     settings: &'a DetectionSettings,
     drafts: &'a [Draft],
@@ -140,20 +140,8 @@ impl Search<'_> {
         let mut counted = Counted::default();
         let mut joined = 0;
         for part in 0..parts {
-            let mut sums: Sums<u64, isize> = Sums::new(worker, "phrases");
-            let mut counter = PairCounter::new(self.units, self.settings.max_words, [part, parts]);
-            joined = 0;
-            for draft in self.drafts {
-                read(self.process, *draft, |document| {
-                    joined += self.joiner.join(&mut document.terms);
-                    counter.add(&document.terms);
-                    if counter.len() >= PAIRS_A_FLUSH {
-                        send(worker, &mut sums, &mut counter);
-                    }
-                })?;
-                worker.step();
-            }
-            send(worker, &mut sums, &mut counter);
+            let mut sums = Sums::new(worker, "phrases");
+            joined = self.count_part(worker, [part, parts], &mut sums)?;
             sums.finish(worker).visit(&mut |&key, count| {
                 let (count, [first, second]) = (unsigned(count), split(key));
                 if second == NONE {
@@ -165,6 +153,30 @@ impl Search<'_> {
         }
         counted.joined = unsigned(sum(worker, &[signed(joined) as i64])[0] as isize);
         Ok(counted)
+    }
+
+    /// Counts a part of the units and pairs of this worker's drafts; returns how many tokens joining took
+    /// away.
+    fn count_part(
+        &mut self,
+        worker: &mut Worker,
+        part: [u64; 2],
+        sums: &mut Sums<u64, isize>,
+    ) -> Result<u64, RunError> {
+        let mut counter = PairCounter::new(self.units, self.settings.max_words, part);
+        let mut joined = 0;
+        for draft in self.drafts {
+            read(self.process, *draft, |document| {
+                joined += self.joiner.join(&mut document.terms);
+                counter.add(&document.terms);
+                if counter.len() >= PAIRS_A_FLUSH {
+                    send(worker, sums, &mut counter);
+                }
+            })?;
+            worker.step();
+        }
+        send(worker, sums, &mut counter);
+        Ok(joined)
     }
 
     /// The phrases among all workers' pairs, in any order. `tokens`: those of the text before it was joined.
@@ -183,7 +195,7 @@ impl Search<'_> {
         let phrase = |[key, count]: [u64; 2]| {
             let [first, second] = split(key).map(|unit| self.units.names[unit as usize].clone());
             Phrase {
-                pass: 0,
+                pass: self.pass,
                 first,
                 second,
                 count,

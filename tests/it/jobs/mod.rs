@@ -136,7 +136,7 @@ fn various() -> Vec<Job> {
             "htrc.section_words=3000",
         ],
         &["train.schedule=residual", "train.importance=true"],
-        &["train.method=batch-vb"],
+        &["train.method=batch-vb", "phrases.detect=true"],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
             "synth.path=made",
