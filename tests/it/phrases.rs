@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use lda::math::random::{Stage, Stream};
+use lda::math::special::ln;
 use topicmill::tables::read::head;
 
 use crate::workdir::{Workdir, said, succeed};
@@ -110,7 +111,7 @@ fn pass(sentences: &[Vec<String>], number: u32, most: usize) -> (Found, Vec<Vec<
     let mut found = Found::new();
     for (&(a, b), &count) in &pairs {
         let [pa, pb, pab] = [alone[a], alone[b], count].map(|count| count as f64 / tokens);
-        let score = (pab / (pa * pb)).ln() / -pab.ln();
+        let score = ln(pab / (pa * pb)) / -ln(pab);
         if count >= 4 && score > 0.2 && length(a) + length(b) <= most {
             found.insert((a.clone(), b.clone()), (number, count, score));
         }
