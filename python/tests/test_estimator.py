@@ -84,6 +84,14 @@ def test_score_and_perplexity_are_those_of_held_out_texts(texts):
     assert good.score(held_out) == clone(good).fit(texts).score(held_out)
 
 
+def test_score_joins_the_phrases_of_the_model(texts):
+    model = TopicMill(TOPICS, settings={**FEW, "phrases.detect": True, "phrases.min_count": 9})
+    model.fit([text + " red panda" * (place % 3 == 0) for place, text in enumerate(texts)])
+    assert "red_panda" in model.result_.terms
+    # Too few to be found here, and no other word is known.
+    assert np.isfinite(model.score(["red panda " * 4]))
+
+
 def test_seeds(texts):
     components = [TopicMill(TOPICS, random_state=seed, settings=FEW).fit(texts).components_ for seed in (3, 3, 4)]
     np.testing.assert_array_equal(components[0], components[1])
