@@ -30,8 +30,8 @@ use lda::train::settings::LocalMethod;
 const NOT_STOPPED: f64 = 0.6;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
-/// Bytes of a pair of tokens while it is counted.
-const TOKEN_PAIR_BYTES: u64 = 64;
+/// Bytes of a token while pairs are counted: there are fewer distinct pairs than tokens.
+const TOKEN_PAIR_BYTES: u64 = 32;
 /// Bytes of a kept term in training: text, counts, row headers, marks.
 const KEPT_TERM_BYTES: u64 = 160;
 /// Bytes of a (document, term) pair, or of a stored weight of the model: two 32-bit numbers.
@@ -195,10 +195,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
             counted_terms: distinct * TERM_BYTES * (threads + 2),
-            counted_pairs: match job.phrases.detection {
-                None => 0,
-                Some(_) => threads * TOKEN_PAIR_BYTES * PAIRS_A_PART.min(survey.tokens),
-            },
+            counted_pairs: counted_pairs(job, survey, processes, threads),
             blocks: threads * (in_flight + parts(disk.shards, 1)),
             sample: sample(job, &schedule, sample_bytes),
             vocabulary: kept * KEPT_TERM_BYTES,
@@ -212,6 +209,15 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         },
         disk,
     }
+}
+
+/// Pairs of tokens, counted in parts, if phrases are looked for.
+fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u64 {
+    if job.phrases.detection.is_none() {
+        return 0;
+    }
+    let tokens = kept_tokens(job, survey, survey.documents).div_ceil(processes * threads);
+    threads * TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART)
 }
 
 /// Bags, twice while they are sorted; beyond the limit, three minibatches of them.
