@@ -266,7 +266,7 @@ impl Job {
             .into_iter()
             .filter_map(|(key, path)| Some((key, path.as_ref()?)));
         let texts = lists.chain(words).chain(phrases);
-        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, _>>()?;
+        let mut files: Vec<_> = texts.map(digest).collect::<Result<_, JobError>>()?;
         if let Some(tree) = &self.tree {
             let place = || source.get("tree.file").map(|entry| entry.place.clone());
             let knowledge = tree.read();

@@ -55,7 +55,7 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 15] = [
+pub const TABLES: [TableSpec; 16] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
