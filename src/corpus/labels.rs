@@ -109,7 +109,7 @@ impl LabelReader {
 
 /// The distinct labels of a value: the elements of a JSON list, else what stands between separators, without
 /// spaces around it.
-fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {
+pub(crate) fn split<'v>(value: &'v str, separator: &str) -> Vec<Cow<'v, str>> {
     let list: Option<Vec<serde_json::Value>> = match value.starts_with('[') {
         true => serde_json::from_str(value).ok(),
         false => None,

@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod labels;
+mod rollups;
 mod topics;
 
 use std::collections::BTreeMap;
@@ -10,8 +11,7 @@ use std::path::PathBuf;
 use super::error::RunError;
 use super::ingest::read_vocabulary;
 use super::process::Process;
-use super::project::Drift;
-use super::project::{Tally, written_parts};
+use super::project::{Drift, Projected, Tally, written_parts};
 use super::record::TrainingRecord;
 use crate::corpus::collection::Collection;
 use crate::corpus::synth::read_answer;
@@ -46,8 +46,8 @@ pub struct Finished<'a> {
     pub collection: &'a Collection,
     /// What every part says about itself.
     pub metadata: &'a FileMetadata,
-    /// How far the documents have moved from those trained on, if they were projected.
-    pub drift: Option<Drift>,
+    /// What was found of the documents, if they were projected.
+    pub projected: Option<&'a Projected>,
     /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub nodes: Vec<Vec<PublishedNode>>,
 }
@@ -58,7 +58,6 @@ pub fn finish(
     finished: &Finished<'_>,
     priors: &Priors,
     topics: &[PublishedTopic],
-    tally: Option<Tally>,
     summary: &mut Summary,
 ) -> Result<(), RunError> {
     process.progress.begin("finish", "tables", None);
@@ -73,7 +72,7 @@ pub fn finish(
             .map(|t| TermDistribution::of(t, vocabulary.kept()))
             .collect(),
         record: TrainingRecord::read(process)?,
-        tally: tally.as_ref(),
+        tally: finished.projected.map(|projected| &projected.tally),
     };
     let planted = finisher.planted()?;
     summary.planted_found = planted;
@@ -88,11 +87,12 @@ pub fn finish(
     finisher.write_topic_documents(&mut written)?;
     finisher.write_evaluation(planted, &mut written)?;
     finisher.write_drift(&mut written)?;
+    finisher.write_rollups(&mut written)?;
     finisher.write_labels(&mut written)?;
     finisher.write_topic_nodes(priors, &mut written)?;
     finisher.write_phrases(&mut written)?;
     summary.labels = finisher.label_summary();
-    summary.drift = finished.drift.as_ref().and_then(Drift::summary);
+    summary.drift = finisher.drift().and_then(Drift::summary);
     finisher.describe()?;
     summary.report = finisher.write_report()?;
     finisher.complete(&written)
@@ -118,6 +118,10 @@ impl Finisher<'_> {
             .publish(&self.process.output.temporary_path(table), &path)?;
         written.insert(path, info);
         Ok(())
+    }
+
+    fn drift(&self) -> Option<&Drift> {
+        self.finished.projected.map(|projected| &projected.drift)
     }
 
     fn term(&self, term: u32) -> &str {

@@ -3,6 +3,7 @@
 //! Threads of a process share memory: one model, one sample, one queue of work from which a free
 //! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
@@ -142,6 +143,18 @@ impl<T> Once<T> {
                 Ok(self.0.get_or_init(|| value))
             }
         }
+    }
+
+    /// The same of a value that can always be made.
+    pub fn make(&self, make: impl FnOnce() -> T) -> &T {
+        let made: Result<&T, Infallible> = self.get(|| Ok(make()));
+        let Ok(value) = made;
+        value
+    }
+
+    /// The value, if it was made.
+    pub fn made(&self) -> Option<&T> {
+        self.0.get()
     }
 }
 

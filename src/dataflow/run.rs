@@ -23,7 +23,7 @@ use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
-use super::project::{Drift, ProjectPlan, Shards, Tally, project};
+use super::project::{ProjectPlan, Projected, RollUpShared, Shards, count_values, project};
 use super::sample::{SampleShared, sample_rule};
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
@@ -58,6 +58,7 @@ pub struct RunShared {
     maxent: MaxEntShared,
     labels: LabelShared,
     joint: JointShared,
+    rollups: RollUpShared,
     shards: Shards,
 }
 
@@ -136,6 +137,10 @@ impl<'a> Run<'a> {
         if self.stages == Stages::Ingest {
             return Ok(summary);
         }
+        if self.stages.projects() {
+            // Before training: what is wrong with a column should not be found out after it.
+            count_values(worker, self.process, &collection, &self.shared.rollups)?;
+        }
         let rule = sample_rule(worker, self.process, &self.shared.sample, &collection)?;
         let model = self.train(worker, &collection, &rule, &mut summary)?;
         let infer = &self.process.job.project.infer;
@@ -143,30 +148,21 @@ impl<'a> Run<'a> {
             return Ok(summary);
         }
         let metadata = self.metadata(&collection, &model);
-        let (tally, drift) = match infer {
+        let projected = match infer {
             Some(_) => {
-                let projected =
-                    self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?;
-                (Some(projected.0), Some(projected.1))
+                Some(self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?)
             }
-            None => (None, None),
+            None => None,
         };
         if worker.index() == 0 {
             let topics = self.topics(&model.parts, &model.published())?;
             let finished = finish::Finished {
                 collection: &collection,
                 metadata: &metadata,
-                drift,
+                projected: projected.as_ref(),
                 nodes: model.nodes(),
             };
-            finish::finish(
-                self.process,
-                &finished,
-                &model.priors,
-                topics,
-                tally,
-                &mut summary,
-            )?;
+            finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }
         barrier(worker);
         Ok(summary)
@@ -255,7 +251,7 @@ impl<'a> Run<'a> {
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
-    ) -> Result<(Tally, Drift), RunError> {
+    ) -> Result<Projected, RunError> {
         let process = self.process;
         let Some(infer) = &process.job.project.infer else {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
@@ -311,6 +307,7 @@ impl<'a> Run<'a> {
             classifier,
             labels,
             together,
+            rollups: &self.shared.rollups,
             metadata,
         };
         let projected = project(worker, plan, &self.shared.shards)?;

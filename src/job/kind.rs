@@ -149,6 +149,11 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_float().or(value.as_integer().map(|i| i as f64))
 }
 
+/// Whether no text is empty.
+pub(super) fn is_named(texts: &[&str]) -> bool {
+    texts.iter().all(|text| !text.is_empty())
+}
+
 /// Whether no text is there twice.
 pub(super) fn is_distinct(texts: &[&str]) -> bool {
     (1..texts.len()).all(|i| !texts[..i].contains(&texts[i]))

@@ -47,6 +47,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_train(source)?;
     values.settle_project(source);
     values.settle_label_topics(source)?;
+    values.settle_trends(source)?;
     values.settle_evaluate(source)?;
     sections().try_for_each(|section| values.require(section, path))?;
     Ok(values)
@@ -309,6 +310,22 @@ impl Values {
             for key in keys::marked(Mark::Inference) {
                 self.0.remove(key.path);
             }
+        }
+    }
+
+    /// Trends are of columns that documents have, and none is of nothing.
+    fn settle_trends(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.says("project.trends") {
+            return Ok(());
+        }
+        let columns: Vec<String> = self.get("corpus.metadata");
+        let trends: Vec<String> = self.get("project.trends");
+        match trends.iter().all(|name| columns.contains(name)) {
+            true => Ok(()),
+            false => source.refuse("project.trends", || match &columns[..] {
+                [] => "columns of corpus.metadata, which is empty; the collection must be ingested with them".into(),
+                columns => format!("columns of corpus.metadata: {}", columns.join(", ")),
+            }),
         }
     }
 

@@ -83,6 +83,8 @@ pub struct ProjectSettings {
     pub threshold: f64,
     /// At most this many topics a document in `document_topics`; 0 sets no limit.
     pub top: usize,
+    /// Columns of metadata by whose values topics are summed up in `topic_trends`.
+    pub trends: Vec<String>,
     /// Topics over labels; 0 if labels are independent.
     pub label_topics: usize,
     /// How many labels a document is predicted to have; estimated from its terms when absent.

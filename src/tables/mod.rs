@@ -13,6 +13,7 @@ pub mod document_topics;
 pub mod documents;
 pub mod drift;
 pub mod evaluation;
+pub mod group_topics;
 pub mod labels;
 pub mod manifest;
 pub mod matrix;
@@ -24,11 +25,13 @@ pub mod predictions;
 pub mod projected;
 pub mod read;
 mod schema;
+pub mod topic_correlations;
 pub mod topic_documents;
 pub mod topic_nodes;
 pub mod topic_scores;
 pub mod topic_term_diagnostics;
 pub mod topic_terms;
+pub mod topic_trends;
 pub mod topics;
 pub mod training_log;
 pub mod verify;
@@ -55,20 +58,23 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 16] = [
+pub const TABLES: [TableSpec; 19] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
     drift::SPEC,
     evaluation::SPEC,
+    group_topics::SPEC,
     labels::SPEC,
     phrases::SPEC,
     predictions::SPEC,
+    topic_correlations::SPEC,
     topic_documents::SPEC,
     topic_nodes::SPEC,
     topic_scores::SPEC,
     topic_term_diagnostics::SPEC,
     topic_terms::SPEC,
+    topic_trends::SPEC,
     topics::SPEC,
     training_log::SPEC,
     vocabulary::SPEC,

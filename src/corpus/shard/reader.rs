@@ -28,6 +28,8 @@ pub enum Columns {
     Counts,
     /// The same, and the metadata column at this place; the others are `None`.
     CountsAnd(usize),
+    /// `status` and the metadata columns.
+    Metadata,
     /// `status` alone.
     Status,
 }
@@ -131,6 +133,10 @@ impl ShardReader {
                 let column = FIXED_COLUMNS.len() + place;
                 ProjectionMask::roots(self.footer.parquet_schema(), [2, 5, 6, column])
             }
+            Columns::Metadata => {
+                let columns = (0..self.metadata_names.len()).map(|i| FIXED_COLUMNS.len() + i);
+                ProjectionMask::roots(self.footer.parquet_schema(), columns.chain([2]))
+            }
             Columns::Status => ProjectionMask::roots(self.footer.parquet_schema(), [2]),
         };
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.footer.clone())
@@ -186,24 +192,25 @@ struct Batch {
     status: StringArray,
     bags: Option<Bags>,
     rest: Option<Rest>,
-    /// The one metadata column of [`Columns::CountsAnd`], its place, and how many there are.
-    one: Option<(StringArray, usize, usize)>,
+    /// Metadata columns, with their places.
+    metadata: Vec<(usize, StringArray)>,
+    /// How many there are in all, where any was asked for.
+    metadata_count: usize,
 }
 
-/// The columns of [`Columns::Counts`] that [`Columns::Status`] leaves out.
+/// The columns of [`Columns::Counts`].
 struct Bags {
     terms: Lists,
     counts: Lists,
 }
 
-/// The columns of [`Columns::All`] that [`Columns::Counts`] leaves out.
+/// The columns of [`Columns::All`] alone.
 struct Rest {
     pruned: Lists,
     source_id: StringArray,
     group: StringArray,
     tokens_total: Int64Array,
     tokens_stopped: Int64Array,
-    metadata: Vec<StringArray>,
 }
 
 /// A list<i32> column, none of whose values is negative.
@@ -215,35 +222,39 @@ struct Lists {
 impl Batch {
     fn new(batch: &RecordBatch, columns: Columns, metadata_count: usize) -> Result<Self, String> {
         let bags = match columns {
-            Columns::Status => None,
+            Columns::Status | Columns::Metadata => None,
             Columns::Counts | Columns::CountsAnd(_) | Columns::All => Some(Bags {
                 terms: Lists::new(batch, "terms")?,
                 counts: Lists::new(batch, "counts")?,
             }),
         };
         let rest = match columns {
-            Columns::Status | Columns::Counts | Columns::CountsAnd(_) => None,
             Columns::All => Some(Rest {
                 pruned: Lists::new(batch, "pruned")?,
                 source_id: column(batch, "source_id")?,
                 group: column(batch, "group")?,
                 tokens_total: column(batch, "tokens_total")?,
                 tokens_stopped: column(batch, "tokens_stopped")?,
-                metadata: (0..metadata_count)
-                    .map(|index| typed(batch, FIXED_COLUMNS.len() + index))
-                    .collect::<Result<_, _>>()?,
             }),
-        };
-        let one = match columns {
-            Columns::CountsAnd(place) => Some((typed(batch, 3)?, place, metadata_count)),
             _ => None,
         };
+        let places = match columns {
+            Columns::Status | Columns::Counts => 0..0,
+            Columns::CountsAnd(place) => place..place + 1,
+            Columns::Metadata | Columns::All => 0..metadata_count,
+        };
+        // They come last.
+        let first = batch.num_columns() - places.len();
         Ok(Self {
             rows: batch.num_rows(),
             status: column(batch, "status")?,
             bags,
             rest,
-            one,
+            metadata_count: if places.is_empty() { 0 } else { metadata_count },
+            metadata: (first..)
+                .zip(places)
+                .map(|(index, place)| Ok((place, typed(batch, index)?)))
+                .collect::<Result<_, String>>()?,
         })
     }
 
@@ -256,16 +267,18 @@ impl Batch {
         if let Some(bags) = &self.bags {
             bags.read_into(row, document)?;
         }
+        if self.metadata.len() < self.metadata_count {
+            document.metadata.clear();
+        }
+        document.metadata.resize(self.metadata_count, None);
+        for (place, column) in &self.metadata {
+            read_text(column, row, &mut document.metadata[*place]);
+        }
         if let Some(rest) = &self.rest {
             return rest.read_into(row, document);
         }
         document.source_id.clear();
         document.group = None;
-        document.metadata.clear();
-        if let Some((column, place, count)) = &self.one {
-            document.metadata.resize(*count, None);
-            read_text(column, row, &mut document.metadata[*place]);
-        }
         document.tokens_total = 0;
         document.tokens_stopped = 0;
         document.pruned.clear();
@@ -297,10 +310,6 @@ impl Rest {
         document.source_id.push_str(self.source_id.value(row));
         read_text(&self.group, row, &mut document.group);
         self.pruned.read_into(row, &mut document.pruned);
-        document.metadata.resize(self.metadata.len(), None);
-        for (column, value) in self.metadata.iter().zip(&mut document.metadata) {
-            read_text(column, row, value);
-        }
         Ok(())
     }
 }

@@ -87,6 +87,10 @@ proptest! {
                 prop_assert_eq!(&found.metadata[place], &document.metadata[place]);
             }
         }
+        for (found, document) in read(&path, Columns::Metadata).iter().zip(&documents) {
+            prop_assert_eq!((found.status, &found.metadata), (document.status, &document.metadata));
+            prop_assert!(found.terms.is_empty());
+        }
         let reader = ShardReader::open(&path, Columns::All).unwrap();
         prop_assert_eq!(reader.metadata_names(), &names[..]);
         let counts: Vec<_> = documents

@@ -96,7 +96,7 @@ impl Finisher<'_> {
                 .map(|v| v.0),
         };
         let mut figures: Vec<Figure> = splits.into_iter().map(likelihood).collect();
-        if let Some(drift) = &self.finished.drift {
+        if let Some(drift) = self.drift() {
             figures.extend(drift_figures(&drift.run));
         }
         figures
@@ -104,7 +104,7 @@ impl Finisher<'_> {
 
     /// Writes `drift`, if documents were projected.
     pub(super) fn write_drift(&self, written: &mut Written) -> Result<(), RunError> {
-        let Some(drift) = &self.finished.drift else {
+        let Some(drift) = self.drift() else {
             return Ok(());
         };
         let temporary = self.process.output.temporary_path("drift");

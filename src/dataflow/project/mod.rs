@@ -7,6 +7,8 @@
 
 mod drift;
 mod labels;
+mod names;
+mod rollups;
 mod shard;
 mod tally;
 
@@ -32,8 +34,13 @@ use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
+use rollups::RollUps;
+pub use rollups::{
+    CorrelationLine, MOST_CORRELATED, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values,
+    trend_bytes,
+};
 use shard::ShardProjector;
-pub use tally::{BestDocuments, FIXED_POINT, Tally, part_path, parts, written_parts};
+pub use tally::{BestDocuments, FIXED_POINT, Tally, fixed, part_path, parts, written_parts};
 
 /// What is projected, on what, and how it is written.
 #[derive(Clone, Copy)]
@@ -58,8 +65,21 @@ pub struct ProjectPlan<'a> {
     pub labels: &'a LabelModel,
     /// The documents that were inferred together, if the method is such.
     pub together: Option<Together<'a>>,
+    /// Where sums over documents are shared.
+    pub rollups: &'a RollUpShared,
     /// What every part says about itself; its model hash tells parts of another model apart.
     pub metadata: &'a FileMetadata,
+}
+
+/// What projection leaves besides the tables that it has written.
+#[derive(Debug)]
+pub struct Projected {
+    /// The tally of all documents, the same on every worker.
+    pub tally: Tally,
+    /// How far the new ones have moved, the same on every worker.
+    pub drift: Drift,
+    /// What is summed up over documents.
+    pub rolled_up: RolledUp,
 }
 
 /// Hands out the shards of a process, and counts the workers that have one.
@@ -105,8 +125,7 @@ impl Drop for AtWork<'_> {
     }
 }
 
-/// Projects this worker's share of the shards; returns the tally of all documents and how far the
-/// new ones have moved, the same to every worker.
+/// Projects this worker's share of the shards.
 ///
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
@@ -115,7 +134,7 @@ pub fn project(
     worker: &mut Worker,
     plan: ProjectPlan<'_>,
     shards: &Shards,
-) -> Result<(Tally, Drift), RunError> {
+) -> Result<Projected, RunError> {
     let process = plan.process;
     let (first, step) = (process.placement.process, process.placement.processes());
     let settings = &process.job.project;
@@ -126,7 +145,8 @@ pub fn project(
         ..Tally::new(topics, settings.documents_per_topic)
     };
     let drift = DriftCounter::new(worker, plan.collection, plan.published);
-    let mut projector = ShardProjector::new(plan, drift);
+    let rollups = RollUps::new(worker, plan);
+    let mut projector = ShardProjector::new(plan, drift, rollups);
     let at_work = shards.begin(process);
     loop {
         if interrupt::is_wanted() {
@@ -151,8 +171,12 @@ pub fn project(
         worker.step();
     }
     drop(at_work);
-    let drift = projector.into_drift().finish(worker);
-    Ok((add_up(worker, &mine), drift))
+    let (drift, rollups) = projector.into_counters();
+    Ok(Projected {
+        drift: drift.finish(worker),
+        rolled_up: rollups.finish(worker, plan.metadata)?,
+        tally: add_up(worker, &mine),
+    })
 }
 
 /// The tallies of all workers, merged.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::ProjectPlan;
 use super::drift::{DriftCounter, Listed};
 use super::labels::{LabelSums, Predicted, Predictor};
+use super::rollups::RollUps;
 use super::tally::{Tally, part_path, parts};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
@@ -31,6 +32,7 @@ pub struct ShardProjector<'a> {
     document: ShardDocument,
     projection: Projection,
     drift: DriftCounter,
+    rollups: RollUps<'a>,
     predictor: Option<Predictor<'a>>,
 }
 
@@ -43,8 +45,8 @@ struct Parts {
 }
 
 impl<'a> ShardProjector<'a> {
-    /// For the shards of the plan's collection; what drift needs is counted on the way.
-    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter) -> Self {
+    /// For the shards of the plan's collection; drift and roll-ups are counted on the way.
+    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter, rollups: RollUps<'a>) -> Self {
         let document = ShardDocument::default();
         Self {
             plan,
@@ -53,6 +55,7 @@ impl<'a> ShardProjector<'a> {
             document,
             projection: Projection::default(),
             drift,
+            rollups,
             predictor: Predictor::new(plan),
         }
     }
@@ -110,7 +113,7 @@ impl<'a> ShardProjector<'a> {
         Ok(parts.tally)
     }
 
-    /// Counts the drift of a shard that an earlier run has projected.
+    /// Counts drift and roll-ups of a shard that an earlier run has projected.
     pub fn recount(&mut self, number: usize) -> Result<(), RunError> {
         let process = self.plan.process;
         let output = &process.output;
@@ -120,6 +123,7 @@ impl<'a> ShardProjector<'a> {
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
         let mut rows = ProjectedDocument::default();
+        let mut numbers = self.plan.collection.shards[number].first_document..;
         while reader.read_into(&mut self.document)? {
             if !projected.read_into(&mut rows)? {
                 return Err(RunError::Data(format!(
@@ -128,6 +132,7 @@ impl<'a> ShardProjector<'a> {
                 )));
             }
             process.progress.add(1);
+            let next = numbers.next().unwrap_or_default();
             let Some(split) = rows.split.filter(|_| self.document.status.has_terms()) else {
                 continue;
             };
@@ -140,13 +145,14 @@ impl<'a> ShardProjector<'a> {
                 loglik_per_token: rows.loglik_per_token.unwrap_or(0.0),
             };
             self.drift.add(&self.document, split, listed);
+            self.rollups.add(next, &self.document, listed);
         }
         Ok(())
     }
 
-    /// What was counted for drift.
-    pub fn into_drift(self) -> DriftCounter {
-        self.drift
+    /// What was counted for drift and roll-ups.
+    pub fn into_counters(self) -> (DriftCounter, RollUps<'a>) {
+        (self.drift, self.rollups)
     }
 
     fn project_document(
@@ -231,6 +237,7 @@ impl<'a> ShardProjector<'a> {
             loglik_per_token: self.projection.loglik_per_token(),
         };
         self.drift.add(&self.document, split, listed);
+        self.rollups.add(number, &self.document, listed);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::job::fill::{FORMATS, ON_DAMAGE, RULES};
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
-use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct, is_named};
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(
@@ -15,10 +15,6 @@ const SIZE: Reals = Reals(
 const NPMI: Reals = Reals(|x| (-1.0..1.0).contains(&x), "a number from -1, below 1");
 /// Statistics keep a term in 24 bits.
 const TERM_IDS: u64 = MAX_TERMS as u64;
-
-fn is_named(texts: &[&str]) -> bool {
-    texts.iter().all(|text| !text.is_empty())
-}
 
 pub(super) const CORPUS: Section = rows! {
     "corpus", Some(Stage::Corpus);

@@ -7,7 +7,7 @@ use crate::job::fill::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
 };
-use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named};
 use lda::evaluate::coherence::MOST_TERMS;
 
 /// Products with φ are of 32 bits, and keep within them.
@@ -59,6 +59,10 @@ pub(super) const PROJECT: Section = rows! {
     label_count: Auto(&Whole(1, 65_535)), Default("auto"), Labelled, Later;
     /// Above 0, the labels of at least this share of a document's tokens are predicted, however many they are.
     label_threshold: Real(PART), Default(0.0), Labelled, Later;
+    /// Columns of `corpus.metadata` by whose values the topics are summed up, in `topic_trends`
+    /// ([FORMATS.md](FORMATS.md#topic_trends)).
+    // Which columns are worth it, a job has to say.
+    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference, Later;
     /// Documents listed per topic.
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);

@@ -6,10 +6,12 @@
 //! need inference.
 
 pub mod assignment;
+pub mod bootstrap;
 pub mod classification;
 pub mod coherence;
 pub mod comparison;
 pub mod completion;
+pub mod correlation;
 pub mod diagnostics;
 pub mod drift;
 pub mod duplicates;

@@ -46,6 +46,8 @@ pub enum Stage {
     Draw = 25,
     /// The parameters that variational Bayes starts from.
     Start = 26,
+    /// How often a document counts in each replicate of a bootstrap.
+    Bootstrap = 27,
 }
 
 /// 2⁶⁴ divided by the golden ratio: the increment of `SplitMix64`.

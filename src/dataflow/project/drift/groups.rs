@@ -12,16 +12,14 @@ use timely::worker::Worker;
 
 use super::{SUMS, fixed_sums, set_fixed_sums};
 use crate::dataflow::outbox::Outbox;
+use crate::dataflow::project::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::sum::sum;
 use lda::evaluate::drift::DriftSums;
-use lda::math::random::{Stage, hash};
 
 /// Groups that a worker adds up before it sends them off.
 const GROUPS_A_BATCH: usize = 256;
 /// Pairs in a piece, at most.
 const PAIRS_A_PIECE: usize = 8 * 1024;
-/// Bytes of a group's name, at most: a document of a group with a longer one counts for the run only.
-const MOST_NAME_BYTES: usize = 1 << 16;
 
 /// The groups that this worker owns.
 struct Held {
@@ -128,20 +126,6 @@ fn bytes_of(sums: &DriftSums) -> usize {
     8 * (sums.topics.len() + sums.terms.words().len()) + 256
 }
 
-/// The same for every worker.
-fn name_hash(name: &str) -> u64 {
-    let chunks = name.as_bytes().chunks(8);
-    let word = |chunk: &[u8]| {
-        chunk
-            .iter()
-            .fold(0, |word, &byte| word << 8 | u64::from(byte))
-    };
-    let start = hash(0, Stage::Synth, name.len() as u64, 0);
-    chunks.fold(start, |state, chunk| {
-        hash(state, Stage::Synth, word(chunk), 0)
-    })
-}
-
 /// A group's sums as words, in pieces.
 fn pack(name: &str, sums: &DriftSums) -> Vec<Vec<u64>> {
     let numbered = |(place, value): (usize, u64)| (value != 0).then_some([place as u64, value]);
@@ -154,12 +138,8 @@ fn pack(name: &str, sums: &DriftSums) -> Vec<Vec<u64>> {
     let of_topics = topics.chunks(PAIRS_A_PIECE).map(|chunk| (chunk, &[][..]));
     let of_terms = terms.chunks(PAIRS_A_PIECE).map(|chunk| (&[][..], chunk));
     for (topics, terms) in of_topics.chain(of_terms) {
-        let mut words = vec![name.len() as u64];
-        words.extend(name.as_bytes().chunks(8).map(|chunk| {
-            let mut eight = [0; 8];
-            eight[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(eight)
-        }));
+        let mut words = Vec::new();
+        pack_name(name, &mut words);
         words.extend(fixed.map(|value| value as u64));
         for pairs in [topics, terms] {
             words.push(pairs.len() as u64);
@@ -174,11 +154,7 @@ fn pack(name: &str, sums: &DriftSums) -> Vec<Vec<u64>> {
 /// Adds the pieces of a block.
 fn unpack(words: &[u64], held: &mut Held) {
     let mut rest = words;
-    while let [length, others @ ..] = rest {
-        let length = *length as usize;
-        let (name, others) = others.split_at(length.div_ceil(8));
-        let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let name = String::from_utf8_lossy(&bytes[..length]);
+    while let Some((name, others)) = unpack_name(rest) {
         let (fixed, others) = others.split_at(SUMS);
         let (topics, others) = split_pairs(others);
         let (terms, others) = split_pairs(others);
@@ -206,6 +182,7 @@ fn split_pairs(words: &[u64]) -> (&[u64], &[u64]) {
 mod tests {
     use super::*;
     use crate::cluster::{ClusterSettings, Failure, Placement, execute};
+    use lda::math::random::{Stage, hash};
 
     const TOPICS: usize = 3;
     const TERMS: usize = 300;

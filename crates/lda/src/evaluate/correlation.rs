@@ -1,0 +1,135 @@
+//! Which topics go together: correlations of their proportions over documents, and of their presence.
+//!
+//! Both are read off integer sums over documents, which are added up in any order. Pearson's correlation is that of
+//! the proportions as listed (stm's `topicCorr`, method "simple"; Roberts, Stewart & Tingley 2019): proportions
+//! sum to 1, so that topics that have nothing to do with each other are a little below 0. NPMI (Bouma 2009) asks
+//! only which documents list both topics, not with how much.
+
+use crate::math::special::ln;
+
+/// Proportions, their squares and products are added up in units of 2⁻³².
+pub const UNIT: f64 = (1_u64 << 32) as f64;
+
+/// What is known of a topic by itself: sums over the documents that list it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Presence {
+    /// These documents.
+    pub documents: i64,
+    /// Σ θ_dk, in [`UNIT`]s.
+    pub sum: i64,
+    /// Σ θ_dk², in [`UNIT`]s.
+    pub squares: i64,
+}
+
+/// What is known of two topics: sums over the documents that list both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Together {
+    /// These documents.
+    pub documents: i64,
+    /// Σ θ_dj θ_dk, in [`UNIT`]s.
+    pub products: i64,
+}
+
+/// A product of proportions in [`UNIT`]s.
+pub fn in_units(value: f64) -> i64 {
+    (value * UNIT).round_ties_even() as i64
+}
+
+impl Presence {
+    /// Adds a document.
+    pub fn add(&mut self, weight: f32) {
+        let weight = f64::from(weight);
+        self.documents += 1;
+        self.sum += in_units(weight);
+        self.squares += in_units(weight * weight);
+    }
+
+    /// The variance of the proportion over `documents` documents.
+    fn variance(&self, documents: f64) -> f64 {
+        let mean = self.sum as f64 / UNIT / documents;
+        self.squares as f64 / UNIT / documents - mean * mean
+    }
+}
+
+impl Together {
+    /// Pearson's correlation of the two proportions over `documents` documents, with 0 where a topic is not listed;
+    /// `None` if one of them is the same everywhere.
+    pub fn correlation(&self, one: &Presence, other: &Presence, documents: i64) -> Option<f64> {
+        let documents = documents as f64;
+        let mean = |topic: &Presence| topic.sum as f64 / UNIT / documents;
+        let covariance = self.products as f64 / UNIT / documents - mean(one) * mean(other);
+        let variances = one.variance(documents) * other.variance(documents);
+        (variances > 0.0).then(|| (covariance / variances.sqrt()).clamp(-1.0, 1.0))
+    }
+
+    /// ln(p(j, k) / (p(j) p(k))) / −ln p(j, k), with p the share of `documents` documents that list a topic, or both;
+    /// `None` if all list both, or none.
+    pub fn npmi(&self, one: &Presence, other: &Presence, documents: i64) -> Option<f64> {
+        if self.documents == 0 || self.documents == documents {
+            return None;
+        }
+        let share = |count: i64| count as f64 / documents as f64;
+        let joint = share(self.documents);
+        Some(ln(joint / (share(one.documents) * share(other.documents))) / -ln(joint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sums of two topics over documents.
+    fn sums(documents: &[[f32; 2]]) -> (Presence, Presence, Together) {
+        let (mut one, mut other) = (Presence::default(), Presence::default());
+        let mut both = Together::default();
+        for &[a, b] in documents {
+            if a > 0.0 {
+                one.add(a);
+            }
+            if b > 0.0 {
+                other.add(b);
+            }
+            if a > 0.0 && b > 0.0 {
+                both.documents += 1;
+                both.products += in_units(f64::from(a) * f64::from(b));
+            }
+        }
+        (one, other, both)
+    }
+
+    #[test]
+    fn correlations_are_those_of_the_definition() {
+        let documents = [
+            [0.5, 0.25],
+            [0.0, 0.75],
+            [0.25, 0.0],
+            [0.75, 0.25],
+            [0.0, 0.0],
+        ];
+        let (one, other, both) = sums(&documents);
+        // numpy.corrcoef([.5, 0, .25, .75, 0], [.25, .75, 0, .25, 0])[0, 1]
+        let found = both.correlation(&one, &other, 5).unwrap();
+        assert!((found - -0.156_556_072_771_287_33).abs() < 1e-9, "{found}");
+        // ln(0.4 / (0.6 · 0.6)) / −ln 0.4
+        let found = both.npmi(&one, &other, 5).unwrap();
+        assert!((found - 0.114_985_901_300_480_2).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn a_topic_goes_with_itself_and_against_its_complement() {
+        let same = [[0.5, 0.5], [0.25, 0.25], [0.0, 0.0]];
+        let (one, other, both) = sums(&same);
+        assert!((both.correlation(&one, &other, 3).unwrap() - 1.0).abs() < 1e-9);
+        assert!((both.npmi(&one, &other, 3).unwrap() - 1.0).abs() < 1e-12);
+        let against = [[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]];
+        let (one, other, both) = sums(&against);
+        assert!((both.correlation(&one, &other, 3).unwrap() + 1.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn what_does_not_vary_has_no_correlation() {
+        let (one, other, both) = sums(&[[0.5, 0.25], [0.5, 0.75]]);
+        assert_eq!(both.correlation(&one, &other, 2), None);
+        assert_eq!(both.npmi(&one, &other, 2), None);
+    }
+}

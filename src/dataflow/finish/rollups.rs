@@ -1,0 +1,73 @@
+//! `topic_trends` and `topic_correlations`; the parts of `group_topics` are written before.
+
+use super::{Finisher, Written};
+use crate::dataflow::error::RunError;
+use crate::dataflow::project::{MOST_CORRELATED, RolledUp};
+use crate::tables::topic_correlations::{self, TopicCorrelationRow, TopicCorrelationsWriter};
+use crate::tables::topic_trends::{self, TopicTrendRow, TopicTrendsWriter};
+
+impl Finisher<'_> {
+    /// Writes what was summed up over documents, if they were projected.
+    pub(super) fn write_rollups(&self, written: &mut Written) -> Result<(), RunError> {
+        let Some(projected) = self.finished.projected else {
+            return Ok(());
+        };
+        let rolled_up = &projected.rolled_up;
+        written.extend(rolled_up.groups.clone());
+        if self.topics.len() <= MOST_CORRELATED {
+            self.write_correlations(rolled_up, written)?;
+        }
+        match rolled_up.columns.is_empty() {
+            // A run with other settings may have left some.
+            true => Ok(self.process.output.remove(topic_trends::SPEC.name)?),
+            false => self.write_trends(rolled_up, written),
+        }
+    }
+
+    fn write_correlations(
+        &self,
+        rolled_up: &RolledUp,
+        written: &mut Written,
+    ) -> Result<(), RunError> {
+        let table = topic_correlations::SPEC.name;
+        let temporary = self.process.output.temporary_path(table);
+        let mut writer = TopicCorrelationsWriter::create(&temporary, self.finished.metadata)?;
+        for line in &rolled_up.correlations {
+            writer.push(&TopicCorrelationRow {
+                topic: line.topics[0].into(),
+                other: line.topics[1].into(),
+                correlation: line.correlation,
+                npmi: line.npmi,
+                documents: line.documents,
+            })?;
+        }
+        self.publish(table, writer.finish()?, written)
+    }
+
+    fn write_trends(&self, rolled_up: &RolledUp, written: &mut Written) -> Result<(), RunError> {
+        let table = topic_trends::SPEC.name;
+        let temporary = self.process.output.temporary_path(table);
+        let mut writer = TopicTrendsWriter::create(&temporary, self.finished.metadata)?;
+        for line in &rolled_up.trends {
+            let [column, place] = line.place;
+            let column = &rolled_up.columns[column];
+            let value_count = match place.checked_sub(column.values.len()) {
+                None => 1,
+                Some(0) => 0,
+                Some(_) => column.others,
+            };
+            writer.push(&TopicTrendRow {
+                name: &column.name,
+                value: column.values.get(place).map(String::as_str),
+                value_count: value_count as i64,
+                topic: line.topic,
+                share: line.share,
+                low: line.interval.map(|interval| interval.0),
+                high: line.interval.map(|interval| interval.1),
+                tokens: line.tokens,
+                documents: line.documents,
+            })?;
+        }
+        self.publish(table, writer.finish()?, written)
+    }
+}

@@ -1,0 +1,42 @@
+//! Names of groups as they travel.
+
+use lda::math::random::{Stage, hash};
+
+/// Bytes of a name, at most: one that is longer is not summed up.
+pub(super) const MOST_NAME_BYTES: usize = 1 << 16;
+
+/// The same for every worker.
+pub(super) fn name_hash(name: &str) -> u64 {
+    let chunks = name.as_bytes().chunks(8);
+    let word = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    };
+    let start = hash(0, Stage::Synth, name.len() as u64, 0);
+    chunks.fold(start, |state, chunk| {
+        hash(state, Stage::Synth, word(chunk), 0)
+    })
+}
+
+/// Its length, and its bytes.
+pub(super) fn pack_name(name: &str, words: &mut Vec<u64>) {
+    words.push(name.len() as u64);
+    words.extend(name.as_bytes().chunks(8).map(|chunk| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(eight)
+    }));
+}
+
+/// The name at the beginning of some words, and what follows it; `None` where there are no words.
+pub(super) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
+    let (&length, others) = words.split_first()?;
+    let length = length as usize;
+    let (name, others) = others.split_at(length.div_ceil(8));
+    let bytes: Vec<u8> = name.iter().flat_map(|word| word.to_le_bytes()).collect();
+    Some((
+        String::from_utf8_lossy(&bytes[..length]).into_owned(),
+        others,
+    ))
+}

@@ -1,0 +1,284 @@
+//! `group_topics`: the sums of each group. A group belongs to a bucket by the hash of its name, a bucket becomes a
+//! part of the table, and buckets belong to workers in turn.
+//!
+//! A worker adds up sections that follow each other, and sends the sums of some hundred groups at a time to the
+//! owners of their buckets, who keep them as they come, in memory and then in a file. At the end they read one
+//! bucket after the other: memory depends on the size of a bucket, not on how many volumes there are.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use timely::worker::Worker;
+
+use crate::corpus::ShardDocument;
+use crate::corpus::collection::Collection;
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::all_gather;
+use crate::dataflow::outbox::Outbox;
+use crate::dataflow::process::Process;
+use crate::dataflow::project::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
+use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
+use crate::dataflow::sum::sum;
+use crate::storage::{self, Writer};
+use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};
+use crate::tables::{FileMetadata, PartInfo};
+
+/// Documents to a bucket, about.
+const DOCUMENTS_A_BUCKET: u64 = 1 << 18;
+/// Groups that a worker adds up before it sends them off.
+const GROUPS_A_BATCH: usize = 256;
+/// Topics in a piece, at most.
+const TOPICS_A_PIECE: usize = 8 * 1024;
+/// Words of a bucket that are kept in memory.
+const WORDS_A_BUCKET: usize = 32 * 1024;
+
+/// Sums over the sections of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct GroupSums {
+    documents: i64,
+    tokens: i64,
+    /// Σ θ_dk N_d, in fixed point.
+    topics: BTreeMap<u16, i64>,
+}
+
+impl GroupSums {
+    /// As messages.
+    fn pack(&self, name: &str, mut send: impl FnMut(Vec<u64>)) {
+        let topics: Vec<[u64; 2]> = (self.topics.iter())
+            .map(|(&topic, &mass)| [topic.into(), mass as u64])
+            .collect();
+        let mut sizes = [self.documents, self.tokens].map(|n| n as u64);
+        let mut rest = &topics[..];
+        loop {
+            let (first, others) = rest.split_at(rest.len().min(TOPICS_A_PIECE));
+            let mut words = Vec::new();
+            pack_name(name, &mut words);
+            words.extend(sizes);
+            words.push(first.len() as u64);
+            words.extend(first.as_flattened());
+            send(words);
+            (rest, sizes) = (others, [0; 2]);
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Adds what follows a name; returns what follows that.
+    fn unpack<'w>(&mut self, words: &'w [u64]) -> &'w [u64] {
+        self.documents += words[0] as i64;
+        self.tokens += words[1] as i64;
+        let (pairs, rest) = words[3..].split_at(2 * words[2] as usize);
+        for pair in pairs.chunks_exact(2) {
+            *self.topics.entry(pair[0] as u16).or_default() += pair[1] as i64;
+        }
+        rest
+    }
+}
+
+/// What came for a bucket.
+struct Bucket {
+    path: PathBuf,
+    file: Option<Writer>,
+    words: Vec<u64>,
+}
+
+impl Bucket {
+    fn keep(&mut self, words: &[u64]) -> io::Result<()> {
+        self.words.extend_from_slice(words);
+        if self.words.len() < WORDS_A_BUCKET {
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(Writer::create(&self.path)?),
+        };
+        file.write_all(bytemuck::cast_slice(&self.words))?;
+        self.words.clear();
+        Ok(())
+    }
+
+    /// The groups, by name.
+    fn groups(self) -> io::Result<BTreeMap<String, GroupSums>> {
+        let mut groups = BTreeMap::new();
+        let mut add = |words: &[u64]| {
+            let mut rest = words;
+            while let Some((name, others)) = unpack_name(rest) {
+                let sums: &mut GroupSums = groups.entry(name).or_default();
+                rest = sums.unpack(others);
+            }
+        };
+        if let Some(file) = self.file {
+            drop(file);
+            let bytes = std::fs::read(&self.path)?;
+            add(&bytemuck::pod_collect_to_vec(&bytes));
+            storage::remove_file(&self.path)?;
+        }
+        add(&self.words);
+        Ok(groups)
+    }
+}
+
+/// The buckets of a worker, by number, and what went wrong.
+#[derive(Default)]
+struct Held {
+    buckets: BTreeMap<u64, Bucket>,
+    error: Option<(PathBuf, io::Error)>,
+}
+
+impl Held {
+    /// Keeps messages, each after its bucket's number and its length.
+    fn receive(&mut self, words: &[u64], path: impl Fn(u64) -> PathBuf) {
+        let mut rest = words;
+        while let [number, length, others @ ..] = rest {
+            let (message, others) = others.split_at(*length as usize);
+            let bucket = self.buckets.entry(*number).or_insert_with(|| Bucket {
+                path: path(*number),
+                file: None,
+                words: Vec::new(),
+            });
+            if self.error.is_none() {
+                let kept = bucket.keep(message);
+                self.error = kept.err().map(|error| (bucket.path.clone(), error));
+            }
+            rest = others;
+        }
+    }
+}
+
+/// Collects groups, and sends them to their owners.
+pub(super) struct Groups<'a> {
+    process: &'a Process,
+    outbox: Outbox,
+    held: Rc<RefCell<Held>>,
+    batch: BTreeMap<String, GroupSums>,
+    buckets: u64,
+    sent: i64,
+}
+
+impl<'a> Groups<'a> {
+    /// For the groups of a collection. Every worker makes one.
+    pub(super) fn new(worker: &mut Worker, process: &'a Process, collection: &Collection) -> Self {
+        let held = Rc::new(RefCell::new(Held::default()));
+        let received = Rc::clone(&held);
+        let folder = process.output.temporary_path("group_sums");
+        let path = move |number| folder.with_extension(format!("{number:05}"));
+        let receive = move |words: &[u64]| received.borrow_mut().receive(words, &path);
+        Self {
+            process,
+            outbox: Outbox::new(worker, "group topics", receive),
+            held,
+            batch: BTreeMap::new(),
+            buckets: collection.documents.div_ceil(DOCUMENTS_A_BUCKET).max(1),
+            sent: 0,
+        }
+    }
+
+    /// Adds a document with terms that lists these topics, if it is of a group.
+    pub(super) fn add(&mut self, document: &ShardDocument, topics: &[(f32, u16)]) {
+        let group = document.group.as_ref();
+        let Some(group) = group.filter(|group| group.len() <= MOST_NAME_BYTES) else {
+            return;
+        };
+        if !self.batch.contains_key(group) {
+            if self.batch.len() == GROUPS_A_BATCH {
+                self.send();
+            }
+            self.batch.insert(group.clone(), GroupSums::default());
+        }
+        let Some(sums) = self.batch.get_mut(group) else {
+            return;
+        };
+        let tokens = document.tokens_in_vocabulary();
+        sums.documents += 1;
+        sums.tokens += tokens as i64;
+        for &(weight, topic) in topics {
+            let mass = fixed(f64::from(weight) * tokens as f64);
+            *sums.topics.entry(topic).or_default() += mass;
+        }
+    }
+
+    fn send(&mut self) {
+        for (name, sums) in std::mem::take(&mut self.batch) {
+            self.sent += 1;
+            let bucket = name_hash(&name) % self.buckets;
+            let target = self.outbox.target(bucket);
+            sums.pack(&name, |message| {
+                let head = [bucket, message.len() as u64];
+                self.outbox.send(target, head.into_iter().chain(message));
+            });
+        }
+    }
+
+    /// Writes the parts of this worker's buckets; those of all workers, by path. There are none if no document is
+    /// of a group.
+    pub(super) fn finish(
+        mut self,
+        worker: &mut Worker,
+        metadata: &FileMetadata,
+    ) -> Result<BTreeMap<String, PartInfo>, RunError> {
+        self.send();
+        self.outbox.finish(worker);
+        let mut held = self.held.take();
+        if let Some((path, source)) = held.error {
+            return Err(RunError::Io { path, source });
+        }
+        let mut mine = BTreeMap::new();
+        if sum(worker, &[self.sent])[0] > 0 {
+            let (first, step) = (worker.index() as u64, worker.peers());
+            for number in (first..self.buckets).step_by(step) {
+                let groups = match held.buckets.remove(&number) {
+                    None => BTreeMap::new(),
+                    Some(bucket) => {
+                        let path = bucket.path.clone();
+                        let read = bucket.groups();
+                        read.map_err(|source| RunError::Io { path, source })?
+                    }
+                };
+                let (path, info) = write(self.process, number, &groups, metadata)?;
+                mine.insert(path, info);
+            }
+        }
+        let mine = serde_json::to_vec(&mine).expect("numbers and texts are JSON");
+        let mut written = BTreeMap::new();
+        for bytes in all_gather(worker, &mine) {
+            let parts: BTreeMap<String, PartInfo> =
+                serde_json::from_slice(&bytes).expect("written by a peer");
+            written.extend(parts);
+        }
+        Ok(written)
+    }
+}
+
+/// Writes a part; its path.
+fn write(
+    process: &Process,
+    number: u64,
+    groups: &BTreeMap<String, GroupSums>,
+    metadata: &FileMetadata,
+) -> Result<(String, PartInfo), RunError> {
+    let output = &process.output;
+    let temporary = output.temporary_path(&format!("{}-{number:05}", SPEC.name));
+    let mut writer = GroupTopicsWriter::create(&temporary, metadata)?;
+    for (name, sums) in groups {
+        let mut topics: Vec<(u16, i64)> = sums.topics.iter().map(|(&k, &m)| (k, m)).collect();
+        topics.sort_by_key(|&(_, mass)| std::cmp::Reverse(mass));
+        for (rank, (topic, mass)) in (1..).zip(topics) {
+            writer.push(&GroupTopicRow {
+                group_id: name,
+                topic: topic.into(),
+                weight: (mass as f64 / FIXED_POINT / sums.tokens as f64) as f32,
+                rank,
+                tokens: sums.tokens,
+                documents: sums.documents,
+            })?;
+        }
+    }
+    let info = writer.finish()?;
+    let path = part_path(SPEC.name, number as usize);
+    output.publish(&temporary, &path)?;
+    Ok((path, info))
+}

@@ -1,0 +1,347 @@
+//! `topic_trends`: sums and bootstrap replicates over the documents with each value of a metadata column. The
+//! values are counted before projection, so that it is known which of them are named.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use timely::worker::Worker;
+
+use super::slots::{Slots, Sums};
+use super::{RollUpShared, to_first};
+use crate::corpus::ShardDocument;
+use crate::corpus::collection::Collection;
+use crate::corpus::labels::split;
+use crate::corpus::shard::Columns;
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::all_gather;
+use crate::dataflow::process::Process;
+use crate::dataflow::project::{Listed, fixed};
+use crate::dataflow::sample::for_each_document;
+use crate::tables::documents::metadata_columns;
+use lda::evaluate::bootstrap::{REPLICATES, Sum, Weights, weights};
+
+/// Distinct values of a column, at most, and bytes of them: a column with more is an error.
+const MOST_DISTINCT: usize = 100_000;
+const MOST_VALUE_BYTES: usize = 16 << 20;
+/// Values of a column that are named, at most.
+const MOST_NAMED: usize = 1_000;
+/// The same at least, however many topics there are.
+const LEAST_NAMED: usize = 12;
+/// Named values times topics, of all columns together, at most: for each pair that occurs a process has
+/// 8 (R + 1) bytes.
+const MOST_SUMS: usize = 1 << 19;
+
+/// Bytes that a process may take for the trends of so many columns.
+pub fn trend_bytes(columns: usize, topics: usize) -> usize {
+    let named = (MOST_SUMS / topics.max(1)).clamp(columns * LEAST_NAMED, columns * MOST_NAMED);
+    (named + 2 * columns) * topics * size_of::<Sum>()
+}
+
+/// A column whose trends are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrendColumn {
+    /// Its name in `documents`.
+    pub name: String,
+    /// Its place among the metadata columns.
+    place: usize,
+    /// The values that are named, ascending.
+    pub values: Vec<String>,
+    /// How many others there are.
+    pub others: usize,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrendLine {
+    /// The place of the column, and that of the value: after the named ones comes none, and then the others.
+    pub place: [usize; 2],
+    /// The topic.
+    pub topic: i32,
+    /// What goes into the table.
+    pub share: f64,
+    /// Likewise.
+    pub interval: Option<(f64, f64)>,
+    /// Likewise.
+    pub tokens: i64,
+    /// Likewise.
+    pub documents: i64,
+}
+
+/// Counts the values of the columns that the job names, and chooses those that are named: the most frequent
+/// ones. All workers must call it.
+///
+/// # Errors
+/// Shards that cannot be read; a column with too many values.
+pub fn count_values(
+    worker: &mut Worker,
+    process: &Process,
+    collection: &Collection,
+    shared: &RollUpShared,
+) -> Result<(), RunError> {
+    let (trends, metadata) = (&process.job.project.trends, &collection.metadata);
+    if trends.is_empty() {
+        return Ok(());
+    }
+    let place = |name: &String| metadata.iter().position(|other| other == name);
+    let mut places: Vec<usize> = trends.iter().filter_map(place).collect();
+    let names = metadata_columns(metadata);
+    places.sort_unstable_by_key(|&place| &names[place]);
+    let mut mine = vec![Counts::default(); places.len()];
+    let visit = |_, document: &ShardDocument| {
+        if document.status.has_terms() {
+            for (counts, &place) in mine.iter_mut().zip(&places) {
+                each_value(&document.metadata[place], |value| counts.add(&value, 1));
+            }
+        }
+        Ok(())
+    };
+    let columns = Columns::Metadata;
+    for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
+    let bytes = serde_json::to_vec(&mine.iter().map(|c| &c.0).collect::<Vec<_>>());
+    let mut all = vec![Counts::default(); places.len()];
+    for bytes in all_gather(worker, &bytes.expect("texts and numbers are JSON")) {
+        let counted: Vec<BTreeMap<String, u64>> =
+            serde_json::from_slice(&bytes).expect("written by a peer");
+        for (all, counted) in all.iter_mut().zip(counted) {
+            counted.iter().for_each(|(value, &n)| all.add(value, n));
+        }
+    }
+    if let Some(at) = all.iter().position(Counts::are_too_many) {
+        return Err(RunError::Data(format!(
+            "column {:?} has more than {MOST_DISTINCT} different values, or {} MiB of them: leave it out of \
+             project.trends",
+            metadata[places[at]],
+            MOST_VALUE_BYTES >> 20
+        )));
+    }
+    let topics = process.topic_count(collection);
+    let most = shares_of_named(&all, topics);
+    let columns = places.into_iter().zip(all).zip(most);
+    let columns =
+        columns.map(|((place, counts), most)| counts.column(names[place].clone(), place, most));
+    shared.columns.make(|| columns.collect());
+    Ok(())
+}
+
+/// Documents by the values of a column.
+#[derive(Clone, Debug, Default)]
+struct Counts(BTreeMap<String, u64>, usize);
+
+impl Counts {
+    fn add(&mut self, value: &str, documents: u64) {
+        if let Some(count) = self.0.get_mut(value) {
+            *count += documents;
+        } else if !self.are_too_many() {
+            self.1 += value.len();
+            self.0.insert(value.to_owned(), documents);
+        }
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.0.len() > MOST_DISTINCT || self.1 > MOST_VALUE_BYTES
+    }
+
+    fn column(self, name: String, place: usize, most: usize) -> TrendColumn {
+        let mut counted: Vec<(String, u64)> = self.0.into_iter().collect();
+        // Stable: of equally frequent values the first.
+        counted.sort_by_key(|value| std::cmp::Reverse(value.1));
+        let others = counted.len().saturating_sub(most);
+        counted.truncate(most);
+        let mut values: Vec<String> = counted.into_iter().map(|value| value.0).collect();
+        values.sort_unstable();
+        TrendColumn {
+            name,
+            place,
+            values,
+            others,
+        }
+    }
+}
+
+/// How many values each column may name: those with few name them all, and leave the rest to the others.
+fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
+    let mut left = MOST_SUMS / topics.max(1);
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by_key(|&column| counts[column].0.len());
+    let mut most = vec![0; counts.len()];
+    for (done, &column) in order.iter().enumerate() {
+        let share = left / (counts.len() - done);
+        most[column] = share.clamp(LEAST_NAMED, MOST_NAMED);
+        left = left.saturating_sub(most[column].min(counts[column].0.len()));
+    }
+    most
+}
+
+/// Hands over each distinct value of a cell: the elements of a JSON list, or the cell itself, without spaces around it.
+fn each_value(cell: &Option<String>, visit: impl FnMut(Cow<'_, str>)) {
+    let values = cell.as_deref().map(|cell| split(cell, ""));
+    values.into_iter().flatten().for_each(visit);
+}
+
+/// Sums over the documents with a value.
+#[derive(Debug, Default)]
+pub(super) struct Cell {
+    documents: i64,
+    tokens: Sum,
+    /// In fixed point.
+    topics: BTreeMap<u16, Box<Sum>>,
+}
+
+/// The place of a cell's tokens among those of its topics.
+const TOKENS: u64 = u64::MAX;
+
+impl Sums for Cell {
+    fn take(&mut self, mut send: impl FnMut(&[u64])) {
+        let Self {
+            documents,
+            tokens,
+            topics,
+        } = std::mem::take(self);
+        let mut piece = |place: u64, documents: i64, sum: &Sum| {
+            let words = sum.0.iter().map(|&n| n as u64);
+            let words: Vec<u64> = [place, documents as u64].into_iter().chain(words).collect();
+            send(&words);
+        };
+        if documents > 0 {
+            piece(TOKENS, documents, &tokens);
+        }
+        topics
+            .iter()
+            .for_each(|(&topic, sum)| piece(topic.into(), 0, sum));
+    }
+
+    fn add_piece(&mut self, piece: &[u64]) {
+        self.documents += piece[1] as i64;
+        let sum = match piece[0] {
+            TOKENS => &mut self.tokens,
+            topic => self.topics.entry(topic as u16).or_default(),
+        };
+        sum.merge(piece[2..].iter().map(|&n| n as i64));
+    }
+}
+
+/// What a worker adds to.
+pub(super) struct Trends<'a> {
+    columns: &'a [TrendColumn],
+    /// For each column the value's place.
+    places: Vec<HashMap<&'a str, usize>>,
+    /// The first cell of each.
+    first: Vec<usize>,
+    cells: &'a Slots<Cell>,
+    seed: u64,
+    found: Vec<usize>,
+}
+
+impl<'a> Trends<'a> {
+    /// Of the columns that were counted; `None` if there are none.
+    pub(super) fn new(seed: u64, shared: &'a RollUpShared) -> Option<Self> {
+        let columns = shared.columns.made()?;
+        let mut count = 0;
+        let first = columns.iter().map(|column| {
+            count += column.values.len() + 2;
+            count - column.values.len() - 2
+        });
+        let first = first.collect();
+        let places = |column: &'a TrendColumn| {
+            let values = column.values.iter().map(String::as_str);
+            values.zip(0..).collect()
+        };
+        Some(Self {
+            columns,
+            places: columns.iter().map(places).collect(),
+            first,
+            cells: shared.cells.make(|| Slots::new(count)),
+            seed,
+            found: Vec::new(),
+        })
+    }
+
+    /// Adds a document with terms.
+    pub(super) fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
+        let weights = weights(self.seed, number);
+        let tokens = document.tokens_in_vocabulary();
+        for (at, column) in self.columns.iter().enumerate() {
+            let (places, named) = (&self.places[at], column.values.len());
+            let found = &mut self.found;
+            found.clear();
+            each_value(&document.metadata[column.place], |value| {
+                found.push(places.get(&*value).copied().unwrap_or(named + 1));
+            });
+            if found.is_empty() {
+                found.push(named);
+            }
+            found.sort_unstable();
+            found.dedup();
+            for &place in &*found {
+                let mut cell = self.cells.lock(self.first[at] + place);
+                cell.add(tokens as i64, listed.topics, &weights);
+            }
+        }
+    }
+
+    /// The shares in all documents, sorted, on the first worker; none on the others.
+    pub(super) fn finish(self, worker: &mut Worker, process: &Process) -> Vec<TrendLine> {
+        self.cells.add_up(worker, process, "trends");
+        let mut words = Vec::new();
+        for number in self.cells.owned(worker, &process.placement) {
+            let cell = std::mem::take(&mut *self.cells.lock(number));
+            words.extend(cell.rows(number));
+        }
+        let place = |cell: usize| {
+            let column = self.first.partition_point(|&first| first <= cell) - 1;
+            [column, cell - self.first[column]]
+        };
+        let mut lines: Vec<TrendLine> = to_first(worker, "trend rows", &words)
+            .into_iter()
+            .map(|[cell, topic, share, low, high, tokens, documents]| {
+                let [share, low, high] = [share, low, high].map(f64::from_bits);
+                TrendLine {
+                    place: place(cell as usize),
+                    topic: topic as i32,
+                    share,
+                    interval: (!low.is_nan()).then_some((low, high)),
+                    tokens: tokens as i64,
+                    documents: documents as i64,
+                }
+            })
+            .collect();
+        lines.sort_unstable_by_key(|line| (line.place, line.topic));
+        lines
+    }
+}
+
+impl Cell {
+    fn add(&mut self, tokens: i64, topics: &[(f32, u16)], weights: &Weights) {
+        self.documents += 1;
+        self.tokens.add(fixed(tokens as f64), weights);
+        for &(weight, topic) in topics {
+            let sum = self.topics.entry(topic).or_default();
+            sum.add(fixed(f64::from(weight) * tokens as f64), weights);
+        }
+    }
+
+    /// Its rows: cell, topic, share, interval, tokens, documents.
+    fn rows(&self, number: usize) -> Vec<[u64; 7]> {
+        let row = |topic: u16, sum: &Sum| {
+            let interval = sum.interval(&self.tokens).filter(|_| self.documents > 1);
+            let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+            let share = sum.0[0] as f64 / self.tokens.0[0] as f64;
+            let [share, low, high] = [share, low, high].map(f64::to_bits);
+            let tokens = self.tokens.0[0] / fixed(1.0);
+            let size = [tokens, self.documents].map(|n| n as u64);
+            [
+                number as u64,
+                topic.into(),
+                share,
+                low,
+                high,
+                size[0],
+                size[1],
+            ]
+        };
+        let topics = self.topics.iter();
+        topics.map(|(&topic, sum)| row(topic, sum)).collect()
+    }
+}
+
+const _: () = assert!(REPLICATES + 4 < 8 * 1024, "a piece is small beside a block");
