@@ -32,6 +32,7 @@ TABLES = [
     "training_log",
     "evaluation",
     "drift",
+    "topic_correlations",
 ]
 # Types that every reader has; a list is one of strings.
 TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
@@ -123,6 +124,8 @@ SUMMED = [
     ("topic_term_diagnostics", "exclusivity"),
     ("drift", "tokens"),
     ("drift", "known_terms"),
+    ("topic_correlations", "correlation"),
+    ("topic_correlations", "documents"),
 ]
 
 
@@ -288,6 +291,55 @@ def check_drift(db):
     return f"{rows - 1} groups"
 
 
+def check_rollups(db):
+    """Sums by volume, by the values of metadata and by pair of topics are those of the documents."""
+    none_of(db, "topic_correlations: topics {} and {}: {} and {} of {} documents, the documents say {} and {} of {}", """
+        WITH p AS (SELECT t.doc_id, topic, weight::DOUBLE AS weight FROM document_topics t),
+        n AS (SELECT count(*) AS n FROM documents WHERE top_topic IS NOT NULL),
+        one AS (SELECT topic, sum(weight) AS s, sum(weight * weight) AS q, count(*) AS c FROM p GROUP BY topic),
+        pair AS (SELECT a.topic, b.topic AS other, sum(a.weight * b.weight) AS s, count(*) AS c
+                 FROM p a JOIN p b ON a.doc_id = b.doc_id AND a.topic < b.topic GROUP BY ALL),
+        expected AS (SELECT pair.topic, other, pair.c AS documents,
+            (n * pair.s - a.s * b.s) / nullif(sqrt((n * a.q - a.s * a.s) * (n * b.q - b.s * b.s)), 0) AS correlation,
+            ln(pair.c * n / (a.c * b.c)) / nullif(-ln(pair.c / n), 0) AS npmi
+            FROM pair JOIN one a ON a.topic = pair.topic JOIN one b ON b.topic = other, n)
+        SELECT topic, other, f.correlation, f.npmi, f.documents, e.correlation, e.npmi, e.documents
+        FROM topic_correlations f FULL JOIN expected e USING (topic, other)
+        WHERE f.documents IS DISTINCT FROM e.documents OR abs(f.npmi - e.npmi) > 1e-9
+           OR abs(f.correlation - e.correlation) > 1e-6""")
+    kinds = ["correlations"]
+    by_value = """
+        SELECT c.{cell}, topic, sum(weight::DOUBLE * tokens_in_vocabulary) / any_value(c.tokens) AS share,
+               any_value(c.tokens) AS tokens, any_value(c.documents) AS documents
+        FROM document_topics JOIN documents USING (doc_id) JOIN (
+            SELECT {cell}, sum(tokens_in_vocabulary) AS tokens, count(*) AS documents
+            FROM documents WHERE top_topic IS NOT NULL GROUP BY ALL) c
+          ON c.{cell} IS NOT DISTINCT FROM documents.{cell}
+        GROUP BY ALL"""
+    if Path("group_topics").exists():
+        none_of(db, "group_topics: {!r}, topic {}: {} of {} tokens, {} sections; documents has {} of {}, {}", f"""
+            SELECT group_id, topic, f.weight, f.tokens, f.documents, e.share, e.tokens, e.documents
+            FROM group_topics f FULL JOIN ({by_value.format(cell="group_id")} HAVING c.group_id IS NOT NULL) e
+                 USING (group_id, topic)
+            WHERE f.tokens IS DISTINCT FROM e.tokens OR f.documents <> e.documents OR abs(f.weight - e.share) > 1e-6""")
+        kinds.append("volumes")
+    if Path("topic_trends").exists():
+        for (name,) in db.execute("SELECT DISTINCT name FROM topic_trends ORDER BY name").fetchall():
+            lists, others = (db.execute(query).fetchall()[0][0] for query in (
+                f"SELECT count(*) FROM documents WHERE \"{name}\" LIKE '[%'",
+                f"SELECT count(*) FROM topic_trends WHERE name = '{name}' AND value_count > 1"))
+            if lists or others:
+                continue
+            none_of(db, "topic_trends: {!r}, topic {}: {} of {} tokens, {} documents; documents has {} of {}, {}", f"""
+                SELECT f.value, f.topic, f.share, f.tokens, f.documents, e.share, e.tokens, e.documents
+                FROM (SELECT * FROM topic_trends WHERE name = '{name}') f
+                FULL JOIN ({by_value.format(cell=f'"{name}"')}) e
+                  ON f.value IS NOT DISTINCT FROM e."{name}" AND f.topic = e.topic
+                WHERE f.tokens IS DISTINCT FROM e.tokens OR f.documents <> e.documents OR abs(f.share - e.share) > 1e-6""")
+            kinds.append(f"trends by {name}")
+    return ", ".join(kinds)
+
+
 def check_vocabulary(db):
     """Kept terms are numbered from 0, and their tokens are the documents'."""
     none_of(db, "vocabulary: term {!r} has term_id {} and status {}", """
@@ -401,6 +453,7 @@ def main():
         "topic_documents": lambda: check_topic_documents(db),
         "diagnostics": lambda: check_diagnostics(db),
         "drift": lambda: check_drift(db),
+        "rollups": lambda: check_rollups(db),
         "vocabulary": lambda: check_vocabulary(db),
         "views": lambda: check_views(db),
         "questions": lambda: check_questions(db),

@@ -6,6 +6,7 @@ mod inspect;
 mod launch;
 mod project;
 mod report;
+mod similar;
 mod starter;
 mod watching;
 
@@ -26,6 +27,7 @@ pub use inspect::{CompareArgs, InspectArgs};
 pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
 pub use report::ReportArgs;
+pub use similar::SimilarArgs;
 pub use starter::{NewArgs, StarterArgs, TopicsArgs};
 
 /// The version, and the build that all processes of a run must be of.
@@ -95,6 +97,9 @@ pub enum Command {
     /// Show a result's topics, a model, or a table's columns
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
+    /// List the documents nearest to a document, a topic or a text
+    #[command(after_help = similar::EXAMPLES)]
+    Similar(SimilarArgs),
     /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),

@@ -239,6 +239,9 @@ impl Forecast {
         if memory.counted_pairs > 0 {
             parts.push(("pairs of tokens", memory.counted_pairs));
         }
+        if memory.sums > 0 {
+            parts.push(("sums over documents", memory.sums));
+        }
         if memory.together > 0 {
             parts.push(("documents sampled together", memory.together));
         }

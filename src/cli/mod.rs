@@ -30,6 +30,7 @@ mod report;
 mod run;
 mod screen;
 mod shares;
+mod similar;
 mod starter;
 mod status;
 mod summary;
@@ -97,6 +98,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Similar(args) => similar::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Verify(args) => verify::run(&args),

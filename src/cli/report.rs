@@ -29,7 +29,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
 }
 
 /// Refuses what is no result, and a result whose run has not ended.
-fn check_finished(root: &Path) -> Result<(), Failure> {
+pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
     if exists(&root.join(SUCCESS))? {
         return Ok(());
     }
@@ -40,7 +40,7 @@ fn check_finished(root: &Path) -> Result<(), Failure> {
         return Err(Failure::message(Exit::Data, message)
             .help("pass the folder that the job names as `output.path`"));
     }
-    let message = format!("{path}: its run has not ended, so there is no result to report on");
+    let message = format!("{path}: its run has not ended, so there is no result yet");
     Err(Failure::message(Exit::Data, message).help(format!(
         "`topicmill status {path}` shows how far it is; rerun the job to resume it"
     )))

@@ -19,8 +19,11 @@ pub mod seconds;
 
 use super::survey::Survey;
 use crate::corpus::phrases::PAIRS_A_PART;
-use crate::corpus::settings::SampleSize;
+use crate::corpus::settings::{Format, SampleSize};
 use crate::job::Job;
+use crate::tables::topic_correlations::MOST_TOPICS;
+use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use lda::evaluate::bootstrap::Sum;
 use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
@@ -107,6 +110,8 @@ pub struct Memory {
     pub assignments: u64,
     /// Projection: shards being read, tables being written.
     pub tables: u64,
+    /// Projection: sums over documents by volume, by values of metadata, and by pair of topics.
+    pub sums: u64,
     /// Projection of documents that are sampled together: their bags, assignments and topics.
     pub together: u64,
     /// Between training and projection: fitting the classifier.
@@ -135,7 +140,7 @@ impl Memory {
             0 => 0,
             bytes => bytes + model + self.model + self.sample + self.assignments,
         };
-        let project = model + self.tables.max(self.classifier) + together;
+        let project = model + (self.tables + self.sums).max(self.classifier) + together;
         ingest.max(train).max(project)
     }
 }
@@ -204,6 +209,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             statistics: 3 * statistics * PAIR_BYTES + histograms,
             assignments: assignments(job, &schedule, [trained, remembered], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
+            sums: sums(job, survey, threads),
             together: together(job, survey, trained, processes),
             classifier: classifier(job, kept, sampled),
         },
@@ -250,6 +256,25 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     let tokens = kept_tokens(job, survey, documents);
     let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
+}
+
+/// What is summed up of documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic
+/// of a section; the values of metadata, with their replicates; the pairs of topics.
+fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
+    const BUCKET_DOCUMENTS: u64 = 1 << 18;
+    if job.project.infer.is_none() {
+        return 0;
+    }
+    let topics = topic_count(job);
+    let has_volumes = job.corpus.group.is_some() || job.corpus.format == Some(Format::Htrc);
+    let rows = listed_rows(job, survey.documents.min(BUCKET_DOCUMENTS), survey);
+    let volumes = u64::from(has_volumes) * threads * rows * 32;
+    let columns = job.project.trends.len();
+    let (least, most) = (columns * LEAST_VALUES, columns * MOST_VALUES);
+    let values = (MOST_PAIRS / topics.max(1)).clamp(least, most) + 2 * columns;
+    let replicated = if columns == 0 { 0 } else { values * topics * size_of::<Sum>() };
+    let pairs = if topics > MOST_TOPICS { 0 } else { 8 * topics * topics };
+    volumes + (replicated + pairs) as u64
 }
 
 /// What fitting the classifier takes, if the method needs one: all kept terms may occur.
@@ -344,23 +369,27 @@ fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
 /// Bytes of the tables about documents.
 fn of_documents(job: &Job, survey: &Survey) -> u64 {
     let [_, row, document, _] = ON_DISK;
-    let Survey {
-        documents, tokens, ..
-    } = *survey;
+    let rows = match job.project.infer {
+        Some(_) => listed_rows(job, survey.documents, survey),
+        None => 0,
+    };
+    let documents = survey.documents.saturating_mul(document);
+    documents.saturating_add(rows.saturating_mul(row))
+}
+
+/// Topics that so many documents list, at most: no more than they have tokens.
+fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
     let project = &job.project;
     let most = (1.0 / project.threshold.max(1e-9)) as u64;
     let most = most.min(topic_count(job) as u64);
-    let most = most.min(if project.top == 0 {
-        most
-    } else {
-        project.top as u64
-    });
-    let rows = match project.infer {
-        Some(_) => documents.saturating_mul(most).min(tokens),
-        None => 0,
+    let most = match project.top {
+        0 => most,
+        top => most.min(top as u64),
     };
-    let documents = documents.saturating_mul(document);
-    documents.saturating_add(rows.saturating_mul(row))
+    let share = documents as f64 / survey.documents.max(1) as f64;
+    documents
+        .saturating_mul(most)
+        .min((survey.tokens as f64 * share) as u64)
 }
 
 fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {

@@ -182,7 +182,6 @@ impl About<'_, '_> {
             false => None,
         };
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
-        let topics = projection.into_iter().flat_map(|p| &p.topics);
         let answer = Answer {
             doc_id: row.doc_id,
             id: row.source_id,
@@ -193,9 +192,7 @@ impl About<'_, '_> {
             tokens_in_vocabulary: row.tokens_in_vocabulary,
             tokens_stopped: row.tokens_stopped,
             tokens_unknown: row.tokens_unknown,
-            topics: topics
-                .map(|&(weight, topic)| TopicWeight { topic, weight })
-                .collect(),
+            topics: projection.into_iter().flat_map(listed).collect(),
             top_topic: row.top_topic,
             top_weight: row.top_weight,
             entropy: row.entropy,
@@ -211,6 +208,37 @@ impl About<'_, '_> {
             tokens: row.tokens_in_vocabulary as u64,
         })
     }
+}
+
+/// The listed topics of a text, the heaviest first, as if it were the first document of a stream; none if it has no
+/// terms.
+///
+/// # Errors
+/// [`StreamError::Infer`].
+pub fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, StreamError> {
+    let mut bagger = Bagger::new(&model.tokens, &model.vocabulary);
+    let document = bagger.count(RawDocument {
+        source_id: NAME.into(),
+        group: None,
+        metadata: Vec::new(),
+        body: Body::Text {
+            text: text.into(),
+            repaired: false,
+        },
+    });
+    if !document.status.has_terms() {
+        return Ok(Vec::new());
+    }
+    let (mut inferrer, mut projection) = (Inferrer::default(), Projection::default());
+    let projected = project(model, &mut inferrer, &mut projection, document, 0);
+    let projected = projected.map_err(|source| StreamError::Infer { line: 1, source })?;
+    Ok(listed(projected).collect())
+}
+
+/// Its listed topics.
+fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
+    let topics = projection.topics.iter();
+    topics.map(|&(weight, topic)| TopicWeight { topic, weight })
 }
 
 /// Infers a document, by the random stream of its number.

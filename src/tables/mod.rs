@@ -25,6 +25,7 @@ pub mod predictions;
 pub mod projected;
 pub mod read;
 mod schema;
+pub mod similar;
 pub mod topic_correlations;
 pub mod topic_documents;
 pub mod topic_nodes;

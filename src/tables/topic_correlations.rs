@@ -1,5 +1,8 @@
 //! Table `topic_correlations`: which topics go together in documents.
 
+/// Topics of a model for which there is the table, at most.
+pub const MOST_TOPICS: usize = 4096;
+
 super::schema::table! {
     /// Writes a part of `topic_correlations`.
     writer: TopicCorrelationsWriter,

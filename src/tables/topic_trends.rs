@@ -1,5 +1,12 @@
 //! Table `topic_trends`: the share of each topic by the values of metadata columns.
 
+/// Values of a column that are named, at most.
+pub const MOST_VALUES: usize = 1_000;
+/// The same at least, however many topics there are.
+pub const LEAST_VALUES: usize = 12;
+/// Named values of all columns times topics, at most.
+pub const MOST_PAIRS: usize = 1 << 19;
+
 super::schema::table! {
     /// Writes a part of `topic_trends`.
     writer: TopicTrendsWriter,

@@ -7,7 +7,7 @@ use super::{TABLES, TableError, output::Output};
 type Statement = (&'static str, &'static [&'static str], &'static str);
 
 /// The joined views.
-const JOINED: [Statement; 4] = [
+const JOINED: [Statement; 3] = [
     (
         "topic_words: one line per topic, largest first",
         &["topics"],
@@ -22,17 +22,6 @@ FROM topics ORDER BY share DESC, topic;",
 SELECT d.doc_id, d.source_id, d.group_id, t.rank, t.topic, t.weight,
        array_to_string(p.top_terms, ' ') AS words
 FROM document_topics t JOIN documents d USING (doc_id) JOIN topics p ON p.topic = t.topic;",
-    ),
-    (
-        "group_topics: volumes as the token-weighted mean of their sections",
-        &["documents", "document_topics"],
-        "CREATE OR REPLACE VIEW group_topics AS
-SELECT g.group_id, t.topic, sum(t.weight * d.tokens_in_vocabulary) / any_value(g.tokens) AS weight,
-       any_value(g.tokens) AS tokens
-FROM document_topics t JOIN documents d USING (doc_id)
-JOIN (SELECT group_id, sum(tokens_in_vocabulary) AS tokens FROM documents GROUP BY group_id) g
-  ON d.group_id = g.group_id
-GROUP BY g.group_id, t.topic;",
     ),
     (
         "document_statuses: documents by status and split",

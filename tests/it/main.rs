@@ -36,6 +36,7 @@ mod parsers;
 mod phrases;
 mod report;
 mod resume;
+mod rollups;
 #[cfg(target_os = "linux")]
 mod signals;
 mod stores;

@@ -61,7 +61,8 @@ fn succeed(folder: &Path, arguments: &[&str]) {
 fn prepare() -> Workdir {
     let job = "[synth]\npath = \"planted\"\ntopics = 8\ndocuments = 20000\nterms = 3000\n\
                mean_length = 60\n\
-               [corpus]\nblock_mib = 0.5\n\
+               [corpus]\nblock_mib = 0.5\ngroup = \"topic\"\nmetadata = [\"topic\"]\n\
+               [project]\ntrends = [\"topic\"]\n\
                [vocabulary]\nstop_words = \"none\"\n\
                [sample]\nfraction = 0.4\nheld_out = 0.05\n\
                [model]\ntopics = 12\n\

@@ -2,7 +2,7 @@
 
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
-use crate::dataflow::project::{MOST_CORRELATED, RolledUp};
+use crate::dataflow::project::RolledUp;
 use crate::tables::topic_correlations::{self, TopicCorrelationRow, TopicCorrelationsWriter};
 use crate::tables::topic_trends::{self, TopicTrendRow, TopicTrendsWriter};
 
@@ -14,7 +14,7 @@ impl Finisher<'_> {
         };
         let rolled_up = &projected.rolled_up;
         written.extend(rolled_up.groups.clone());
-        if self.topics.len() <= MOST_CORRELATED {
+        if self.topics.len() <= topic_correlations::MOST_TOPICS {
             self.write_correlations(rolled_up, written)?;
         }
         match rolled_up.columns.is_empty() {

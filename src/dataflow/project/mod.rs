@@ -36,8 +36,7 @@ use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use rollups::RollUps;
 pub use rollups::{
-    CorrelationLine, MOST_CORRELATED, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values,
-    trend_bytes,
+    CorrelationLine, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values,
 };
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, Tally, fixed, part_path, parts, written_parts};

@@ -21,12 +21,12 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::{Once, Tickets};
 use crate::tables::{FileMetadata, PartInfo};
-pub use correlations::{CorrelationLine, MOST_CORRELATED};
+pub use correlations::CorrelationLine;
 use correlations::{Correlations, Row};
 use groups::Groups;
 use slots::Slots;
 use trends::{Cell, Trends};
-pub use trends::{TrendColumn, TrendLine, count_values, trend_bytes};
+pub use trends::{TrendColumn, TrendLine, count_values};
 
 /// What the workers of a process share.
 #[derive(Debug, Default)]

@@ -4,8 +4,11 @@ use super::*;
 use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter};
+use crate::tables::topic_correlations::{TopicCorrelationRow, TopicCorrelationsWriter};
 use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
+use crate::tables::topic_trends::{TopicTrendRow, TopicTrendsWriter};
 use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 
 pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
@@ -105,4 +108,43 @@ pub(super) fn write_figures(output: &Output) {
         value,
     });
     part!(output, TopicScoresWriter, "topic_scores", rows);
+    write_rollups(output);
+}
+
+fn write_rollups(output: &Output) {
+    let rows = [(0, 0.4), (2, 0.3), (1, 0.2)].into_iter().zip(1..);
+    let rows = rows.map(|((topic, weight), rank)| GroupTopicRow {
+        group_id: "volume",
+        topic,
+        weight,
+        rank,
+        tokens: 40,
+        documents: 8,
+    });
+    part!(output, GroupTopicsWriter, "group_topics", rows);
+    let values = [(Some("1905"), 1, 1), (None, 0, 2), (None, 4, 3)];
+    let rows = values
+        .into_iter()
+        .flat_map(|(value, value_count, documents)| {
+            [(0, 0.5), (2, 0.25)].map(|(topic, share)| TopicTrendRow {
+                name: "year",
+                value,
+                value_count,
+                topic,
+                share,
+                low: (documents > 1).then_some(0.2),
+                high: (documents > 1).then_some(0.75),
+                tokens: 5 * documents,
+                documents,
+            })
+        });
+    part!(output, TopicTrendsWriter, "topic_trends", rows);
+    let rows = [(0, 1), (0, 2), (1, 2)].map(|(topic, other)| TopicCorrelationRow {
+        topic,
+        other,
+        correlation: (topic == 0).then_some(-0.25),
+        npmi: (other == 2).then_some(0.5),
+        documents: 3,
+    });
+    part!(output, TopicCorrelationsWriter, "topic_correlations", rows);
 }

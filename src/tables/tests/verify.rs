@@ -43,7 +43,7 @@ fn a_sound_output_is_sound_however_it_lies() {
     write_output(folder.path());
     let report = verify::verify(folder.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
-    assert_eq!((report.files, report.rows["document_topics"]), (16, 16));
+    assert_eq!((report.files, report.rows["document_topics"]), (19, 16));
     for table in TABLES {
         assert_eq!(after(table.name, |rows| rows), Vec::<String>::new());
     }
@@ -102,6 +102,9 @@ fn missing_and_doubled_rows_are_found() {
         "topic_documents",
         "vocabulary",
         "drift",
+        "group_topics",
+        "topic_trends",
+        "topic_correlations",
     ] {
         assert!(
             !after(table, |rows| doubled(&rows, 0)).is_empty(),
@@ -208,6 +211,31 @@ fn drift_and_diagnostics_must_add_up() {
     );
     let found = after("drift", |rows| without(&rows, 2));
     assert!(found[0].contains("one row and the last"), "{found:?}");
+}
+
+#[test]
+fn rollups_must_keep_their_bounds() {
+    let doubles = |rows: &RecordBatch, name: &str, by: f64| {
+        let column = rows.column_by_name(name).unwrap();
+        let column: &Float64Array = column.as_any().downcast_ref().unwrap();
+        let column: Float64Array = column.iter().map(|v| v.map(|v| v + by)).collect();
+        replaced(rows, name, Arc::new(column))
+    };
+    for (table, name, by, problems) in [
+        ("topic_trends", "share", 0.25, 3),
+        ("topic_trends", "low", 0.6, 4),
+        ("topic_trends", "high", 0.3, 4),
+        ("topic_correlations", "correlation", -0.8, 2),
+        ("topic_correlations", "npmi", 0.6, 2),
+    ] {
+        let found = after(table, |rows| doubles(&rows, name, by));
+        assert_eq!(found.len(), problems, "{table}.{name}: {found:?}");
+    }
+    let weights = Float32Array::from(vec![0.5, 0.4, 0.3]);
+    let found = after("group_topics", |rows| {
+        replaced(&rows, "weight", Arc::new(weights.clone()))
+    });
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]

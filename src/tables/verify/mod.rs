@@ -5,6 +5,7 @@
 
 mod diagnostics;
 mod documents;
+mod rollups;
 mod topics;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,6 +7,7 @@ use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array};
 
 use super::diagnostics;
 use super::documents::Totals;
+use super::rollups;
 use super::{VerifyReport, parts};
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column};
@@ -35,6 +36,7 @@ pub(super) fn verify(
         diagnostics::verify_terms(root, topics.len(), kept, report)?;
     }
     diagnostics::verify_drift(root, report)?;
+    rollups::verify(root, topics.len(), totals, report)?;
     verify_topic_documents(root, topics.len(), totals, report)
 }
 

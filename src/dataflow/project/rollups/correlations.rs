@@ -7,10 +7,9 @@ use super::slots::{Slots, Sums};
 use super::to_first;
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
+use crate::tables::topic_correlations::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 
-/// Topics of a model of which pairs are counted, at most: a process holds 16 bytes for each pair.
-pub const MOST_CORRELATED: usize = 4096;
 /// Pairs in a piece.
 const PAIRS_A_PIECE: usize = 4096;
 
@@ -76,7 +75,7 @@ pub(super) struct Correlations<'a> {
 impl<'a> Correlations<'a> {
     /// For a model with so many topics; `None` if they are too many.
     pub(super) fn new(topics: usize, shared: &'a RollUpShared) -> Option<Self> {
-        (topics <= MOST_CORRELATED).then(|| Self {
+        (topics <= MOST_TOPICS).then(|| Self {
             rows: shared.pairs.make(|| Slots::new(topics)),
             topics: vec![Presence::default(); topics],
             documents: 0,

@@ -18,25 +18,12 @@ use crate::dataflow::process::Process;
 use crate::dataflow::project::{Listed, fixed};
 use crate::dataflow::sample::for_each_document;
 use crate::tables::documents::metadata_columns;
-use lda::evaluate::bootstrap::{REPLICATES, Sum, Weights, weights};
+use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use lda::evaluate::bootstrap::{Sum, Weights, weights};
 
 /// Distinct values of a column, at most, and bytes of them: a column with more is an error.
 const MOST_DISTINCT: usize = 100_000;
 const MOST_VALUE_BYTES: usize = 16 << 20;
-/// Values of a column that are named, at most.
-const MOST_NAMED: usize = 1_000;
-/// The same at least, however many topics there are.
-const LEAST_NAMED: usize = 12;
-/// Named values times topics, of all columns together, at most: for each pair that occurs a process has
-/// 8 (R + 1) bytes.
-const MOST_SUMS: usize = 1 << 19;
-
-/// Bytes that a process may take for the trends of so many columns.
-pub fn trend_bytes(columns: usize, topics: usize) -> usize {
-    let named = (MOST_SUMS / topics.max(1)).clamp(columns * LEAST_NAMED, columns * MOST_NAMED);
-    (named + 2 * columns) * topics * size_of::<Sum>()
-}
-
 /// A column whose trends are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrendColumn {
@@ -160,13 +147,13 @@ impl Counts {
 
 /// How many values each column may name: those with few name them all, and leave the rest to the others.
 fn shares_of_named(counts: &[Counts], topics: usize) -> Vec<usize> {
-    let mut left = MOST_SUMS / topics.max(1);
+    let mut left = MOST_PAIRS / topics.max(1);
     let mut order: Vec<usize> = (0..counts.len()).collect();
     order.sort_by_key(|&column| counts[column].0.len());
     let mut most = vec![0; counts.len()];
     for (done, &column) in order.iter().enumerate() {
         let share = left / (counts.len() - done);
-        most[column] = share.clamp(LEAST_NAMED, MOST_NAMED);
+        most[column] = share.clamp(LEAST_VALUES, MOST_VALUES);
         left = left.saturating_sub(most[column].min(counts[column].0.len()));
     }
     most
@@ -343,5 +330,3 @@ impl Cell {
         topics.map(|(&topic, sum)| row(topic, sum)).collect()
     }
 }
-
-const _: () = assert!(REPLICATES + 4 < 8 * 1024, "a piece is small beside a block");

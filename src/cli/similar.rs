@@ -1,0 +1,162 @@
+//! `topicmill similar OUT`: the documents nearest to a document, a topic or a text.
+
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::SimilarArgs;
+use super::pictures::page_width;
+use super::summary::words_within;
+use super::{Exit, Failure, report};
+use crate::stream::{Source, StreamModel, answer};
+use crate::tables::output::{View, Wanted};
+use crate::tables::projected::ProjectedDocument;
+use crate::tables::read::{TopicLine, topic_lines};
+use crate::tables::similar::{SimilarDocument, find_documents, similar_documents};
+
+/// Topics of a document that are shown.
+const TOPICS: usize = 3;
+
+/// What documents are to be near to.
+struct Subject {
+    /// Its topics and their proportions, the heaviest first.
+    topics: Vec<(i32, f32)>,
+    /// The document, if it is one.
+    doc_id: Option<i64>,
+}
+
+/// Shows the nearest documents.
+///
+/// # Errors
+/// There is no finished result, no such document or topic, no topic in the text; a table cannot be read; stdout
+/// cannot be written.
+pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
+    super::existing_output(&args.output)?;
+    report::check_finished(&args.output)?;
+    let view = View::open(&args.output, Wanted::All)?;
+    let root = view.path();
+    let topics = topic_lines(root)?;
+    let subject = match (args.topic, &args.text) {
+        (Some(topic), _) => of_topic(topic, &topics)?,
+        (_, Some(file)) => of_text(&args.output, file)?,
+        _ => of_document(args, root)?,
+    };
+    let limit = args.limit as usize;
+    let similar = similar_documents(root, &subject.topics, subject.doc_id, limit)?;
+    match args.json {
+        true => super::print_json(&as_json(&subject, &similar)),
+        false => super::print(&as_text(&subject, &similar, &topics, page_width())),
+    }
+}
+
+fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
+    if !topics.iter().any(|line| line.topic == topic) {
+        let failure = Failure::message(Exit::Usage, format!("there is no topic {topic}"));
+        return Err(failure.help(format!(
+            "topics are numbered from 0 to {}",
+            topics.len() - 1
+        )));
+    }
+    Ok(Subject {
+        topics: vec![(topic, 1.0)],
+        doc_id: None,
+    })
+}
+
+/// The topics of a text, by the result's model.
+fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
+    let mut bytes = Vec::new();
+    let read = match file == Path::new("-") {
+        true => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        false => std::fs::read(file).map(|read| bytes = read),
+    };
+    read.map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
+    let model = StreamModel::load(&Source::find(root, &[])?)?;
+    let topics = answer::topics_of(&model, &String::from_utf8_lossy(&bytes))?;
+    if topics.is_empty() {
+        let message = format!("{}: none of its words is in the vocabulary", file.display());
+        return Err(Failure::message(Exit::Data, message).help("pass a longer text"));
+    }
+    let topics = topics.into_iter().map(|it| (it.topic.into(), it.weight));
+    Ok(Subject {
+        topics: topics.collect(),
+        doc_id: None,
+    })
+}
+
+fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
+    let is_it = |document: &ProjectedDocument| match (args.document, &args.source_id) {
+        (Some(doc_id), _) => document.doc_id == doc_id,
+        (None, source_id) => source_id.as_ref() == Some(&document.source_id),
+    };
+    let found = find_documents(root, is_it)?;
+    let refuse = |message: &str| Failure::message(Exit::Usage, message);
+    match &found[..] {
+        [] => Err(refuse("there is no such document").help(
+            "table `documents` has them all: `doc_id` is for --document, `source_id` for --source-id",
+        )),
+        [document] if document.topics.is_empty() => {
+            Err(refuse("the document has no topics: it has no words in the vocabulary, or none that reaches \
+                        project.threshold")
+                .help("pass another one"))
+        }
+        [document] => Ok(Subject {
+            topics: document.topics.clone(),
+            doc_id: Some(document.doc_id),
+        }),
+        several => {
+            let ids: Vec<String> = several.iter().map(|it| it.doc_id.to_string()).collect();
+            Err(refuse("several documents have this id")
+                .help(format!("pass --document with one of {}", ids.join(", "))))
+        }
+    }
+}
+
+fn as_text(
+    subject: &Subject,
+    similar: &[SimilarDocument],
+    topics: &[TopicLine],
+    width: usize,
+) -> String {
+    let mut text = String::new();
+    for &(topic, weight) in subject.topics.iter().take(TOPICS) {
+        let line = topics.iter().find(|line| line.topic == topic);
+        let words = line.map_or(&[][..], |line| &line.top_terms);
+        let words = words_within(words, words.len(), width.saturating_sub(24));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "topic {topic:>5}  {:>5.1} %  {words}", 100.0 * weight);
+    }
+    text.push('\n');
+    for document in similar {
+        let SimilarDocument {
+            doc_id,
+            source_id,
+            distance,
+            ..
+        } = document;
+        let _ = writeln!(text, "  {distance:.3}  {doc_id:>9}  {source_id}");
+    }
+    text
+}
+
+fn as_json(subject: &Subject, similar: &[SimilarDocument]) -> Value {
+    let topics = |topics: &[(i32, f32)]| {
+        let topic = |&(topic, weight): &(i32, f32)| json!({ "topic": topic, "weight": weight });
+        topics.iter().map(topic).collect::<Vec<_>>()
+    };
+    let document = |it: &SimilarDocument| {
+        json!({
+            "doc_id": it.doc_id,
+            "source_id": it.source_id,
+            "distance": it.distance,
+            "topics": topics(&it.topics),
+        })
+    };
+    json!({
+        "doc_id": subject.doc_id,
+        "topics": topics(&subject.topics),
+        "documents": similar.iter().map(document).collect::<Vec<_>>(),
+    })
+}

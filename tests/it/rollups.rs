@@ -1,0 +1,358 @@
+//! Roll-ups of whole runs: sums over the documents of each volume, value and pair of topics are those of the tables
+//! they are taken from, for any number of workers; and the documents that are similar.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lda::math::random::{Stage, Stream};
+use topicmill::tables::read::head;
+
+use crate::workdir::{Workdir, said};
+
+const JOB: &str = r#"
+[corpus]
+input = "documents.jsonl"
+group = "volume"
+metadata = ["year", "tags", "id"]
+block_mib = 0.02
+[vocabulary]
+stop_words = "none"
+min_documents = 2
+[sample]
+fraction = 0.5
+[model]
+topics = 6
+[train]
+minibatch = 128
+passes = 6
+[project]
+trends = ["year", "tags"]
+[output]
+path = "out"
+"#;
+
+const DOCUMENTS: u64 = 900;
+
+/// Documents of six subjects and forty volumes, some in none; years, lists of tags, and nothing of either.
+fn ground() -> Workdir {
+    let line = |document: u64| {
+        let mut stream = Stream::keyed(5, Stage::Synth, 0, document);
+        let year = 1990 + stream.below(5);
+        let subject = (stream.below(3) + year) % 6;
+        let words: Vec<String> = (0..10 + stream.below(60))
+            .map(|_| match stream.below(6) {
+                0 => format!("common{}", stream.below(30)),
+                1 => format!("word{}x{}", stream.below(6), stream.below(20)),
+                _ => format!("word{subject}x{}", stream.below(20)),
+            })
+            .collect();
+        let text = if document % 50 == 7 {
+            String::new()
+        } else {
+            words.join(" ")
+        };
+        let mut fields = vec![format!("\"id\": \"d{document}\", \"text\": \"{text}\"")];
+        if document % 9 > 0 {
+            fields.push(format!("\"year\": {year}"));
+        }
+        if document % 4 > 0 {
+            let (one, other) = (stream.below(4), stream.below(4));
+            fields.push(format!("\"tags\": [\"tag {one}\", \"tag {other}\"]"));
+        }
+        if document % 11 > 0 {
+            fields.push(format!("\"volume\": \"volume {}\"", document * 7 % 40));
+        }
+        format!("{{{}}}\n", fields.join(", "))
+    };
+    let ground = Workdir::new().with_job(JOB);
+    let lines: String = (0..DOCUMENTS).map(line).collect();
+    ground.write("documents.jsonl", lines);
+    ground
+}
+
+/// The rows of a table, by the names of the columns.
+fn table(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
+    let found = head(&ground.path(out).join(table), usize::MAX).unwrap();
+    let columns = |row: &Vec<String>| {
+        let names = found.columns.iter().cloned();
+        names.zip(row.iter().cloned()).collect()
+    };
+    found.rows.iter().map(columns).collect()
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse()
+        .unwrap_or_else(|_| panic!("{text:?} is no number"))
+}
+
+/// A document with terms, and its listed topics.
+struct Document {
+    row: BTreeMap<String, String>,
+    topics: BTreeMap<i32, f64>,
+}
+
+impl Document {
+    fn tokens(&self) -> f64 {
+        number(&self.row["tokens_in_vocabulary"])
+    }
+
+    /// What it counts for in a column: its value, each tag, or nothing.
+    fn values(&self, column: &str) -> BTreeSet<String> {
+        let cell = &self.row[column];
+        let values: Vec<String> = match cell.starts_with('[') {
+            true => serde_json::from_str(cell).unwrap(),
+            false => vec![cell.clone()],
+        };
+        values.into_iter().collect()
+    }
+}
+
+fn documents(ground: &Workdir, out: &str) -> Vec<Document> {
+    let mut topics: BTreeMap<String, BTreeMap<i32, f64>> = BTreeMap::new();
+    for row in table(ground, out, "document_topics") {
+        let of_document = topics.entry(row["doc_id"].clone()).or_default();
+        of_document.insert(number(&row["topic"]), number(&row["weight"]));
+    }
+    let rows = table(ground, out, "documents").into_iter();
+    let with_terms = rows.filter(|row| !row["top_topic"].is_empty());
+    with_terms
+        .map(|row| Document {
+            topics: topics.remove(&row["doc_id"]).unwrap_or_default(),
+            row,
+        })
+        .collect()
+}
+
+/// Mass of each topic, tokens and documents, by the value of a column.
+type Sums = BTreeMap<String, (BTreeMap<i32, f64>, f64, i64)>;
+
+fn sums(documents: &[Document], column: &str) -> Sums {
+    let mut sums = Sums::new();
+    for document in documents {
+        for value in document.values(column) {
+            let (topics, tokens, count) = sums.entry(value).or_default();
+            *tokens += document.tokens();
+            *count += 1;
+            for (&topic, weight) in &document.topics {
+                *topics.entry(topic).or_default() += weight * document.tokens();
+            }
+        }
+    }
+    sums
+}
+
+#[test]
+fn sums_are_those_of_the_documents() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    ground.succeed("verify out");
+    let documents = documents(&ground, "out");
+    let mut expected = sums(&documents, "group_id");
+    expected.remove("");
+    let rows = table(&ground, "out", "group_topics");
+    let cells: usize = expected.values().map(|sums| sums.0.len()).sum();
+    assert_eq!((expected.len(), rows.len()), (40, cells));
+    for row in rows {
+        let (topics, tokens, count) = &expected[&row["group_id"]];
+        let weight = topics[&number(&row["topic"])] / tokens;
+        assert!(
+            (weight - number::<f64>(&row["weight"])).abs() < 1e-6,
+            "{row:?}"
+        );
+        assert_eq!(
+            (
+                number::<f64>(&row["tokens"]),
+                number::<i64>(&row["documents"])
+            ),
+            (*tokens, *count)
+        );
+    }
+    let rows = table(&ground, "out", "topic_trends");
+    let mut found = 0;
+    for column in ["year", "tags"] {
+        let expected = sums(&documents, column);
+        found += expected.values().map(|sums| sums.0.len()).sum::<usize>();
+        for row in rows.iter().filter(|row| row["name"] == column) {
+            let value = &row["value"];
+            let (topics, tokens, count) = &expected[value];
+            let share = topics[&number(&row["topic"])] / tokens;
+            assert!(
+                (share - number::<f64>(&row["share"])).abs() < 1e-6,
+                "{row:?}"
+            );
+            assert_eq!(
+                (
+                    number::<f64>(&row["tokens"]),
+                    number::<i64>(&row["documents"])
+                ),
+                (*tokens, *count)
+            );
+            assert_eq!(row["value_count"], if value.is_empty() { "0" } else { "1" });
+            let (low, high): (f64, f64) = (number(&row["low"]), number(&row["high"]));
+            assert!(low <= share && share <= high && high - low < 0.3, "{row:?}");
+        }
+    }
+    assert_eq!(rows.len(), found);
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row["name"] == "tags" && row["topic"] == "0")
+            .count(),
+        5
+    );
+}
+
+#[test]
+fn correlations_are_those_of_the_proportions() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let documents = documents(&ground, "out");
+    let weight = |document: &Document, topic| document.topics.get(&topic).copied().unwrap_or(0.0);
+    let mean = |of: &dyn Fn(&Document) -> f64| {
+        documents.iter().map(of).sum::<f64>() / documents.len() as f64
+    };
+    let covariance = |a: i32, b: i32| {
+        let product = mean(&|document| weight(document, a) * weight(document, b));
+        product - mean(&|document| weight(document, a)) * mean(&|document| weight(document, b))
+    };
+    let rows = table(&ground, "out", "topic_correlations");
+    assert!(rows.len() > 10);
+    for row in rows {
+        let (a, b) = (number(&row["topic"]), number(&row["other"]));
+        let expected = covariance(a, b) / (covariance(a, a) * covariance(b, b)).sqrt();
+        let found: f64 = number(&row["correlation"]);
+        assert!((expected - found).abs() < 1e-6, "{row:?}: {expected}");
+        let both = |document: &&Document| weight(document, a) > 0.0 && weight(document, b) > 0.0;
+        assert_eq!(
+            documents.iter().filter(both).count(),
+            number::<usize>(&row["documents"])
+        );
+    }
+}
+
+#[test]
+fn workers_do_not_matter() {
+    let ground = ground();
+    let placements = ["-w 1", "-w 2", "-w 4", "--processes 2 -w 2"];
+    let digests = placements.iter().enumerate().map(|(number, placement)| {
+        ground.succeed(&format!(
+            "run job.toml --quiet {placement} --set output.path=out{number}"
+        ));
+        ground.digest(&format!("out{number}"))
+    });
+    let digests: BTreeSet<String> = digests.collect();
+    assert_eq!(digests.len(), 1);
+}
+
+#[test]
+fn trends_are_of_columns_that_there_are() {
+    let ground = ground();
+    let refused = |set: &str, code: i32, words: &str| {
+        let output = ground.output(&format!("run job.toml --quiet {set}"));
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(text.contains(words), "{text}");
+    };
+    refused(
+        "--set project.trends=[\"month\"]",
+        64,
+        "columns of corpus.metadata: year, tags, id",
+    );
+    refused(
+        "--set corpus.metadata=[]",
+        64,
+        "corpus.metadata, which is empty",
+    );
+    // A table that a run with other settings has left goes.
+    ground.succeed("run job.toml --quiet");
+    assert!(ground.path("out/topic_trends").exists());
+    ground.succeed("run job.toml --quiet --overwrite --set project.trends=[]");
+    assert!(!ground.path("out/topic_trends").exists());
+    assert!(ground.path("out/topic_correlations").exists());
+}
+
+#[test]
+fn similar_documents_are_the_nearest() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet");
+    let documents = documents(&ground, "out");
+    let distance = |one: &BTreeMap<i32, f64>, other: &Document| {
+        let shared = one
+            .iter()
+            .filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
+        (1.0 - shared.map(f64::sqrt).sum::<f64>()).max(0.0).sqrt()
+    };
+    let nearest = |topics: &BTreeMap<i32, f64>, but: &str| {
+        let others = documents
+            .iter()
+            .filter(|document| document.row["doc_id"] != but);
+        let mut distances: Vec<f64> = others.map(|other| distance(topics, other)).collect();
+        distances.sort_by(f64::total_cmp);
+        distances
+    };
+    let answer = |arguments: &[&str]| -> serde_json::Value {
+        let arguments = [&["similar", "out", "--json", "--limit", "7"], arguments].concat();
+        serde_json::from_str(&ground.succeed(&arguments)).unwrap()
+    };
+    let check = |found: &serde_json::Value, expected: &[f64]| {
+        let found: Vec<f64> = found["documents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|document| document["distance"].as_f64().unwrap())
+            .collect();
+        assert_eq!(found.len(), 7);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-4, "{found}, {expected}");
+        }
+    };
+    let of_document = nearest(&documents[30].topics, &documents[30].row["doc_id"]);
+    check(
+        &answer(&["--document", &documents[30].row["doc_id"]]),
+        &of_document,
+    );
+    check(
+        &answer(&["--source-id", &documents[30].row["source_id"]]),
+        &of_document,
+    );
+    check(
+        &answer(&["--topic", "3"]),
+        &nearest(&BTreeMap::from([(3, 1.0)]), ""),
+    );
+
+    ground.write(
+        "text",
+        "word2x1 word2x3 word2x4 word2x5 word2x9 word2x12 unknown",
+    );
+    let of_text = answer(&["--text", "text"]);
+    let topics = of_text["topics"].as_array().unwrap().iter();
+    let topics = topics.map(|it| {
+        (
+            it["topic"].as_i64().unwrap() as i32,
+            it["weight"].as_f64().unwrap(),
+        )
+    });
+    check(&of_text, &nearest(&topics.collect(), ""));
+    let page = ground.succeed("similar out --text text --limit 3");
+    assert_eq!(
+        page.lines().filter(|line| line.starts_with("  0.")).count(),
+        3,
+        "{page}"
+    );
+
+    ground.write("none", "nothing known");
+    for (arguments, code) in [
+        ("similar out", 64),
+        ("similar out --topic 6", 64),
+        ("similar out --document 900", 64),
+        ("similar out --document 7", 64),
+        ("similar out --text none", 65),
+        ("similar nowhere --topic 1", 64),
+    ] {
+        let output = ground.output(arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments}: {}",
+            said(&output)
+        );
+    }
+}
