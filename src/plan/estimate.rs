@@ -272,8 +272,16 @@ fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
     let columns = job.project.trends.len();
     let (least, most) = (columns * LEAST_VALUES, columns * MOST_VALUES);
     let values = (MOST_PAIRS / topics.max(1)).clamp(least, most) + 2 * columns;
-    let replicated = if columns == 0 { 0 } else { values * topics * size_of::<Sum>() };
-    let pairs = if topics > MOST_TOPICS { 0 } else { 8 * topics * topics };
+    let replicated = if columns == 0 {
+        0
+    } else {
+        values * topics * size_of::<Sum>()
+    };
+    let pairs = if topics > MOST_TOPICS {
+        0
+    } else {
+        8 * topics * topics
+    };
     volumes + (replicated + pairs) as u64
 }
 

@@ -51,14 +51,14 @@ fn ground() -> Workdir {
             words.join(" ")
         };
         let mut fields = vec![format!("\"id\": \"d{document}\", \"text\": \"{text}\"")];
-        if document % 9 > 0 {
+        if !document.is_multiple_of(9) {
             fields.push(format!("\"year\": {year}"));
         }
-        if document % 4 > 0 {
+        if !document.is_multiple_of(4) {
             let (one, other) = (stream.below(4), stream.below(4));
             fields.push(format!("\"tags\": [\"tag {one}\", \"tag {other}\"]"));
         }
-        if document % 11 > 0 {
+        if !document.is_multiple_of(11) {
             fields.push(format!("\"volume\": \"volume {}\"", document * 7 % 40));
         }
         format!("{{{}}}\n", fields.join(", "))
@@ -269,75 +269,80 @@ fn trends_are_of_columns_that_there_are() {
     assert!(ground.path("out/topic_correlations").exists());
 }
 
+/// Hellinger distances of all documents but one, ascending.
+fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> Vec<f64> {
+    let others = documents.iter().filter(|other| other.row["doc_id"] != but);
+    let distance = |other: &Document| {
+        let shared = topics
+            .iter()
+            .filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
+        (1.0 - shared.map(f64::sqrt).sum::<f64>()).max(0.0).sqrt()
+    };
+    let mut distances: Vec<f64> = others.map(distance).collect();
+    distances.sort_by(f64::total_cmp);
+    distances
+}
+
+/// What `similar` finds of seven documents, which must have the first of these distances.
+fn similar(
+    ground: &Workdir,
+    arguments: &[&str],
+    expected: impl Fn(&BTreeMap<i32, f64>) -> Vec<f64>,
+) {
+    let arguments = [&["similar", "out", "--json", "--limit", "7"], arguments].concat();
+    let found: serde_json::Value = serde_json::from_str(&ground.succeed(&arguments)).unwrap();
+    let topics = found["topics"].as_array().unwrap().iter();
+    let topic =
+        |it: &serde_json::Value| Some((it["topic"].as_i64()? as i32, it["weight"].as_f64()?));
+    let expected = expected(&topics.filter_map(topic).collect());
+    let documents = found["documents"].as_array().unwrap();
+    assert_eq!(documents.len(), 7);
+    for (document, expected) in documents.iter().zip(expected) {
+        let distance = document["distance"].as_f64().unwrap();
+        assert!((distance - expected).abs() < 1e-4, "{document}, {expected}");
+    }
+}
+
 #[test]
 fn similar_documents_are_the_nearest() {
     let ground = ground();
     ground.succeed("run job.toml --quiet");
     let documents = documents(&ground, "out");
-    let distance = |one: &BTreeMap<i32, f64>, other: &Document| {
-        let shared = one
-            .iter()
-            .filter_map(|(topic, p)| Some(p * other.topics.get(topic)?));
-        (1.0 - shared.map(f64::sqrt).sum::<f64>()).max(0.0).sqrt()
-    };
-    let nearest = |topics: &BTreeMap<i32, f64>, but: &str| {
-        let others = documents
-            .iter()
-            .filter(|document| document.row["doc_id"] != but);
-        let mut distances: Vec<f64> = others.map(|other| distance(topics, other)).collect();
-        distances.sort_by(f64::total_cmp);
-        distances
-    };
-    let answer = |arguments: &[&str]| -> serde_json::Value {
-        let arguments = [&["similar", "out", "--json", "--limit", "7"], arguments].concat();
-        serde_json::from_str(&ground.succeed(&arguments)).unwrap()
-    };
-    let check = |found: &serde_json::Value, expected: &[f64]| {
-        let found: Vec<f64> = found["documents"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|document| document["distance"].as_f64().unwrap())
-            .collect();
-        assert_eq!(found.len(), 7);
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-4, "{found}, {expected}");
-        }
-    };
-    let of_document = nearest(&documents[30].topics, &documents[30].row["doc_id"]);
-    check(
-        &answer(&["--document", &documents[30].row["doc_id"]]),
-        &of_document,
+    let (doc_id, source_id) = (
+        &documents[30].row["doc_id"],
+        &documents[30].row["source_id"],
     );
-    check(
-        &answer(&["--source-id", &documents[30].row["source_id"]]),
-        &of_document,
-    );
-    check(
-        &answer(&["--topic", "3"]),
-        &nearest(&BTreeMap::from([(3, 1.0)]), ""),
-    );
-
+    let of_document = |topics: &BTreeMap<i32, f64>| {
+        let weights = topics.iter().zip(&documents[30].topics);
+        assert!(
+            weights
+                .into_iter()
+                .all(|(found, own)| found.0 == own.0 && (found.1 - own.1).abs() < 1e-6)
+        );
+        distances(&documents, topics, doc_id)
+    };
+    similar(&ground, &["--document", doc_id], of_document);
+    similar(&ground, &["--source-id", source_id], of_document);
+    similar(&ground, &["--topic", "3"], |topics| {
+        assert_eq!(*topics, BTreeMap::from([(3, 1.0)]));
+        distances(&documents, topics, "")
+    });
     ground.write(
         "text",
         "word2x1 word2x3 word2x4 word2x5 word2x9 word2x12 unknown",
     );
-    let of_text = answer(&["--text", "text"]);
-    let topics = of_text["topics"].as_array().unwrap().iter();
-    let topics = topics.map(|it| {
-        (
-            it["topic"].as_i64().unwrap() as i32,
-            it["weight"].as_f64().unwrap(),
-        )
+    similar(&ground, &["--text", "text"], |topics| {
+        distances(&documents, topics, "")
     });
-    check(&of_text, &nearest(&topics.collect(), ""));
     let page = ground.succeed("similar out --text text --limit 3");
-    assert_eq!(
-        page.lines().filter(|line| line.starts_with("  0.")).count(),
-        3,
-        "{page}"
-    );
+    let lines = page.lines().filter(|line| line.starts_with("  0."));
+    assert_eq!(lines.count(), 3, "{page}");
+}
 
+#[test]
+fn nothing_is_similar_to_what_is_not_there() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet");
     ground.write("none", "nothing known");
     for (arguments, code) in [
         ("similar out", 64),

@@ -35,9 +35,7 @@ use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use rollups::RollUps;
-pub use rollups::{
-    CorrelationLine, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values,
-};
+pub use rollups::{CorrelationLine, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values};
 use shard::ShardProjector;
 pub use tally::{BestDocuments, FIXED_POINT, Tally, fixed, part_path, parts, written_parts};
 

@@ -123,7 +123,6 @@ impl<'a> ShardProjector<'a> {
         let path = output.local(&Collection::shard_name(number))?;
         let mut reader = ShardReader::open(&path, Columns::All)?;
         let mut rows = ProjectedDocument::default();
-        let mut numbers = self.plan.collection.shards[number].first_document..;
         while reader.read_into(&mut self.document)? {
             if !projected.read_into(&mut rows)? {
                 return Err(RunError::Data(format!(
@@ -132,7 +131,6 @@ impl<'a> ShardProjector<'a> {
                 )));
             }
             process.progress.add(1);
-            let next = numbers.next().unwrap_or_default();
             let Some(split) = rows.split.filter(|_| self.document.status.has_terms()) else {
                 continue;
             };
@@ -145,7 +143,7 @@ impl<'a> ShardProjector<'a> {
                 loglik_per_token: rows.loglik_per_token.unwrap_or(0.0),
             };
             self.drift.add(&self.document, split, listed);
-            self.rollups.add(next, &self.document, listed);
+            self.rollups.add(rows.doc_id as u64, &self.document, listed);
         }
         Ok(())
     }

@@ -49,6 +49,24 @@ fn memory_grows_with_the_sample_and_not_with_the_collection() {
 }
 
 #[test]
+fn sums_over_documents_take_memory_by_what_is_asked_for() {
+    let sums = |sets: &[&str]| of(sets, 1, 2).memory.sums;
+    // Pairs of 100 topics.
+    let pairs = 8 * 100 * 100;
+    assert_eq!(sums(&[]), pairs);
+    assert_eq!(sums(&["project.method=none"]), 0);
+    assert_eq!(sums(&["model.topics=5000"]), 0);
+    let year = ["corpus.metadata=year", "project.trends=year"];
+    assert_eq!(sums(&year), pairs + 1002 * 100 * 1600);
+    // A bucket of 2¹⁸ documents in each thread, with a topic for each token.
+    for documents in ["synth.documents=1000000", "synth.documents=9000000"] {
+        let volumes = sums(&["corpus.group=volume", documents]) - pairs;
+        let expected = 2 * 32 * 100 * (1 << 18);
+        assert!(volumes.abs_diff(expected) < expected / 10, "{volumes}");
+    }
+}
+
+#[test]
 fn documents_sampled_together_take_memory_as_they_are_many() {
     let peak = |method: &str, documents: &str| {
         let documents = format!("synth.documents={documents}");

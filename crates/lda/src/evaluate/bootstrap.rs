@@ -100,7 +100,7 @@ mod tests {
                 .for_each(|&w| counts[usize::from(w)] += 1);
         }
         let drawn = (documents * REPLICATES as u64) as f64;
-        let mut expected = (-1.0_f64).exp();
+        let mut expected = crate::math::special::exp(-1.0);
         for (n, &count) in counts.iter().enumerate().take(6) {
             let deviation = (f64::from(count) - drawn * expected) / (drawn * expected).sqrt();
             assert!(deviation.abs() < 4.0, "{n}: {count}");

@@ -282,3 +282,61 @@ fn write(
     output.publish(&temporary, &path)?;
     Ok((path, info))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two groups, one of them with more topics than a piece has.
+    fn groups() -> BTreeMap<String, GroupSums> {
+        let sums = |topics: u16, mass: i64| GroupSums {
+            documents: 3,
+            tokens: mass * i64::from(topics),
+            topics: (0..topics).map(|topic| (topic, mass)).collect(),
+        };
+        let most = TOPICS_A_PIECE as u16 + 5;
+        BTreeMap::from([
+            ("größe".to_owned(), sums(most, 7)),
+            (String::new(), GroupSums::default()),
+            ("small".to_owned(), sums(2, 1 << 40)),
+        ])
+    }
+
+    #[test]
+    fn a_bucket_adds_up_what_came_in_memory_and_in_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bucket");
+        let mut held = Held::default();
+        let (mut pieces, copies) = (0, 5);
+        for _ in 0..copies {
+            for (name, sums) in groups() {
+                sums.pack(&name, |message| {
+                    pieces += 1;
+                    let words = [&[4, message.len() as u64], &message[..]].concat();
+                    held.receive(&words, |_| path.clone());
+                });
+            }
+        }
+        assert_eq!(pieces, copies * 4);
+        let bucket = held.buckets.remove(&4).unwrap();
+        assert!(path.exists() && !bucket.words.is_empty() && held.error.is_none());
+        let mut expected = groups();
+        for sums in expected.values_mut() {
+            sums.documents *= 5;
+            sums.tokens *= 5;
+            sums.topics.values_mut().for_each(|mass| *mass *= 5);
+        }
+        assert!(bucket.groups().unwrap() == expected && !path.exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_an_error() {
+        let mut held = Held::default();
+        let words = vec![1; WORDS_A_BUCKET];
+        let message = [&[0, words.len() as u64], &words[..]].concat();
+        held.receive(&message, |_| "/nowhere/bucket".into());
+        let (path, error) = held.error.unwrap();
+        assert_eq!(path, PathBuf::from("/nowhere/bucket"));
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
