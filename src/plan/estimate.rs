@@ -16,18 +16,17 @@
 //!   each n up to twice the mean length of a document.
 
 pub mod seconds;
+mod sums;
 
 use super::survey::Survey;
 use crate::corpus::phrases::PAIRS_A_PART;
-use crate::corpus::settings::{Format, SampleSize};
+use crate::corpus::settings::SampleSize;
 use crate::job::Job;
-use crate::tables::topic_correlations::MOST_TOPICS;
-use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
-use lda::evaluate::bootstrap::Sum;
 use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
+use sums::sums;
 
 /// The share of tokens that stop lists leave, at most.
 const NOT_STOPPED: f64 = 0.6;
@@ -256,33 +255,6 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     let tokens = kept_tokens(job, survey, documents);
     let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
-}
-
-/// What is summed up of documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic
-/// of a section; the values of metadata, with their replicates; the pairs of topics.
-fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
-    const BUCKET_DOCUMENTS: u64 = 1 << 18;
-    if job.project.infer.is_none() {
-        return 0;
-    }
-    let topics = topic_count(job);
-    let has_volumes = job.corpus.group.is_some() || job.corpus.format == Some(Format::Htrc);
-    let rows = listed_rows(job, survey.documents.min(BUCKET_DOCUMENTS), survey);
-    let volumes = u64::from(has_volumes) * threads * rows * 32;
-    let columns = job.project.trends.len();
-    let (least, most) = (columns * LEAST_VALUES, columns * MOST_VALUES);
-    let values = (MOST_PAIRS / topics.max(1)).clamp(least, most) + 2 * columns;
-    let replicated = if columns == 0 {
-        0
-    } else {
-        values * topics * size_of::<Sum>()
-    };
-    let pairs = if topics > MOST_TOPICS {
-        0
-    } else {
-        8 * topics * topics
-    };
-    volumes + (replicated + pairs) as u64
 }
 
 /// What fitting the classifier takes, if the method needs one: all kept terms may occur.
