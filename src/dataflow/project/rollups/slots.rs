@@ -32,7 +32,7 @@ impl<S: Sums> Slots<S> {
         lock(&self.0[slot])
     }
 
-    /// Adds up what all processes have: the slots of [`owned`] then have all of it, the others nothing. Every
+    /// Adds up what all processes have: the slots of [`owned`](Self::owned) then have all of it, the others nothing. Every
     /// worker must call it, and no longer add anything.
     pub(super) fn add_up(&self, worker: &mut Worker, process: &Process, name: &str) {
         let received = Arc::clone(&self.0);
