@@ -17,10 +17,14 @@ impl Finisher<'_> {
         if self.topics.len() <= topic_correlations::MOST_TOPICS {
             self.write_correlations(rolled_up, written)?;
         }
-        match rolled_up.columns.is_empty() {
-            // A run with other settings may have left some.
-            true => Ok(self.process.output.remove(topic_trends::SPEC.name)?),
-            false => self.write_trends(rolled_up, written),
+        if !rolled_up.columns.is_empty() {
+            return self.write_trends(rolled_up, written);
+        }
+        // A run with other settings, which ended before its manifest, may have left some.
+        let (output, table) = (&self.process.output, topic_trends::SPEC.name);
+        match output.is_published(table)? {
+            true => Ok(output.clear(table)?),
+            false => Ok(()),
         }
     }
 
