@@ -216,7 +216,7 @@ impl About<'_, '_> {
 /// # Errors
 /// [`StreamError::Infer`].
 pub fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, StreamError> {
-    let mut bagger = Bagger::new(&model.tokens, &model.vocabulary);
+    let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
     let document = bagger.count(RawDocument {
         source_id: NAME.into(),
         group: None,
