@@ -100,21 +100,37 @@ pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
         kind if kind.is_integer() => whole_number(array, row).map(|n| n as f64),
         _ => parsed(row),
     };
-    has_numbers(array.data_type()).then(|| (0..array.len()).map(number).collect())
+    is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
 /// A column of whole numbers, or of texts that are such; null where a cell is none.
 pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| whole_number(array, row).or_else(|| parsed(row));
-    has_numbers(array.data_type()).then(|| (0..array.len()).map(number).collect())
+    is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
-fn has_numbers(kind: &DataType) -> bool {
+/// Whether the cells of a column of this type are numbers, or texts that may be numbers.
+pub fn is_number(kind: &DataType) -> bool {
     match kind {
-        DataType::Dictionary(_, values) => has_numbers(values),
+        DataType::Dictionary(_, values) => is_number(values),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         kind => kind.is_numeric(),
+    }
+}
+
+/// A cell of a column of integers, or of a dictionary of them.
+pub fn integer(array: &dyn Array, row: usize) -> Option<i128> {
+    match array.data_type() {
+        _ if array.is_null(row) => None,
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let key = whole_number(dictionary.keys(), row)?;
+            integer(dictionary.values(), usize::try_from(key).ok()?)
+        }
+        DataType::UInt64 => Some(native::<UInt64Type>(array, row).into()),
+        kind if kind.is_integer() => whole_number(array, row).map(i128::from),
+        _ => None,
     }
 }
 

@@ -13,7 +13,6 @@ use crate::corpus::synth::SynthError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::export::ExportError;
 use crate::job::state::StateError;
-use crate::plan::survey::SurveyError;
 use crate::report::ReportError;
 use crate::tables::TableError;
 
@@ -85,15 +84,6 @@ impl From<InputError> for Failure {
         match is_absent {
             true => failure.help("jobs/planted.toml needs no input: it makes its own corpus"),
             false => failure,
-        }
-    }
-}
-
-impl From<SurveyError> for Failure {
-    fn from(error: SurveyError) -> Self {
-        match error {
-            SurveyError::Input(error) => error.into(),
-            SurveyError::Table(error) => error.into(),
         }
     }
 }

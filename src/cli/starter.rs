@@ -381,7 +381,7 @@ pub(super) fn job_file(output: &Path) -> PathBuf {
 fn refused(error: PreviewError) -> Failure {
     let help = error.help();
     let failure = match error {
-        PreviewError::Survey(error) => Failure {
+        PreviewError::Input(error) => Failure {
             help: None,
             ..error.into()
         },

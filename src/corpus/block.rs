@@ -4,7 +4,7 @@
 //! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
 //! depend on the input and the settings alone, never on the reader: the n-th block of a file of
 //! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
-//! [`block_bytes`]; a block of texts or volumes is some files of at least B bytes together, one of Parquet
+//! [`block_bytes`]; a block of texts or volumes is some files of at least B bytes together, one of Parquet or Arrow
 //! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
 //! may hold no document at all.
 
@@ -19,8 +19,8 @@ pub(crate) use queue::Cut;
 pub use queue::{BlockQueue, Share};
 
 use super::input::{Input, InputFile};
+use super::reader::columnar::RowGroups;
 use super::reader::delimited::Header;
-use super::reader::parquet::RowGroups;
 use super::settings::CorpusSettings;
 use cutter::Piece;
 use std::ops::Range;
@@ -82,7 +82,7 @@ pub(crate) enum Content {
     },
     /// Documents of a bag of words.
     Counts(uci::Counts),
-    /// Row groups of a Parquet file.
+    /// Row groups of a columnar file.
     RowGroups(RowGroups),
 }
 

@@ -205,6 +205,7 @@ fn guess(name: &str) -> Format {
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
         "parquet" => Format::Parquet,
+        "arrow" | "feather" => Format::Arrow,
         "svmlight" | "svm" | "libsvm" => Format::SvmLight,
         "vw" => Format::Vw,
         "ldac" => Format::LdaC,
@@ -236,13 +237,21 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
         Ok((read_start(file.by_ref(), 16)?, bytes, tag))
     };
     let (start, bytes, tag) = open().map_err(InputError::unreadable(&path))?;
-    let refuse = |compression| InputError::Compression {
+    let refuse = |kind, remedy| InputError::Unsupported {
         path: path.clone(),
-        compression,
+        kind,
+        remedy,
     };
-    let compression = Compression::of(&start).map_err(refuse)?;
-    if format == Format::Parquet && compression != Compression::Plain {
-        return Err(refuse("Parquet compressed as a whole"));
+    let remedy = "decompress it, or recompress it with gzip, zstd or bzip2";
+    let compression = Compression::of(&start).map_err(|kind| refuse(kind, remedy))?;
+    if format.is_columnar() && compression != Compression::Plain {
+        return Err(refuse(
+            "a columnar file compressed as a whole",
+            "decompress it",
+        ));
+    }
+    if format == Format::Arrow && start.starts_with(b"FEA1") {
+        return Err(refuse("Feather version 1", "write it with version 2"));
     }
     let vocabulary = vocabulary::find(&path, format)?;
     Ok(InputFile {

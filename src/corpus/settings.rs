@@ -16,7 +16,7 @@ pub enum Format {
     Csv,
     /// Tab-separated values with a header.
     Tsv,
-    /// Parquet with text columns.
+    /// Parquet: a row is a document, or a term of one.
     Parquet,
     /// UCI bag of words: `docword*` beside `vocab*`.
     Uci,
@@ -32,6 +32,15 @@ pub enum Format {
     LdaC,
     /// A sparse matrix of documents and terms, beside a vocabulary.
     MatrixMarket,
+    /// Arrow IPC, files and streams: as Parquet.
+    Arrow,
+}
+
+impl Format {
+    /// Whether a file has columns in groups of rows that can be read alone.
+    pub fn is_columnar(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
 }
 
 /// What to do with a file that ends in the middle (a truncated gzip, a read error).
@@ -58,7 +67,8 @@ pub struct CorpusSettings {
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.
     pub text: Vec<String>,
-    /// Key of JSON Lines that holds the counts of a document's words, instead of its text.
+    /// Key of JSON Lines that holds the counts of a document's words, instead of its text; column of long tables that
+    /// holds the count of a word.
     pub counts: Option<String>,
     /// Column or key that names the volume.
     pub group: Option<String>,
@@ -88,8 +98,8 @@ impl CorpusSettings {
             | Format::Vw
             | Format::LdaC
             | Format::MatrixMarket => true,
-            Format::JsonLines => self.counts.is_some(),
-            Format::Text | Format::Csv | Format::Tsv | Format::Parquet | Format::Mallet => false,
+            Format::JsonLines | Format::Parquet | Format::Arrow => self.counts.is_some(),
+            Format::Text | Format::Csv | Format::Tsv | Format::Mallet => false,
         }
     }
 

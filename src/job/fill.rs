@@ -47,7 +47,7 @@ macro_rules! words {
 }
 
 words!(FORMATS: Format, none "auto" {
-    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "uci" => Uci,
+    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "arrow" => Arrow, "uci" => Uci,
     "htrc" => Htrc, "mallet" => Mallet,
     "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });

@@ -51,9 +51,9 @@ pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOK_BYTES * LOOK_FILES as u64 / count;
-    // Parquet and plain texts tell all by their sizes.
+    // Columnar files and plain texts tell all by their sizes.
     let is_told = |file: &InputFile| match file.format {
-        Format::Parquet | Format::Uci | Format::MatrixMarket => true,
+        Format::Parquet | Format::Arrow | Format::Uci | Format::MatrixMarket => true,
         Format::Text => file.compression == Compression::Plain,
         _ => false,
     };

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
-use super::survey::{FORMATS, Survey, SurveyError, of_format, survey_of};
+use super::survey::{FORMATS, Survey, of_format, survey_of};
 use crate::corpus::input::{self, Input, InputError, InputFile};
 use crate::corpus::settings::{CorpusSettings, Format};
 use crate::corpus::stop_words::StopList;
@@ -236,12 +236,6 @@ fn glob_of(file: &InputFile) -> String {
 /// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.
 pub fn looks_binary(start: &[u8]) -> bool {
     start.contains(&0) || start.starts_with(b"%PDF-") || start.starts_with(b"{\\rtf")
-}
-
-impl From<InputError> for PreviewError {
-    fn from(error: InputError) -> Self {
-        Self::Survey(SurveyError::Input(error))
-    }
 }
 
 #[cfg(test)]

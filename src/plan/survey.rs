@@ -1,17 +1,16 @@
 //! The size of a job's input, as far as it can be determined without reading it.
 //!
-//! Documents are counted where that is cheap (a text is a file; Parquet and bags of words contain
-//! the number) and estimated from the first MiB of a few files elsewhere.
+//! Documents are counted where that is cheap (a text is a file; columnar files and bags of words
+//! contain the number) and estimated from the first MiB of a few files elsewhere.
 
 use std::collections::BTreeMap;
 
-use super::look::{LOOK_BYTES, content_of, first_bytes, looks_at, records_of};
+use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
 use crate::corpus::block::{self, Estimate};
 use crate::corpus::input::{self, Input, InputError, InputFile};
-use crate::corpus::settings::{CorpusSettings, Format, HtrcSettings, SectionSize};
+use crate::corpus::reader::columnar;
+use crate::corpus::settings::{CorpusSettings, Format, SectionSize};
 use crate::job::SynthStage;
-use crate::tables::output::{View, Wanted};
-use crate::tables::{TableError, read::table_schema};
 
 /// Bytes of text to a token, the space after it included: those of English prose, and fewer than
 /// those of most texts with markup, so that tokens are rather over- than underestimated.
@@ -21,6 +20,8 @@ const BYTES_PER_COUNTED_TOKEN: u64 = 10;
 const BYTES_PER_PAGE: u64 = 4_000;
 /// Bytes of a generated document's line apart from its words.
 const SYNTH_LINE_BYTES: u64 = 45;
+/// Rows of a long table that are looked at.
+const LOOK_ROWS: usize = 10_000;
 
 /// What an input holds.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -54,23 +55,12 @@ pub struct Kind {
     pub bytes: u64,
 }
 
-/// Why an input could not be surveyed.
-#[derive(Debug, thiserror::Error)]
-pub enum SurveyError {
-    /// The input as a whole.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// A Parquet file.
-    #[error(transparent)]
-    Table(#[from] TableError),
-}
-
 /// Finds the input and says what it holds; reads at most the first MiB of a few files of each
 /// format, and Parquet's footers.
 ///
 /// # Errors
 /// There is no input, or a file of it cannot be read.
-pub fn survey(settings: &CorpusSettings) -> Result<Survey, SurveyError> {
+pub fn survey(settings: &CorpusSettings) -> Result<Survey, InputError> {
     survey_of(&input::discover(settings)?, settings)
 }
 
@@ -78,7 +68,7 @@ pub fn survey(settings: &CorpusSettings) -> Result<Survey, SurveyError> {
 ///
 /// # Errors
 /// A file of it cannot be read.
-pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Survey, SurveyError> {
+pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Survey, InputError> {
     let Estimate {
         block_bytes,
         blocks: expected_blocks,
@@ -102,7 +92,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
     }
     for format in FORMATS {
         let files: Vec<&InputFile> = of_format(input, format.0).collect();
-        survey.count(format.0, &files, &settings.htrc)?;
+        survey.count(format.0, &files, settings)?;
     }
     let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
     survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
@@ -135,7 +125,7 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 12] = [
+pub(super) const FORMATS: [(Format, &str); 13] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Csv, "csv"),
@@ -148,6 +138,7 @@ pub(super) const FORMATS: [(Format, &str); 12] = [
     (Format::Vw, "vw"),
     (Format::LdaC, "lda-c"),
     (Format::MatrixMarket, "mtx"),
+    (Format::Arrow, "arrow"),
 ];
 
 fn name_of(file: &InputFile) -> String {
@@ -166,18 +157,20 @@ impl Survey {
         &mut self,
         format: Format,
         files: &[&InputFile],
-        htrc: &HtrcSettings,
-    ) -> Result<(), SurveyError> {
+        settings: &CorpusSettings,
+    ) -> Result<(), InputError> {
         let looks = looks_at(files)?;
         let content = content_of(files, &looks);
         self.content_bytes += content;
         match format {
             Format::Text => self.documents += files.len() as u64,
-            Format::Parquet => {
-                for file in files {
-                    let view = View::open(&file.path, Wanted::Outline)?;
-                    self.documents += table_schema(view.path())?.rows;
+            Format::Parquet | Format::Arrow => {
+                let rows = files.iter().map(|file| columnar::row_count(file));
+                let rows = rows.sum::<Result<u64, _>>()?;
+                if settings.counts.is_some() {
+                    return self.count_long(rows, files, settings);
                 }
+                self.documents += rows;
             }
             Format::Uci | Format::MatrixMarket => {
                 for file in files {
@@ -191,7 +184,7 @@ impl Survey {
             Format::Htrc => {
                 let tokens = content / BYTES_PER_COUNTED_TOKEN;
                 self.tokens += tokens;
-                let sections = match htrc.section {
+                let sections = match settings.htrc.section {
                     SectionSize::Volume => 0,
                     SectionSize::Words(words) => tokens / words,
                     SectionSize::Pages(pages) => content / BYTES_PER_PAGE / pages as u64,
@@ -208,6 +201,44 @@ impl Survey {
         self.tokens += content / BYTES_PER_TOKEN;
         Ok(())
     }
+
+    /// Adds those of long tables with this many rows, from the first ones of some files.
+    fn count_long(
+        &mut self,
+        rows: u64,
+        files: &[&InputFile],
+        settings: &CorpusSettings,
+    ) -> Result<(), InputError> {
+        let [mut documents, mut tokens, mut seen] = [0; 3];
+        for file in files
+            .iter()
+            .step_by(files.len().div_ceil(LOOK_FILES).max(1))
+        {
+            let head = long_head(file, settings)?;
+            [documents, tokens, seen] = [documents + head[0], tokens + head[1], seen + head[2]];
+        }
+        let scaled = |part: u64| u128::from(part) * u128::from(rows) / u128::from(seen.max(1));
+        self.documents += scaled(documents) as u64;
+        self.tokens += scaled(tokens) as u64;
+        self.documents_exact &= files.is_empty();
+        Ok(())
+    }
+}
+
+/// Documents and tokens in the first rows of a long table, and how many these are.
+fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], InputError> {
+    let (names, rows) = columnar::first_rows(file, LOOK_ROWS)?;
+    let cells = |wanted: Option<&String>| {
+        let place = names.iter().position(|name| Some(name) == wanted);
+        let cells = rows
+            .iter()
+            .map(move |row| place.map_or("", |place| &row[place]));
+        cells.collect::<Vec<&str>>()
+    };
+    let documents = cells(Some(&settings.id)).chunk_by(|a, b| a == b).count();
+    let counts = cells(settings.counts.as_ref()).into_iter();
+    let tokens: f64 = counts.filter_map(|count| count.parse::<f64>().ok()).sum();
+    Ok([documents as u64, tokens as u64, rows.len() as u64])
 }
 
 /// Documents and entries that a bag of words declares; none if it declares nothing.

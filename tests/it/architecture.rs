@@ -51,7 +51,7 @@ const LAYERS: [(&str, &[&str]); 2] = [
 ];
 
 /// What only the files and folders below it may name.
-const RESERVED: [(&str, &[&str]); 19] = [
+const RESERVED: [(&str, &[&str]); 20] = [
     ("timely::", &["src/dataflow/", "src/cluster/"]),
     (
         "differential_dataflow::",
@@ -60,6 +60,10 @@ const RESERVED: [(&str, &[&str]); 19] = [
     ("arrow_array::", READ_PARQUET),
     ("arrow_buffer::", READ_PARQUET),
     ("arrow_schema::", READ_PARQUET),
+    (
+        "arrow_ipc::",
+        &["src/corpus/reader/columnar/", "src/corpus/reader/tests/"],
+    ),
     ("parquet::", READ_PARQUET),
     ("print!", SCREEN),
     ("println!", SCREEN),
@@ -84,7 +88,7 @@ const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
 const READ_PARQUET: &[&str] = &[
     "src/cells.rs",
     "src/corpus/input.rs",
-    "src/corpus/reader/parquet.rs",
+    "src/corpus/reader/columnar/",
     "src/corpus/reader/tests/",
     "src/corpus/shard/",
     "src/tables/",

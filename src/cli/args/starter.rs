@@ -17,7 +17,7 @@ Examples:
 Detects formats, columns and language from the first records, and says what it took. The job that
 was run is written beside the output, OUTPUT.toml: edit it, and `topicmill run OUTPUT.toml`.
 
-On standard input: JSON Lines, CSV or TSV with a header, Parquet, or a document on each line.";
+On standard input: JSON Lines, CSV or TSV with a header, Parquet, Arrow, or a document on each line.";
 
 pub(super) const NEW_EXAMPLES: &str = "\
 Examples:

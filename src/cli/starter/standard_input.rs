@@ -91,6 +91,10 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     if start.starts_with(b"PAR1") {
         return Ok(Form::File("parquet"));
     }
+    // A file, and the first message of a stream.
+    if start.starts_with(b"ARROW1") || start.starts_with(&[0xff; 4]) {
+        return Ok(Form::File("arrow"));
+    }
     let compression = match Compression::of(start) {
         Ok(Compression::Plain) => None,
         Ok(known) => Some(format!("{known:?}").to_lowercase()),
@@ -106,7 +110,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     if looks_binary(start) {
         return refuse(
             "standard input is not text".to_owned(),
-            "pass JSON Lines, CSV, TSV, Parquet, or a document on each line",
+            "pass JSON Lines, CSV, TSV, Parquet, Arrow, or a document on each line",
         );
     }
     let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();
@@ -171,6 +175,7 @@ mod tests {
             ("id,\"text\",year\n1,x,2\n", Form::File("csv")),
             ("id\tBody\n1\tx\n", Form::File("tsv")),
             ("PAR1\u{15}\0", Form::File("parquet")),
+            ("ARROW1\0\0", Form::File("arrow")),
             ("Call me Ishmael, said he.\nSome years ago\n", Form::Lines),
         ] {
             assert_eq!(form_of(start.as_bytes()).unwrap(), form, "{start}");

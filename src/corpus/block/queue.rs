@@ -9,7 +9,7 @@ use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
 use super::{Block, Content, block_bytes, files};
 use crate::corpus::input::{Input, InputError};
-use crate::corpus::reader::parquet::GroupRuns;
+use crate::corpus::reader::columnar::GroupRuns;
 use crate::corpus::settings::{CorpusSettings, Format};
 use crate::liveness;
 use std::cmp::Reverse;
@@ -186,7 +186,9 @@ impl BlockQueue {
                 let blocks = files::cut(&self.input, files.clone(), block_bytes);
                 Box::new(FileRuns(blocks.into_iter().enumerate()))
             }
-            Format::Parquet => Box::new(GroupRuns::open(file, settings, block_bytes)?),
+            Format::Parquet | Format::Arrow => {
+                Box::new(GroupRuns::open(file, settings, block_bytes)?)
+            }
             Format::Uci | Format::MatrixMarket => {
                 Box::new(CountStream::open(file, settings, block_bytes)?)
             }
@@ -223,7 +225,7 @@ fn sources(input: &Input, processes: usize) -> Vec<Source> {
     let mut streamed: Vec<usize> = (0..sources.len())
         .filter(|&place| {
             let file = file_of(&sources[place]);
-            !files::is_whole(file) && file.format != Format::Parquet && !is_divisible(file)
+            !files::is_whole(file) && !file.format.is_columnar() && !is_divisible(file)
         })
         .collect();
     if processes > 1 && streamed.len() >= FILES_PER_PROCESS * processes {

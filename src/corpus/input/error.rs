@@ -59,15 +59,15 @@ pub enum InputError {
         /// What the system says.
         source: io::Error,
     },
-    /// A file is compressed in a way that is not supported.
-    #[error(
-        "{}: is {compression}, which is not supported; decompress it, or recompress it with gzip, zstd or bzip2", .path.display()
-    )]
-    Compression {
+    /// A file is compressed, or of a version, that is not supported.
+    #[error("{}: is {kind}, which is not supported; {remedy}", .path.display())]
+    Unsupported {
         /// The file.
         path: PathBuf,
         /// What it is.
-        compression: &'static str,
+        kind: &'static str,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A file holds counts, and the job joins, replaces or deletes tokens that follow each other.
     #[error(
@@ -96,7 +96,7 @@ pub enum InputError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Bytes (rows, for Parquet) of content in complete records before the damage.
+        /// Bytes (rows, for Parquet and Arrow) of content in complete records before the damage.
         offset: u64,
         /// What the decoder says.
         reason: String,
@@ -119,9 +119,9 @@ pub enum InputError {
         /// The columns that exist.
         available: String,
     },
-    /// A column has a type that cannot be written as text.
+    /// A column has a type that its cells cannot be read from.
     #[error(
-        "{}: column `{column}` is of type {kind}, which cannot be read as text; choose a text, number, date or list column", .path.display()
+        "{}: column `{column}` is of type {kind}, which cannot be used there; choose a column of {wanted}", .path.display()
     )]
     ColumnType {
         /// The file.
@@ -130,6 +130,8 @@ pub enum InputError {
         column: String,
         /// Its type.
         kind: String,
+        /// The types that it may have.
+        wanted: &'static str,
     },
     /// The header line of a CSV or TSV file cannot be read.
     #[error("{}: the header cannot be read: {reason}; the first line must name the columns", .path.display())]
@@ -146,6 +148,16 @@ pub enum InputError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The rows of a long table are not in order.
+    #[error("{}, row {row}: {reason}", .path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 0.
+        row: u64,
         /// What is wrong, and what to do.
         reason: String,
     },

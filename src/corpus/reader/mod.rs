@@ -3,6 +3,7 @@
 //! Every record of the input becomes exactly one document: an unreadable one has a
 //! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
 
+pub(crate) mod columnar;
 mod counts;
 pub(crate) mod delimited;
 pub(crate) mod htrc;
@@ -10,7 +11,6 @@ mod jsonl;
 mod ldac;
 pub mod line;
 pub(crate) mod mallet;
-pub(crate) mod parquet;
 mod svmlight;
 mod text;
 mod uci;

@@ -40,7 +40,8 @@ pub(super) const CORPUS: Section = rows! {
     text: List(|names| !names.is_empty() && is_named(names), "a text or a list of texts, none of them empty"),
         Default("text");
     /// Key of JSON Lines that holds an object of words and their counts, such as `"unigramCount"`, to be read instead of
-    /// `text`. `[tokens]` applies to each word.
+    /// `text`. In Parquet and Arrow, the column with the count of the word in `text`: a row is a document's word
+    /// ([FORMATS.md](FORMATS.md#long-tables)). `[tokens]` applies to each word.
     counts: Text, Default(""), Later;
     /// Key or column that names the volume of which a document is a section; `""` for none, or in Extracted Features
     /// the volume's own id.

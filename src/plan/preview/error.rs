@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::corpus::input::InputError;
 use crate::corpus::stop_words::StopWordsError;
-use crate::plan::survey::SurveyError;
 
 /// An input that no job can be proposed for.
 #[derive(Debug, thiserror::Error)]
 pub enum PreviewError {
     /// It cannot be found or read.
     #[error(transparent)]
-    Survey(#[from] SurveyError),
+    Input(#[from] InputError),
     /// A stop list of the job cannot be read.
     #[error(transparent)]
     StopWords(#[from] StopWordsError),
@@ -44,7 +44,7 @@ impl PreviewError {
     /// What to do about it, where that is not already said.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::Survey(_) | Self::StopWords(_) => None,
+            Self::Input(_) | Self::StopWords(_) => None,
             Self::Binary { .. } => Some(
                 "convert it to text first: pdftotext for PDF, pandoc -t plain for documents, iconv -f \
                  UTF-16 -t UTF-8 for UTF-16"

@@ -7,12 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
 use crate::corpus::input::InputFile;
-use crate::corpus::reader::{htrc, mallet};
+use crate::corpus::reader::{columnar, htrc, mallet};
 use crate::corpus::settings::Format;
 use crate::plan::look::{LOOK_BYTES, first_bytes};
-use crate::plan::survey::SurveyError;
-use crate::tables::output::{View, Wanted};
-use crate::tables::read::{head, table_schema};
 
 /// Records of a file that are looked at.
 const MOST_RECORDS: usize = 1_000;
@@ -53,7 +50,9 @@ impl Records {
             Format::Csv => self.table(csv_rows(&first_bytes(file, LOOK_BYTES)?)),
             Format::Tsv => self.table(tsv_rows(&first_bytes(file, LOOK_BYTES)?)),
             Format::Mallet => self.table(mallet_rows(&first_bytes(file, LOOK_BYTES)?)),
-            Format::Parquet => self.table(parquet_rows(file)?),
+            Format::Parquet | Format::Arrow => {
+                self.table(columnar::first_rows(file, MOST_RECORDS)?)
+            }
             Format::Htrc => {
                 self.texts.extend(htrc::words_of(file));
                 return Ok(());
@@ -202,32 +201,4 @@ fn mallet_rows(start: &[u8]) -> Table {
 fn field(bytes: &[u8]) -> String {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     String::from_utf8_lossy(text).trim().to_owned()
-}
-
-/// Of a Parquet file: the columns that can be read as text.
-fn parquet_rows(file: &InputFile) -> Result<Table, PreviewError> {
-    let unreadable = |error| PreviewError::Survey(SurveyError::Table(error));
-    let view = View::open(&file.path, Wanted::All).map_err(unreadable)?;
-    let schema = table_schema(view.path()).map_err(unreadable)?;
-    let rows = head(view.path(), MOST_RECORDS).map_err(unreadable)?;
-    let is_nested = |kind: &str| {
-        ["Struct", "Map", "Union"]
-            .iter()
-            .any(|nested| kind.contains(nested))
-    };
-    let kept: Vec<bool> = schema
-        .columns
-        .iter()
-        .map(|column| !is_nested(&column.kind))
-        .collect();
-    let keep = |cells: Vec<String>| -> Vec<String> {
-        let cells = cells.into_iter().zip(&kept);
-        cells
-            .filter_map(|(cell, kept)| kept.then_some(cell))
-            .collect()
-    };
-    Ok((
-        keep(rows.columns),
-        rows.rows.into_iter().map(keep).collect(),
-    ))
 }

@@ -1,6 +1,12 @@
 //! The same collection in every format that it can have is the same bags of words.
 
 use std::fs;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_ipc::writer::StreamWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 
 use topicmill::corpus::ShardDocument;
 
@@ -110,12 +116,74 @@ fn files_of_numbers(bags: &Bags) -> (Vec<(&'static str, String)>, String) {
     )
 }
 
+/// The collection as columnar files: a row for each document, or for each of its terms.
+fn columnar_files(bags: &Bags) -> Vec<(&'static str, Vec<u8>)> {
+    let text = |bag: &Vec<(String, u32)>| {
+        let words = bag
+            .iter()
+            .map(|(word, n)| vec![&word[..]; *n as usize].join(" "));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let ids = (1..=bags.len() as i64).collect::<Int64Array>();
+    let texts = bags
+        .iter()
+        .map(|bag| Some(text(bag)))
+        .collect::<StringArray>();
+    let wide = [("id", Arc::new(ids) as ArrayRef), ("text", Arc::new(texts))];
+    let none = |bag: &[(String, u32)]| bag.is_empty().then_some((None, None));
+    let rows: Vec<(i64, Option<&str>, Option<u32>)> = (1..)
+        .zip(bags)
+        .flat_map(|(id, bag)| {
+            let terms = bag.iter().map(|(word, n)| (Some(&word[..]), Some(*n)));
+            terms.chain(none(bag)).map(move |(term, n)| (id, term, n))
+        })
+        .collect();
+    let ids: Int64Array = rows.iter().map(|row| Some(row.0)).collect();
+    let terms: StringArray = rows.iter().map(|row| row.1).collect();
+    let counts: UInt32Array = rows.iter().map(|row| row.2).collect();
+    let long = [
+        ("d", Arc::new(ids) as ArrayRef),
+        ("term", Arc::new(terms)),
+        ("n", Arc::new(counts)),
+    ];
+    let batch =
+        |columns: &[(&str, ArrayRef)]| RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
+    // Groups of seven rows end within documents.
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(7))
+        .build();
+    let parquet = |batch: &RecordBatch| {
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.clone())).unwrap();
+        writer.write(batch).unwrap();
+        writer.into_inner().unwrap()
+    };
+    let arrow = |batch: &RecordBatch| {
+        let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+        for row in (0..batch.num_rows()).step_by(7) {
+            let rows = 7.min(batch.num_rows() - row);
+            writer.write(&batch.slice(row, rows)).unwrap();
+        }
+        writer.into_inner().unwrap()
+    };
+    vec![
+        ("j.parquet", parquet(&batch(&wide))),
+        ("k.arrow", arrow(&batch(&wide))),
+        ("l.parquet", parquet(&batch(&long))),
+        ("m.arrow", arrow(&batch(&long))),
+    ]
+}
+
 #[test]
 fn every_format_of_counts_gives_the_bags_of_the_texts() {
     let bags = bags();
     let (numbered, vocabulary) = files_of_numbers(&bags);
     let is_numbered = |name| numbered.iter().any(|(numbered, _)| *numbered == name);
-    let files = [files_of_words(&bags), numbered.clone()].concat();
+    let texts = [files_of_words(&bags), numbered.clone()].concat();
+    let texts = texts
+        .into_iter()
+        .map(|(name, text)| (name, text.into_bytes()));
+    let files = texts.chain(columnar_files(&bags));
     let mut expected: Option<(Vec<ShardDocument>, String)> = None;
     for (name, content) in files {
         let fixture = Fixture::new();
@@ -123,12 +191,16 @@ fn every_format_of_counts_gives_the_bags_of_the_texts() {
         match name {
             "b.jsonl" => overrides.push("corpus.counts=n"),
             "c.txt" => overrides.push("corpus.format=mallet"),
+            "l.parquet" | "m.arrow" => {
+                overrides.extend(["corpus.id=d", "corpus.text=term", "corpus.counts=n"]);
+            }
             "i" => overrides.extend(["corpus.format=htrc", "htrc.section_pages=0"]),
             _ => {}
         }
         if name != "i" {
             fixture.write(name, content);
         } else {
+            let content = String::from_utf8(content).unwrap();
             for (number, volume) in content.lines().enumerate() {
                 fixture.write(&format!("{number:03}.json"), volume);
             }

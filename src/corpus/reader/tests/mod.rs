@@ -1,11 +1,12 @@
 //! What holds for every format: no document is lost or duplicated, wherever the input is cut.
 
+mod columnar;
 mod counts;
 mod damage;
 mod htrc;
 mod keys;
+mod long;
 mod mallet;
-mod parquet;
 mod uci;
 
 use super::*;

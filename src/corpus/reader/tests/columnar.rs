@@ -1,0 +1,218 @@
+//! Parquet and Arrow IPC: the types that are read as text, row groups as blocks, damage.
+
+use super::*;
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::file::properties::WriterProperties;
+use arrow_array::{
+    ArrayRef, BinaryArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
+    StringViewArray, StructArray, types::Int32Type,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field};
+
+/// Columns by their names.
+pub(super) type Table = Vec<(&'static str, ArrayRef)>;
+
+/// The columns as a file of each kind, this many rows a group.
+pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec<u8>)> {
+    let columns = columns
+        .into_iter()
+        .map(|(name, column)| (name, column, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let groups: Vec<RecordBatch> = (0..batch.num_rows())
+        .step_by(group_rows)
+        .map(|row| batch.slice(row, group_rows.min(batch.num_rows() - row)))
+        .collect();
+    let mut parquet = Vec::new();
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(group_rows))
+        .build();
+    let mut writer = ArrowWriter::try_new(&mut parquet, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let mut stream = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut stream, &batch.schema()).unwrap();
+    groups.iter().for_each(|group| writer.write(group).unwrap());
+    writer.finish().unwrap();
+    let arrow = |codec| {
+        let mut bytes = Vec::new();
+        let options = IpcWriteOptions::default()
+            .try_with_compression(codec)
+            .unwrap();
+        let schema = batch.schema();
+        let mut writer = FileWriter::try_new_with_options(&mut bytes, &schema, options).unwrap();
+        groups.iter().for_each(|group| writer.write(group).unwrap());
+        writer.finish().unwrap();
+        drop(writer);
+        bytes
+    };
+    vec![
+        ("x.parquet", parquet),
+        ("stream.arrow", stream),
+        ("x.arrow", arrow(None)),
+        ("lz4.feather", arrow(Some(CompressionType::LZ4_FRAME))),
+        ("zstd.feather", arrow(Some(CompressionType::ZSTD))),
+    ]
+}
+
+fn strings(values: [Option<&str>; 5]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+fn five_rows() -> Table {
+    let years: Int64Array = [Some(1850), None, Some(-3), Some(0), Some(7)]
+        .into_iter()
+        .collect();
+    let texts = StringViewArray::from(vec![
+        Some("one"),
+        None,
+        Some("three"),
+        Some(""),
+        Some("five"),
+    ]);
+    vec![
+        ("year", Arc::new(years)),
+        ("text", Arc::new(texts)),
+        (
+            "id",
+            strings([Some("a"), Some("b"), None, Some("d"), Some("e")]),
+        ),
+    ]
+}
+
+/// The documents of every cut of a file, and of both halves of a job, which are all the same.
+pub(super) fn read_in_every_cut(settings: &mut CorpusSettings) -> Vec<Seen> {
+    let whole = read_all(settings).unwrap();
+    for block_bytes in [1, 20, 100, 1000] {
+        settings.block_bytes = Some(block_bytes);
+        let blocks = read_share(settings, Share::ALL).unwrap();
+        let halves = [0, 1].map(|process| {
+            let processes = 2;
+            read_share(settings, Share { process, processes }).unwrap()
+        });
+        let mut united = halves.concat();
+        united.sort_by_key(|(key, _)| *key);
+        assert_eq!(united, blocks);
+        let seen: Vec<Seen> = blocks.into_iter().flat_map(|(_, seen)| seen).collect();
+        assert_eq!(seen, whole, "blocks of {block_bytes}");
+    }
+    whole
+}
+
+#[test]
+fn every_cut_and_share_of_every_kind_gives_the_same_rows() {
+    for (name, bytes) in files(five_rows(), 2) {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        settings.metadata = vec!["year".into()];
+        let whole = read_in_every_cut(&mut settings);
+        let ids: Vec<_> = whole.iter().map(|seen| seen.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b", &format!("{name}@2"), "d", "e"]);
+        assert_eq!(whole[1].status, Some(DocumentStatus::Empty));
+        assert_eq!(whole[2].text, "three");
+        assert_eq!(whole[2].metadata, [Some("-3".to_owned())]);
+        assert_eq!(whole[1].metadata, [None]);
+        settings.block_bytes = Some(1);
+        assert_eq!(read_share(&settings, Share::ALL).unwrap().len(), 3);
+        settings.max_document_bytes = 4;
+        let seen = read_all(&settings).unwrap();
+        assert_eq!(seen[2].status, Some(DocumentStatus::TooLarge));
+        assert_eq!(seen[4].text, "five");
+    }
+}
+
+#[test]
+fn bytes_dictionaries_and_lists_are_read_as_text() {
+    let kinds: DictionaryArray<Int32Type> = vec![Some("x"), None, Some("x")].into_iter().collect();
+    let numbers = [Some(vec![Some(1), None]), None, Some(vec![])];
+    let mut lines =
+        arrow_array::builder::ListBuilder::new(arrow_array::builder::StringBuilder::new());
+    lines.append_value([Some("say \"a\""), None, Some("b")]);
+    lines.append_null();
+    lines.append_value([Some("c")]);
+    let bytes = BinaryArray::from(vec![b"caf\xe9" as &[u8], b"plain", b""]);
+    let table: Table = vec![
+        ("text", Arc::new(bytes)),
+        ("lines", Arc::new(lines.finish())),
+        ("kind", Arc::new(kinds)),
+        (
+            "numbers",
+            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(numbers)),
+        ),
+    ];
+    for (name, content) in files(table, 2) {
+        let (_folder, mut settings) = one_file(name, &content);
+        settings.text = vec!["lines".into(), "text".into()];
+        settings.group = Some("kind".into());
+        settings.metadata = vec!["numbers".into(), "lines".into()];
+        let seen = read_in_every_cut(&mut settings);
+        assert_eq!(
+            (seen[0].text.as_str(), seen[0].repaired),
+            ("say \"a\"\nb\ncaf\u{fffd}", true)
+        );
+        assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("plain", false));
+        assert_eq!(seen[0].group.as_deref(), Some("x"));
+        let metadata = [
+            Some("[1,null]".to_owned()),
+            Some(r#"["say \"a\"",null,"b"]"#.to_owned()),
+        ];
+        assert_eq!(seen[0].metadata, metadata);
+        assert_eq!(seen[1].metadata, [None, None]);
+        assert_eq!(seen[2].metadata[0], Some("[]".to_owned()));
+    }
+}
+
+#[test]
+fn a_missing_or_nested_column_is_an_error() {
+    let field = Arc::new(Field::new("x", DataType::Utf8, true));
+    let nested = StructArray::from(vec![(field, strings([None; 5]))]);
+    let nested = files(vec![("text", Arc::new(nested))], 2);
+    for ((name, bytes), (_, nested)) in files(five_rows(), 2).into_iter().zip(nested) {
+        let (_folder, mut settings) = one_file(name, &bytes);
+        settings.group = Some("yaer".into());
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(
+            error.contains("did you mean `year`?; the columns are: year, text, id"),
+            "{error}"
+        );
+        let (_folder, settings) = one_file(name, &nested);
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(
+            error.contains("choose a column of text, numbers"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn damage_fails_or_keeps_the_other_blocks() {
+    for (name, whole) in files(five_rows(), 2) {
+        // The first pages follow the mark of Parquet, and the schema those of Arrow.
+        let (page, ends) = match name {
+            "x.parquet" => (4..40, 0),
+            _ => (16..60, 2),
+        };
+        let mut torn = whole.clone();
+        torn[page].fill(0xff);
+        let begins = whole.len() - 1;
+        for (bytes, kept) in [
+            (&torn[..], 3 - ends * 3 / 2),
+            (&whole[..begins], 5 * ends / 2),
+        ] {
+            let (_folder, mut settings) = one_file(name, bytes);
+            settings.block_bytes = Some(1);
+            settings.metadata = vec!["year".into()];
+            let lost = read_all(&settings);
+            assert!(
+                matches!(lost, Err(InputError::Damaged { .. })),
+                "{name}: {lost:?}"
+            );
+            settings.on_damage = OnDamage::Keep;
+            let seen = read_all(&settings).unwrap();
+            assert_eq!(seen.len(), 1 + kept, "{name}: {seen:?}");
+            let is_lost = |seen: &&Seen| seen.status == Some(DocumentStatus::Truncated);
+            let lost: Vec<_> = seen.iter().filter(is_lost).collect();
+            assert_eq!(lost.len(), 1, "{name}: {seen:?}");
+        }
+    }
+}
