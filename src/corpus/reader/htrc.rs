@@ -195,6 +195,7 @@ impl Volume<'_> {
     /// What the volume says under a key of its metadata, or one of our names for such keys.
     fn value(&self, key: &str) -> Option<String> {
         let keys: &[&str] = match key {
+            "record" => return self.record(),
             "author" => &["contributor", "names"],
             "year" => &["pubDate"],
             "rights" => &["accessRights", "rightsAttributes"],
@@ -203,6 +204,25 @@ impl Volume<'_> {
         let mut found = keys.iter().filter_map(|key| self.metadata.get(*key));
         found.find_map(plain)
     }
+
+    /// The number of the record in HathiTrust's catalogue that describes the volume.
+    fn record(&self) -> Option<String> {
+        let addresses = self
+            .metadata
+            .get("mainEntityOfPage")
+            .and_then(Value::as_array);
+        let number = addresses.into_iter().flatten().find_map(record_number);
+        let number = number.map(str::to_owned);
+        let number = number.or_else(|| plain(self.metadata.get("hathitrustRecordNumber")?));
+        // Schema 1.5 leaves out leading zeros.
+        number.map(|number| format!("{number:0>9}"))
+    }
+}
+
+/// The number at the end of the address of a record in HathiTrust's catalogue.
+fn record_number(address: &Value) -> Option<&str> {
+    let (site, number) = address.as_str()?.rsplit_once('/')?;
+    site.ends_with("/Record").then_some(number)
 }
 
 /// A value of the metadata as text: of an object its name, of a URI of the Library of Congress its

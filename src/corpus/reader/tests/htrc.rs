@@ -21,6 +21,7 @@ fn volume(pages: &[(&str, &str)]) -> String {
             "title": "Whales /", "contributor": [{{"name": "A, B."}}, {{"name": "C"}}], "pubDate": 1851,
             "language": "eng", "accessRights": "pd", "pubPlace": {{"id": "x", "name": "London"}},
             "genre": ["http://id.loc.gov/vocabulary/marcgt/doc", "http://id.loc.gov/vocabulary/marcgt/fic"],
+            "mainEntityOfPage": ["https://catalog.hathitrust.org/Record/006515802", "http://x.example/oclc/1.json"],
             "isbn": []}},
            "features": {{"pageCount": {}, "pages": [{}]}}}}"#,
         pages.len(),
@@ -114,7 +115,7 @@ fn filters_leave_out_volumes_pages_and_tokens() {
 #[test]
 fn metadata_are_texts_under_our_names_and_theirs() {
     let names = [
-        "title", "author", "year", "genre", "rights", "pubPlace", "isbn", "none",
+        "title", "author", "year", "genre", "rights", "pubPlace", "isbn", "record",
     ];
     let seen = read(&volume(&PAGES), |settings| {
         settings.metadata = names.map(str::to_owned).to_vec();
@@ -131,7 +132,7 @@ fn metadata_are_texts_under_our_names_and_theirs() {
         Some("pd"),
         Some("London"),
         None,
-        None,
+        Some("006515802"),
     ];
     assert_eq!(values, expected);
     assert_eq!(seen[0].group.as_deref(), Some("Whales /"));
@@ -140,12 +141,14 @@ fn metadata_are_texts_under_our_names_and_theirs() {
 #[test]
 fn schema_1_5_names_some_things_differently() {
     let json = r#"{"id": "mdp.1", "metadata": {"title": "T", "names": ["Serao, Matilde. "], "pubDate": "1901",
-        "language": "eng", "rightsAttributes": "pd"}, "features": {"schemaVersion": "3.0", "pages": [
+        "language": "eng", "rightsAttributes": "pd", "hathitrustRecordNumber": "779974"}, "features": {"schemaVersion": "3.0", "pages": [
         {"seq": "00000001", "languages": [{"en": "0.86"}, {"fr": "0.14"}], "body": {"tokenPosCount": {"a": {"DT": 2}}}},
         {"seq": "00000002", "languages": [], "body": {"tokenPosCount": {}}}]}}"#;
     let (_folder, mut settings) = one_file("mdp.1.json", json.as_bytes());
     settings.format = Some(Format::Htrc);
-    settings.metadata = vec!["author".into(), "year".into(), "rights".into()];
+    settings.metadata = ["author", "year", "rights", "record"]
+        .map(str::to_owned)
+        .to_vec();
     settings.htrc.languages = vec!["en".into()];
     let seen = &read_all(&settings).unwrap()[0];
     assert_eq!(
@@ -153,7 +156,7 @@ fn schema_1_5_names_some_things_differently() {
         ("mdp.1#p0001-0002", "a:2")
     );
     let values: Vec<_> = seen.metadata.iter().flatten().collect();
-    assert_eq!(values, ["Serao, Matilde.", "1901", "pd"]);
+    assert_eq!(values, ["Serao, Matilde.", "1901", "pd", "000779974"]);
 }
 
 #[test]
