@@ -46,6 +46,8 @@ const INFLUENCE_BYTES: u64 = 24;
 const FACTOR_BYTES: u64 = 10;
 /// Bytes of a Parquet part while it is written (a row group, its batches), at least and at most.
 const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
+/// Bytes that a byte of Extracted Features takes while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
+const VOLUME_BYTES: u64 = 14;
 /// Parts that a thread writes at a time, at most: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 /// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
@@ -163,7 +165,8 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let kept = distinct.min(job.vocabulary.max_terms as u64);
     let weights = weight_count(job, kept, tokens_in(trained));
     let kept_sweeps = u64::from(job.train.kept_sweeps);
-    let in_flight = survey.block_bytes.saturating_mul(3);
+    let volume = survey.largest_volume.saturating_mul(VOLUME_BYTES);
+    let in_flight = survey.block_bytes.saturating_mul(3).max(volume);
     let minibatch = tokens_in(trained.div_ceil(schedule.minibatch_count));
     // Those of one minibatch; once, those of all remembered assignments.
     let is_dense = schedule.estimates() || job.train.method.is_dense();

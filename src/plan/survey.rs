@@ -38,6 +38,8 @@ pub struct Survey {
     pub blocks: u64,
     /// Bytes of content in a block.
     pub block_bytes: u64,
+    /// Bytes of content of the largest volume of Extracted Features, which is read whole.
+    pub largest_volume: u64,
     /// Documents.
     pub documents: u64,
     /// Whether `documents` was counted; else it is about right.
@@ -81,6 +83,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         content_bytes: 0,
         blocks: 0,
         block_bytes,
+        largest_volume: 0,
         documents: 0,
         documents_exact: true,
         tokens: 0,
@@ -118,6 +121,7 @@ pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey 
         content_bytes: bytes,
         blocks: bytes.div_ceil(block_bytes),
         block_bytes,
+        largest_volume: 0,
         documents,
         documents_exact: true,
         tokens,
@@ -182,6 +186,8 @@ impl Survey {
                 return Ok(());
             }
             Format::Htrc => {
+                let each = files.iter().map(|file| content_of(&[*file], &looks));
+                self.largest_volume = each.max().unwrap_or(0);
                 let tokens = content / BYTES_PER_COUNTED_TOKEN;
                 self.tokens += tokens;
                 let sections = match settings.htrc.section {
