@@ -16,6 +16,7 @@ const PARSERS: [(&str, Parser); 11] = [
     ("foreign_state", targets::foreign_state),
     ("foreign_text", targets::foreign_text),
     ("hosts", targets::hosts),
+    ("inputs", targets::inputs),
     ("job", targets::job),
     ("knowledge", targets::knowledge),
     ("model", targets::model),

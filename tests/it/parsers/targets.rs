@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "each target uses one of these")]
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lda::infer::Bag;
 use lda::tree::constraints::Strengths;
@@ -16,8 +17,11 @@ use topicmill::cluster::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
 use topicmill::cluster::hello::{FRAME_BYTES, Hello};
 use topicmill::cluster::proof::{self, ANSWER_BYTES};
 use topicmill::cluster::{ClusterSettings, Placement, hosts};
+use topicmill::corpus::block::{BlockQueue, Share};
 use topicmill::corpus::collection::Collection;
-use topicmill::corpus::settings::{TokenRule, TokenSettings};
+use topicmill::corpus::input::{self, InputError};
+use topicmill::corpus::reader::read_block;
+use topicmill::corpus::settings::{CorpusSettings, TokenRule, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
 use topicmill::job::Job;
@@ -213,6 +217,63 @@ pub fn records(bytes: &[u8]) {
         }
         Err(error) => says(&error),
     }
+}
+
+/// How an input file of each kind is called, and the keys that it needs.
+const INPUTS: [(&str, &[&str]); 12] = [
+    ("a.jsonl", &["corpus.counts=n"]),
+    ("a.csv", &[]),
+    ("a.tsv", &[]),
+    ("a.mallet", &["corpus.format=mallet"]),
+    ("a.svm", &[]),
+    ("a.vw", &[]),
+    ("a.ldac", &[]),
+    ("docword.a.txt", &[]),
+    ("a.mtx", &[]),
+    ("a.json", &["corpus.format=htrc", "htrc.section_pages=1"]),
+    ("a.arrow", &[]),
+    ("a.arrow", &["corpus.counts=n"]),
+];
+
+/// Input files, of the kind that the first byte tells: blocks of any size hold the same documents.
+pub fn inputs(bytes: &[u8]) {
+    let Some((kind, content)) = bytes.split_first() else {
+        return;
+    };
+    let (name, keys) = INPUTS[usize::from(*kind) % INPUTS.len()];
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(name), content).expect("a file");
+    if ["a.ldac", "docword.a.txt", "a.mtx"].contains(&name) {
+        std::fs::write(folder.path().join("vocab.txt"), "a\nb\nc\n").expect("a vocabulary");
+    }
+    let text = "[corpus]\ninput = \".\"\n[model]\ntopics = 2\n[output]\npath = \"o\"\n";
+    let read = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+        let job = Job::parse(text, &folder.path().join("job"), &keys).expect("a job");
+        documents(&job.corpus)
+    };
+    let whole = read(keys);
+    let cut = read(&[keys, &["corpus.block_mib=0.00001"]].concat());
+    match (whole, cut) {
+        (Ok(whole), Ok(cut)) => assert_eq!(whole, cut),
+        (Err(error), Err(_)) => says(&error),
+        (whole, cut) => panic!("{whole:?}\n{cut:?}"),
+    }
+    let kept = read(&[keys, &["corpus.on_damage=keep"]].concat());
+    kept.err().iter().for_each(|error| says(error));
+}
+
+/// The documents of an input, as text.
+fn documents(settings: &CorpusSettings) -> Result<Vec<String>, InputError> {
+    let input = Arc::new(input::discover(settings)?);
+    let queue = BlockQueue::new(input, settings, Share::ALL);
+    let mut documents = Vec::new();
+    while let Some(block) = queue.next_block()? {
+        read_block(&block, settings, &mut |document| {
+            documents.push(format!("{document:?}"));
+        })?;
+    }
+    Ok(documents)
 }
 
 /// NumPy's matrices, of three terms.

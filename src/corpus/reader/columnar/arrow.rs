@@ -138,7 +138,7 @@ impl Scan {
         match message.header_type() {
             MessageHeader::Schema => self.schema(&message)?,
             MessageHeader::RecordBatch => {
-                let rows = unsigned(batch_of(&message)?.length())?;
+                let rows = rows_of(&batch_of(&message)?, body)?;
                 let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
                 messages.batches.push(block);
                 messages.groups.push(Group { rows, bytes: body });
@@ -196,9 +196,22 @@ fn batch_of<'a>(
     batch.ok_or_else(|| refuse("a message without its batch"))
 }
 
+/// The most values that this many bytes can hold.
+fn most_values(bytes: u64) -> u64 {
+    (bytes + 1).saturating_mul(MOST_RATIO)
+}
+
+/// The rows of a batch with this many bytes.
+fn rows_of(batch: &arrow_ipc::RecordBatch<'_>, bytes: u64) -> Result<u64, ArrowError> {
+    match unsigned(batch.length())? {
+        rows if rows <= most_values(bytes) => Ok(rows),
+        rows => Err(refuse(format!("{rows} rows in {bytes} bytes"))),
+    }
+}
+
 /// Checks that what a batch says of itself fits its body: the decoder relies on it.
 fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
-    let most = (body.len() as u64 + 1).saturating_mul(MOST_RATIO);
+    rows_of(batch, body.len() as u64)?;
     for buffer in batch.buffers().into_iter().flatten() {
         let [begins, length] = [unsigned(buffer.offset())?, unsigned(buffer.length())?];
         let range = begins as usize..begins.saturating_add(length) as usize;
@@ -214,10 +227,9 @@ fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowErr
             return Err(refuse(format!("a compressed buffer of {claimed} bytes")));
         }
     }
-    let nodes = batch.nodes().into_iter().flatten();
-    let lengths = nodes.map(|node| (node.length(), node.null_count()));
-    for (length, nulls) in lengths.chain([(batch.length(), 0)]) {
-        if unsigned(length)? > most || unsigned(nulls)? > length as u64 {
+    for node in batch.nodes().into_iter().flatten() {
+        let [length, nulls] = [unsigned(node.length())?, unsigned(node.null_count())?];
+        if length > most_values(body.len() as u64) || nulls > length {
             return Err(refuse(format!("{length} values, {nulls} of them null")));
         }
     }
