@@ -110,6 +110,7 @@ pub(crate) fn check_damage(
             Err(InputError::Damaged {
                 path: file.path.clone(),
                 offset: *offset,
+                unit: "bytes",
                 reason: reason.clone(),
             })
         }

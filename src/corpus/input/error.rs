@@ -91,13 +91,15 @@ pub enum InputError {
     },
     /// A file ends in the middle or cannot be decompressed, and `corpus.on_damage = "fail"`.
     #[error(
-        "{}: damaged after {offset} bytes of content: {reason}; copy the file again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
+        "{}: damaged after {offset} {unit} of content: {reason}; copy the file again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Bytes (rows, for Parquet and Arrow) of content in complete records before the damage.
+        /// Content in complete records before the damage.
         offset: u64,
+        /// What it is measured in: bytes, or rows.
+        unit: &'static str,
         /// What the decoder says.
         reason: String,
     },

@@ -52,6 +52,7 @@ pub(super) fn read_whole(
             return Err(InputError::Damaged {
                 path: file.path.clone(),
                 offset: 0,
+                unit: "bytes",
                 reason: error.to_string(),
             });
         }

@@ -64,7 +64,13 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
     let mut last = None;
     for batch in batches {
         match batch.and_then(|batch| Batch::new(&batch)) {
-            Ok(batch) => last = batch.values[0].key(batch.rows - 1).map(Key::into_owned),
+            Ok(batch) => {
+                let key = batch
+                    .rows
+                    .checked_sub(1)
+                    .and_then(|row| batch.values[0].key(row));
+                last = key.map(Key::into_owned);
+            }
             // The block that has the row says what is lost.
             Err(_) if keeps_damaged(context.settings) => return Ok(None),
             Err(error) => return Err(damaged(context.file, block.first_row, &error.to_string())),

@@ -87,6 +87,7 @@ fn damaged(file: &InputFile, row: u64, reason: &str) -> InputError {
     InputError::Damaged {
         path: file.path.clone(),
         offset: row,
+        unit: "rows",
         reason: reason.to_owned(),
     }
 }
