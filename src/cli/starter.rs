@@ -232,7 +232,7 @@ fn columns(
         ]);
     }
     if text.is_empty() {
-        return Ok(vec![("id", "the file's name".to_owned())]);
+        return Ok(vec![("id", id_without_text(asked))]);
     }
     let words = |name: &String| {
         let words = preview
@@ -277,6 +277,14 @@ fn columns(
         format!("The columns are {}.", names.join(", ")),
     );
     Ok(rows)
+}
+
+/// The id of documents that are counts, or files.
+fn id_without_text(asked: &Job) -> String {
+    match asked.corpus.counts {
+        Some(_) => format!("`{}`", asked.corpus.id),
+        None => "the file's name".to_owned(),
+    }
 }
 
 /// Sets stop words and tokens of the language.

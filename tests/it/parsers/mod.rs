@@ -9,7 +9,7 @@ use std::path::Path;
 /// A parser that takes any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 11] = [
+const PARSERS: [(&str, Parser); 12] = [
     ("assignments", targets::assignments),
     ("environment", targets::environment),
     ("foreign_npy", targets::foreign_npy),
