@@ -10,6 +10,7 @@ use crate::corpus::input::{InputError, InputFile, vocabulary};
 use crate::corpus::settings::{CorpusSettings, Format};
 use crate::corpus::{Body, RawDocument};
 use std::borrow::Cow;
+use std::io::Read;
 
 /// The id column that a job means when it does not say: a file may do without it.
 pub(super) const DEFAULT_ID: &str = "id";
@@ -173,11 +174,14 @@ fn value(field: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// A parser of records without a header, of any number of fields.
-fn parser(bytes: &[u8]) -> csv::Reader<&[u8]> {
+///
+/// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
+/// anywhere in the file.
+fn parser(bytes: &[u8]) -> csv::Reader<impl Read> {
     csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .from_reader(bytes)
+        .from_reader(b"\n".chain(bytes))
 }
 
 /// Hands over the rows of a stretch of CSV that begins at `offset`.
@@ -192,7 +196,7 @@ pub(super) fn read_csv(
     let mut record = csv::ByteRecord::new();
     loop {
         // The parser is still before the last row's line feed, and before blank lines.
-        let position = parser.position().byte() as usize;
+        let position = parser.position().byte().saturating_sub(1) as usize;
         let blank = bytes[position..]
             .iter()
             .take_while(|&&byte| matches!(byte, b'\r' | b'\n'));

@@ -128,7 +128,7 @@ pub(crate) fn one_file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSe
 }
 
 const JSONL: &str = "\u{feff}{\"id\":\"a\",\"text\":\"one\"}\r\n\n{\"id\":\"b\",\"text\":\"two\"}\nnot json\n{\"text\":\"four\"}";
-const CSV: &str = "\u{feff}id,text\r\na,one\r\n\r\nb,\"two\n\"\"x\"\"\r\n\"\r\nc\r\n,four";
+const CSV: &str = "\u{feff}id,text\r\n\u{feff}a,one\r\n\r\nb,\"two\n\"\"x\"\"\r\n\"\r\nc\r\n,four";
 const TSV: &str = "\u{feff}\nid\ttext\r\na\tone\r\n\r\nb\t\"two\n\t\nc\td\te\n\tfour";
 const UCI: &str = "7\n3\n5\n2 1 2\n2 3 1\n3 2 9\n6 1 1\n6 2 4\n";
 
@@ -208,14 +208,14 @@ fn documents_are_what_the_samples_say() {
         ]
     );
     let csv = texts("x.csv", CSV);
-    let error = pair("x.csv@38", "parse_error");
+    let error = pair("x.csv@41", "parse_error");
     assert_eq!(
         csv,
         [
-            pair("a", "one"),
+            pair("\u{feff}a", "one"),
             pair("b", "two\n\"x\"\r\n"),
             error,
-            pair("x.csv@41", "four")
+            pair("x.csv@44", "four")
         ]
     );
     let uci = texts("docword.x.txt", UCI);
