@@ -145,22 +145,21 @@ impl Branches {
         mut visit: impl FnMut(u32, usize, f64, f64),
     ) {
         let tree = &*self.edges.tree;
-        for set in tree.cousin_sets().iter().skip(part).step_by(parts.len()) {
-            for &node in &set.inner {
-                for k in 0..self.edges.topic_count {
-                    let tokens = self.sum(node, k);
-                    if tokens > 0.0 {
-                        visit(node, k, self.reach(node, k), tokens);
-                    }
-                }
+        let sets = || tree.cousin_sets().iter().skip(part).step_by(parts.len());
+        let topics = 0..self.edges.topic_count;
+        let inner = sets().flat_map(|set| &set.inner);
+        for (&node, k) in inner.flat_map(|node| topics.clone().map(move |k| (node, k))) {
+            let tokens = self.sum(node, k);
+            if tokens > 0.0 {
+                visit(node, k, self.reach(node, k), tokens);
             }
-            for &leaf in &set.leaves {
-                let part = parts[leaf as usize % parts.len()];
-                for entry in part.row(leaf) {
-                    let tokens = f64::from(entry.value) * part.scale();
-                    let k = entry.topic as usize;
-                    visit(tree.node(leaf), k, self.leaf(leaf, tokens, k), tokens);
-                }
+        }
+        for &leaf in sets().flat_map(|set| &set.leaves) {
+            let part = parts[leaf as usize % parts.len()];
+            for entry in part.row(leaf) {
+                let tokens = f64::from(entry.value) * part.scale();
+                let k = entry.topic as usize;
+                visit(tree.node(leaf), k, self.leaf(leaf, tokens, k), tokens);
             }
         }
     }
