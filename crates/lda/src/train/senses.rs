@@ -143,7 +143,8 @@ impl Senses {
                 let same = old.filter(|&(_, old_topic)| old_topic == topic);
                 let sense = table.draw_sense(term, row, topic, same.map(|(leaf, _)| leaf), stream);
                 visit(first + u32::from(sense), topic, old);
-                self.remembered.push(topic + topics * sense);
+                // Without memory there may be more senses than there is room for.
+                self.remembered.push(topics.wrapping_mul(sense).wrapping_add(topic));
             }
         }
     }

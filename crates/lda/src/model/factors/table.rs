@@ -1,5 +1,6 @@
 //! The factors of all parts, as draws read them.
 
+use super::branches::AllBranches;
 use super::{Chunk, Factors, NOT_PREPARED, Own, Row, Smoothing, SparseRow};
 use crate::math::random::Stream;
 use crate::model::tree::Tree;
@@ -100,15 +101,18 @@ impl<'a> FactorTable<'a> {
         match self.whole(row) {
             None => self.smoothing().unit[usize::from(topic)],
             Some(factors) => {
-                let leaves = self.parts[0]
-                    .branches
-                    .as_ref()
-                    .map(|b| b.tree.leaves_of(term));
-                let own = leaves.unwrap_or(0..0).start + u32::from(sense);
+                let own = self.branches().tree.leaves_of(term).start + u32::from(sense);
                 let others: f64 = self.leaf_masses(term, row, topic, Some(own)).sum();
                 (f64::from(factors[usize::from(topic)]) - others) as f32
             }
         }
+    }
+
+    /// Those of the tree that whole rows are of.
+    #[inline]
+    fn branches(&self) -> &'a AllBranches {
+        let branches = self.parts[0].branches.as_ref();
+        branches.expect("a whole row is of a tree")
     }
 
     /// e_kl of each leaf of a term within structures; without the token `own`.
@@ -119,11 +123,7 @@ impl<'a> FactorTable<'a> {
         topic: u16,
         own: Own,
     ) -> impl Iterator<Item = f64> + Clone + use<'a> {
-        let part = self.parts[usize::from(row.part)];
-        let branches = self.parts[0]
-            .branches
-            .as_ref()
-            .expect("a whole row is of a tree");
+        let (part, branches) = (self.parts[usize::from(row.part)], self.branches());
         let leaves = branches.tree.leaves_of(term);
         (0..).zip(leaves).map(move |(place, leaf)| {
             let unsmoothed = part.unsmoothed(row, place, topic);
