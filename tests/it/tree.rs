@@ -155,7 +155,7 @@ fn topics_obey_what_is_known_of_words() {
     }
     let shown = ground.succeed("inspect out/model/topics.model");
     assert!(
-        shown.contains("4 nodes over 9 terms, at most 2 senses"),
+        shown.contains("6 nodes over 9 terms, at most 2 senses"),
         "{shown}"
     );
 }

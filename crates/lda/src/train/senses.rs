@@ -144,7 +144,8 @@ impl Senses {
                 let sense = table.draw_sense(term, row, topic, same.map(|(leaf, _)| leaf), stream);
                 visit(first + u32::from(sense), topic, old);
                 // Without memory there may be more senses than there is room for.
-                self.remembered.push(topics.wrapping_mul(sense).wrapping_add(topic));
+                self.remembered
+                    .push(topics.wrapping_mul(sense).wrapping_add(topic));
             }
         }
     }
