@@ -6,7 +6,7 @@
 //! A cannot-link is a node whose edges have next to no prior, so that a topic goes on with the branch that
 //! it began with. Drawn one after the other, tokens see to that; the documents of a first round do not see
 //! each other, and would begin all branches in all topics. So each topic begins with a
-//! [weight](start) for one branch of such a node, dealt in turn.
+//! weight (`start`) for one branch of such a node, dealt in turn.
 
 use crate::infer::Bag;
 use crate::infer::sampler::Sampler;
