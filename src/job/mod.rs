@@ -227,7 +227,7 @@ impl Job {
     /// Cuts texts as the job says, and joins `found`, the phrases that were found in its collection.
     ///
     /// # Errors
-    /// A list of phrases, or the collection of others, that cannot be used.
+    /// A list of phrases, or the file of `phrases.found`, cannot be used.
     pub fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, JobError> {
         let mut passes = phrases::load(&self.phrases, &self.tokens)?;
         if let Some(path) = &self.phrases.found {

@@ -360,7 +360,7 @@ fn of_documents(job: &Job, survey: &Survey) -> u64 {
     documents.saturating_add(rows.saturating_mul(row))
 }
 
-/// Topics that so many documents list, at most: no more than they have tokens.
+/// An upper bound on the rows of `document_topics`: a document lists no more topics than it has tokens.
 fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
     let project = &job.project;
     let most = (1.0 / project.threshold.max(1e-9)) as u64;

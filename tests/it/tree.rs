@@ -142,7 +142,7 @@ fn topics_obey_what_is_known_of_words() {
         assert!(right > 0.9 * all, "{about}: {right} of {all} banks");
     }
     for row in &nodes {
-        // What passes an inner node goes on to its children.
+        // Every token that passes an inner node also passes one of its children.
         let is_child =
             |other: &&Row| other["topic"] == row["topic"] && other["parent"] == row["node"];
         let below = nodes.iter().filter(is_child);

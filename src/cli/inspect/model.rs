@@ -118,12 +118,10 @@ fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, Strin
     });
     let eta = figures::parameter(header.priors.eta);
     let tree = header.priors.tree.as_ref().map(|tree| {
-        let terms = 0..tree.vocabulary_size() as u32;
-        let structured = terms.filter(|&term| tree.is_structured(term)).count();
         let text = format!(
             "{} nodes over {} terms, at most {} senses",
             figures::grouped(tree.inner_count() as u64 - 1),
-            figures::grouped(structured as u64),
+            figures::grouped(tree.structured_count() as u64),
             tree.most_senses()
         );
         ("tree", text)

@@ -19,12 +19,11 @@ pub(super) struct Planted {
 
 impl fmt::Display for Planted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let terms = 0..self.tree.vocabulary_size() as u32;
-        let structured = terms.filter(|&term| self.tree.is_structured(term)).count();
         write!(
             f,
-            "{} nodes over {structured} terms, at most {} senses; {}",
+            "{} nodes over {} terms, at most {} senses; {}",
             self.tree.inner_count() - 1,
+            self.tree.structured_count(),
             self.tree.most_senses(),
             self.pruned
         )

@@ -3,10 +3,9 @@
 //!
 //! A token is remembered as z + K · s in 16 bits: its topic, and the place of its leaf among its term's.
 //!
-//! A cannot-link is a node whose edges have next to no prior, so that a topic goes on with the branch that
-//! it began with. Drawn one after the other, tokens see to that; the documents of a first round do not see
-//! each other, and would begin all branches in all topics. So each topic begins with a
-//! weight (`start`) for one branch of such a node, dealt in turn.
+//! The edges of a cannot-link have tiny priors, so the first token of a topic fixes its branch for all
+//! later ones. Documents of the first round are sampled independently, and would start every branch in
+//! every topic. So each topic starts with a small weight (`start`) on one branch, dealt in turn.
 
 use crate::infer::Bag;
 use crate::infer::sampler::Sampler;
@@ -24,9 +23,14 @@ const FAR_BELOW: f64 = 100.0;
 /// The most numbers that 16 bits have room for.
 const NUMBERS: usize = 1 << u16::BITS;
 
+/// What the numbers of tokens are below.
+pub fn number_count(tree: &Tree, topic_count: usize) -> usize {
+    tree.most_senses() * topic_count
+}
+
 /// Whether tokens of `topic_count` topics can be remembered with their leaves.
 pub fn are_remembered(tree: &Tree, topic_count: usize) -> bool {
-    tree.most_senses() * topic_count <= NUMBERS
+    number_count(tree, topic_count) <= NUMBERS
 }
 
 /// The model that training under a tree starts from: part `part` of `part_count`.

@@ -1,6 +1,6 @@
 //! What a job says about training, already checked.
 
-use super::units;
+use super::{senses, units};
 use crate::infer::settings::Estimator;
 use crate::model::Priors;
 
@@ -184,7 +184,7 @@ impl TrainSettings {
     pub fn remembered_bound(&self, priors: &Priors) -> usize {
         match (self.method, &priors.tree) {
             (LocalMethod::Cvb0, _) => units::UNITS,
-            (_, Some(tree)) => priors.topic_count() * tree.most_senses(),
+            (_, Some(tree)) => senses::number_count(tree, priors.topic_count()),
             (_, None) => priors.topic_count(),
         }
     }

@@ -73,7 +73,7 @@ pub(super) struct Correlations<'a> {
 }
 
 impl<'a> Correlations<'a> {
-    /// For a model with so many topics; `None` if they are too many.
+    /// For `topics` topics; `None` above [`MOST_TOPICS`].
     pub(super) fn new(topics: usize, shared: &'a RollUpShared) -> Option<Self> {
         (topics <= MOST_TOPICS).then(|| Self {
             rows: shared.pairs.make(|| Slots::new(topics)),

@@ -119,7 +119,8 @@ impl Branches {
         }
     }
 
-    /// The probability of a walk to pass an inner node of this part, or what stands for it.
+    /// The product of the factors of the edges to an inner node of this part: in the mean geometry, the
+    /// probability that a token of the topic passes it.
     fn reach(&self, node: u32, k: usize) -> f64 {
         let part = self.edges.prior(node) + self.sum(node, k);
         self.units(self.edges.tree.parent(node))[k] * self.edges.raised(part)

@@ -360,6 +360,12 @@ impl Tree {
         self.cousin_set(leaf).map(|set| &self.cousins[set])
     }
 
+    /// How many terms are in structures.
+    pub fn structured_count(&self) -> usize {
+        let terms = 0..self.vocabulary_size() as u32;
+        terms.filter(|&term| self.is_structured(term)).count()
+    }
+
     /// The most leaves that a term has.
     pub fn most_senses(&self) -> usize {
         let senses = self.starts.windows(2).map(|pair| pair[1] - pair[0]);

@@ -216,10 +216,8 @@ fn cannot_linked_terms_end_up_in_different_topics() {
     assert!(!is_together(&apart));
 }
 
-#[test]
-fn the_senses_of_a_planted_term_are_told_apart() {
-    // Term 0 goes with 1 and 2 in some documents, with 3 and 4 in others, and has a leaf with each.
-    let bags = themed(&[&[0, 1, 2], &[0, 3, 4]], &[30, 30]);
+/// Term 0 has a sense with terms 1 and 2, and one with 3 and 4.
+fn two_senses() -> Tree {
     let sense = |terms: &[u32]| Node {
         name: "sense".to_owned(),
         prior: 0.05 * terms.len() as f64,
@@ -227,7 +225,14 @@ fn the_senses_of_a_planted_term_are_told_apart() {
         children: Vec::new(),
         terms: terms.to_vec(),
     };
-    let tree = Tree::new(12, 0.05, &[sense(&[0, 1, 2]), sense(&[0, 3, 4])]).unwrap();
+    Tree::new(12, 0.05, &[sense(&[0, 1, 2]), sense(&[0, 3, 4])]).unwrap()
+}
+
+#[test]
+fn the_senses_of_a_planted_term_are_told_apart() {
+    // Term 0 goes with 1 and 2 in some documents, with 3 and 4 in others, and has a leaf with each.
+    let bags = themed(&[&[0, 1, 2], &[0, 3, 4]], &[30, 30]);
+    let tree = two_senses();
     for variant in Variant::ALL {
         let gibbs = trained(&bags, &tree, 2, variant, 4);
         let [first, second] = [(0..30, 0), (30..60, 1)].map(|(documents, sense)| {

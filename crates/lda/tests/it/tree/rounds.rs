@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{STRENGTHS, configurations, ln_topics, normalized, small_tree, themed, trained};
+use super::{
+    STRENGTHS, configurations, ln_topics, normalized, small_tree, themed, trained, two_senses,
+};
 use crate::chi_square::chi_square_z;
 use lda::bags::Bags;
 use lda::infer::Bag;
@@ -237,14 +239,7 @@ fn training_by_rounds_obeys_must_links_and_cannot_links() {
 #[test]
 fn counts_by_leaf_are_those_of_the_remembered_tokens() {
     let bags = themed(&[&[0, 1, 2], &[0, 3, 4]], &[30, 30]);
-    let sense = |terms: &[u32]| Node {
-        name: "sense".to_owned(),
-        prior: 0.05 * terms.len() as f64,
-        leaf_prior: 100.0,
-        children: Vec::new(),
-        terms: terms.to_vec(),
-    };
-    let tree = Tree::new(12, 0.05, &[sense(&[0, 1, 2]), sense(&[0, 3, 4])]).unwrap();
+    let tree = two_senses();
     let trained = {
         let mut settings = TrainSettings {
             passes: Some(40),
