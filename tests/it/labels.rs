@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use lda::math::random::{Stage, Stream};
-use topicmill::tables::read::head;
 
 use crate::workdir::{Workdir, said};
 
@@ -74,20 +73,6 @@ fn ground() -> Workdir {
     ground
 }
 
-/// The rows of a table, by the names of the columns.
-fn table(ground: &Workdir, out: &str, table: &str) -> Vec<BTreeMap<String, String>> {
-    let found = head(&ground.path(out).join(table), usize::MAX).unwrap();
-    let row = |row: &Vec<String>| {
-        found
-            .columns
-            .iter()
-            .cloned()
-            .zip(row.iter().cloned())
-            .collect()
-    };
-    found.rows.iter().map(row).collect()
-}
-
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse()
         .unwrap_or_else(|_| panic!("{text:?} is no number"))
@@ -102,7 +87,7 @@ fn each_label_is_a_topic_of_its_own_words() {
     assert!(ground.succeed("inspect out").contains(" art: word0x"));
     let page = ground.succeed("inspect out --topic 2");
     assert!(page.contains("2, cars, fast: "), "{page}");
-    let of_labels = table(&ground, "out", "labels");
+    let of_labels = ground.table("out/labels");
     let names: Vec<_> = of_labels.iter().map(|row| row["label"].as_str()).collect();
     assert_eq!(names, LABELS);
     let all = (0..DOCUMENTS).map(labels);
@@ -110,7 +95,7 @@ fn each_label_is_a_topic_of_its_own_words() {
     for (topic, row) in of_labels.iter().enumerate() {
         assert_eq!(number::<usize>(&row["documents"]), have(topic));
     }
-    for row in table(&ground, "out", "topics") {
+    for row in ground.table("out/topics") {
         let own = format!("word{}x", row["topic"]);
         let words = row["top_terms"].trim_matches(['[', ']']).split(", ");
         assert!(words.take(10).all(|word| word.starts_with(&own)), "{row:?}");
@@ -121,11 +106,11 @@ fn each_label_is_a_topic_of_its_own_words() {
 fn labels_of_new_documents_are_predicted() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");
-    let documents = table(&ground, "out", "documents");
+    let documents = ground.table("out/documents");
     let mut known = [(0u64, 0u64, 0u64); 6];
     let (mut f1, mut evaluated, mut rank_before) = (0.0, 0u64, (0, 0));
     let mut by_document: BTreeMap<u64, Vec<(usize, bool, Option<bool>)>> = BTreeMap::new();
-    for row in table(&ground, "out", "predictions") {
+    for row in ground.table("out/predictions") {
         let document: u64 = number(&row["doc_id"]);
         let rank: u32 = number(&row["rank"]);
         assert!((document, rank) > rank_before, "sorted: {row:?}");
@@ -168,13 +153,13 @@ fn labels_of_new_documents_are_predicted() {
             known[label].1 += 1;
         }
     }
-    for (row, (hits, predicted, documents)) in table(&ground, "out", "labels").iter().zip(known) {
+    for (row, (hits, predicted, documents)) in ground.table("out/labels").iter().zip(known) {
         let found = ["hits", "predicted", "evaluated"].map(|name| number::<u64>(&row[name]));
         assert_eq!(found, [hits, predicted, documents]);
         let expected = 2.0 * hits as f64 / (predicted + documents) as f64;
         assert!((number::<f64>(&row["f1"]) - expected).abs() < 1e-9);
     }
-    let figures = table(&ground, "out", "evaluation");
+    let figures = ground.table("out/evaluation");
     let figure = |metric: &str, method: &str| -> f64 {
         let found = figures
             .iter()

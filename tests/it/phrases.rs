@@ -7,7 +7,6 @@ use std::process::Stdio;
 
 use lda::math::random::{Stage, Stream};
 use lda::math::special::ln;
-use topicmill::tables::read::head;
 
 use crate::workdir::{Workdir, said, succeed};
 
@@ -84,14 +83,6 @@ fn ground() -> Workdir {
     ground
 }
 
-/// The rows of a table, by the names of the columns.
-fn table(ground: &Workdir, name: &str) -> Vec<BTreeMap<String, String>> {
-    let found = head(&ground.path(name), usize::MAX).unwrap();
-    let names = || found.columns.iter().cloned();
-    let row = |row: &Vec<String>| names().zip(row.iter().cloned()).collect();
-    found.rows.iter().map(row).collect()
-}
-
 type Found = BTreeMap<(String, String), (u32, u64, f64)>;
 
 /// One pass of gensim's `Phrases` with `scoring = "npmi"`, in the plainest form: its phrases, and the
@@ -163,7 +154,7 @@ fn phrases_are_those_of_the_definition() {
             screen.contains(&format!(", {} phrases found", expected.len())),
             "{screen}"
         );
-        let rows = table(&ground, "out/phrases");
+        let rows = ground.table("out/phrases");
         let names: Vec<&String> = rows.iter().map(|row| &row["phrase"]).collect();
         assert!(names.is_sorted());
         assert_eq!(rows.len(), expected.len());
@@ -178,7 +169,7 @@ fn phrases_are_those_of_the_definition() {
         for word in text.iter().flatten() {
             *counts.entry(word.clone()).or_insert(0_u64) += 1;
         }
-        let kept = table(&ground, "out/vocabulary").into_iter();
+        let kept = ground.table("out/vocabulary").into_iter();
         let kept = kept.filter(|row| row["status"] != "stop");
         let kept: BTreeMap<String, u64> = kept
             .map(|row| (row["term"].clone(), row["count"].parse().unwrap()))
@@ -190,7 +181,7 @@ fn phrases_are_those_of_the_definition() {
         assert_eq!(four, most == 4, "{kept:?}");
     }
     let tokens = |column: &str| -> u64 {
-        let documents = table(&ground, "out/documents").into_iter();
+        let documents = ground.table("out/documents").into_iter();
         documents
             .map(|row| row[column].parse::<u64>().unwrap())
             .sum()
@@ -248,7 +239,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
     let output = child.wait_with_output().unwrap();
     sender.join().unwrap().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-    let documents = table(&ground, "out/documents");
+    let documents = ground.table("out/documents");
     let answers: Vec<serde_json::Value> = output
         .stdout
         .split(|&byte| byte == b'\n')
@@ -267,7 +258,7 @@ fn the_models_phrases_are_joined_in_other_texts() {
         ground.succeed(&format!(
             "evaluate job.toml --quiet {set} {metrics} --output {output} {more}"
         ));
-        let rows = table(&ground, &format!("{output}/topic_scores")).into_iter();
+        let rows = ground.table(&format!("{output}/topic_scores")).into_iter();
         rows.map(|row| row["value"].clone()).collect::<Vec<_>>()
     };
     let trained = evaluate("trained", "");
@@ -297,7 +288,8 @@ fn the_models_phrases_are_joined_in_other_texts() {
     assert!((own - other).abs() < 1e-6, "{own} {other}");
     assert_eq!(trained.len(), 6);
     assert_eq!(evaluate("read", "--reference documents.jsonl"), trained);
-    let terms: BTreeSet<String> = table(&ground, "out/topic_terms")
+    let terms: BTreeSet<String> = ground
+        .table("out/topic_terms")
         .into_iter()
         .map(|row| row["term"].clone())
         .collect();
@@ -333,7 +325,8 @@ fn lists_do_what_their_lines_say() {
             *counts.entry(word.to_owned()).or_insert(0_u64) += 1;
         }
     }
-    let found: BTreeMap<String, u64> = table(&ground, "out/vocabulary")
+    let found: BTreeMap<String, u64> = ground
+        .table("out/vocabulary")
         .into_iter()
         .map(|row| (row["term"].clone(), row["count"].parse().unwrap()))
         .collect();

@@ -1,12 +1,9 @@
 //! Jobs whose prior over terms is a tree: what their files say is seen in the topics, and nothing depends
 //! on the number of workers.
 
-use std::collections::BTreeMap;
-
 use lda::math::random::{Stage, Stream};
-use topicmill::tables::read::head;
 
-use crate::workdir::{Workdir, said};
+use crate::workdir::{Row, Workdir, said};
 
 const JOB: &str = r#"
 [corpus]
@@ -67,18 +64,6 @@ fn ground() -> Workdir {
     ground
 }
 
-type Row = BTreeMap<String, String>;
-
-/// The rows of a table, by the names of the columns.
-fn table(ground: &Workdir, table: &str) -> Vec<Row> {
-    let found = head(&ground.path("out").join(table), usize::MAX).unwrap();
-    let row = |row: &Vec<String>| {
-        let cells = found.columns.iter().cloned().zip(row.iter().cloned());
-        cells.collect()
-    };
-    found.rows.iter().map(row).collect()
-}
-
 fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
@@ -98,7 +83,7 @@ fn topics_obey_what_is_known_of_words() {
         screen.contains("2 of 11 words are not in the vocabulary"),
         "{screen}"
     );
-    let terms = table(&ground, "topic_terms");
+    let terms = ground.table("out/topic_terms");
     let topic = |term| topic_of(&terms, term);
     for k in 0..3 {
         let weight = |term| {
@@ -115,8 +100,8 @@ fn topics_obey_what_is_known_of_words() {
     for k in 0..3 {
         let own = terms.iter().filter(|row| row["topic"] == k.to_string());
         let listed: f64 = own.clone().map(|row| number(row, "weight")).sum();
-        let absent = &table(&ground, "topics")[k];
-        let vocabulary = table(&ground, "vocabulary");
+        let absent = &ground.table("out/topics")[k];
+        let vocabulary = ground.table("out/vocabulary");
         let kept = vocabulary
             .iter()
             .filter(|row| row["status"] == "kept")
@@ -124,7 +109,7 @@ fn topics_obey_what_is_known_of_words() {
         let rest = number(absent, "absent_weight") * (kept - own.count()) as f64;
         assert!((listed + rest - 1.0).abs() < 1e-5, "{listed} + {rest}");
     }
-    let nodes = table(&ground, "topic_nodes");
+    let nodes = ground.table("out/topic_nodes");
     let banks: Vec<&Row> = nodes.iter().filter(|row| row["term"] == "bank").collect();
     for about in ["money", "river"] {
         let topic = topic_of(&terms, &format!("{about}5"));
@@ -229,7 +214,7 @@ fn a_stream_infers_as_the_run_did() {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     let answers = String::from_utf8(output.stdout).unwrap();
-    let known = table(&ground, "documents");
+    let known = ground.table("out/documents");
     assert_eq!(answers.lines().count(), known.len());
     for (line, row) in answers.lines().zip(&known) {
         assert!(

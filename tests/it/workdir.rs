@@ -1,11 +1,13 @@
 //! What tests of the program have in common: a folder to work in, the program run there, how it
 //! ended, and what it left.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use topicmill::tables;
+use topicmill::tables::read::head;
 
 /// Arguments of a command line: a text that is split at its spaces, or a list.
 pub trait Arguments {
@@ -42,6 +44,9 @@ impl<T: AsRef<str>> Arguments for Vec<T> {
         self.as_slice().list()
     }
 }
+
+/// A row of a table, by the names of its columns; nulls are empty.
+pub type Row = BTreeMap<String, String>;
 
 /// A folder of a test, removed with the value, and the program run in it.
 pub struct Workdir(TempDir);
@@ -93,6 +98,14 @@ impl Workdir {
     pub fn succeed(&self, arguments: &(impl Arguments + ?Sized)) -> String {
         let output = succeed(self.command(arguments));
         String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The rows of a table, such as `out/topics`.
+    pub fn table(&self, path: &str) -> Vec<Row> {
+        let found = head(&self.path(path), usize::MAX).expect("a table");
+        let names = || found.columns.iter().cloned();
+        let row = |row: &Vec<String>| names().zip(row.iter().cloned()).collect();
+        found.rows.iter().map(row).collect()
     }
 
     /// The digest of a complete result in this folder, which must be sound.
