@@ -19,6 +19,7 @@ mod recall;
 mod report;
 mod sampling;
 mod save;
+mod spent;
 
 use std::rc::Rc;
 use std::sync::Arc;

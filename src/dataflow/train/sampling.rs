@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::TrainPlan;
-use super::report::{Seen, lap};
+use super::spent::{Seen, add, lap};
 use crate::cluster::bytes_sent;
 use crate::corpus::minibatches::Minibatch;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
 use crate::dataflow::rounds::{Merged, Sampling};
+use crate::job::WorkStage;
 use lda::infer::Bag;
 use lda::math::random::Stage;
 use lda::model::Priors;
@@ -133,6 +134,34 @@ impl TrainSampling {
             });
         }
         self.report_round(position);
+    }
+
+    /// Tells of a round that is over; the process's first worker speaks for all.
+    fn report_round(&self, position: Position) {
+        let progress = &self.plan.process.progress;
+        let rounds = position.round + 1;
+        progress.set(rounds);
+        if self.part > 0 {
+            return;
+        }
+        let drawn = self.plan.schedule.drawn(position).unwrap_or_default();
+        let [documents, tokens] = match &self.plan.active {
+            Some(active) if !drawn.is_empty() => active.length(),
+            _ => self.plan.sample.training.share(drawn),
+        };
+        progress.work(WorkStage::Train, documents, tokens);
+        progress.train(|training| {
+            training.rounds = rounds;
+            add(&mut training.spent, self.spent);
+        });
+    }
+
+    /// The share of all cells of the model that hold a count.
+    fn nonzero_share(&self) -> f64 {
+        let parts = self.plan.model.read_parts();
+        let nonzero: u64 = parts.iter().map(|p| p.nonzero_count()).sum();
+        let cells = self.plan.model.row_count() * self.priors.topic_count();
+        nonzero as f64 / (cells as f64).max(1.0)
     }
 
     /// Documents and tokens that a round draws, over all processes.
