@@ -23,8 +23,11 @@ use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
-use super::project::{ProjectPlan, Projected, RollUpShared, Shards, count_values, project};
+use super::project::{
+    ProjectPlan, Projected, RollUpShared, Shards, count_values, parts, project, written_parts,
+};
 use super::sample::{SampleShared, sample_rule};
+use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
@@ -265,10 +268,11 @@ impl<'a> Run<'a> {
             collection,
             rule,
             infer,
-            metadata,
         };
-        let together = match infer.method.is_joint() {
-            true => sample_together(worker, joint, &self.shared.joint)?,
+        let is_wanted =
+            infer.method.is_joint() && !self.is_projected(worker, collection, metadata)?;
+        let together = match is_wanted {
+            true => Some(sample_together(worker, joint, &self.shared.joint)?),
             false => None,
         };
         let part = worker.index() % process.placement.threads;
@@ -319,6 +323,21 @@ impl<'a> Run<'a> {
             tokens_per_second: collection.tokens_in_vocabulary as f64 / seconds,
         });
         Ok(projected)
+    }
+
+    /// Whether every shard is projected: then there is nothing left to sample documents together for.
+    fn is_projected(
+        &self,
+        worker: &mut Worker,
+        collection: &Collection,
+        metadata: &FileMetadata,
+    ) -> Result<bool, RunError> {
+        let mut missing = 0;
+        if worker.index() == 0 {
+            let written = written_parts(self.process, collection, metadata)?;
+            missing = parts(collection).len() * collection.shards.len() - written.len();
+        }
+        Ok(sum(worker, &[missing as i64])[0] == 0)
     }
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {

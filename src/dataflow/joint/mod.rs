@@ -7,7 +7,7 @@
 //! integers.
 //!
 //! Nothing is saved on the way. A run that was stopped samples again from the trained model, and
-//! ends with the same bytes; once every shard is written there is nothing left to sample for.
+//! ends with the same bytes.
 
 mod load;
 
@@ -19,13 +19,10 @@ use timely::worker::Worker;
 use super::error::RunError;
 use super::process::{Once, Process, Tickets};
 use super::process_model::{ProcessModel, Purpose};
-use super::project::written_parts;
 use super::rounds::{Merged, Rounds, Sampling};
-use super::sum::sum;
 use crate::assignments::Assignments;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
-use crate::tables::FileMetadata;
 use lda::bags::Bags;
 use lda::infer::Bag;
 use lda::infer::settings::{InferSettings, Method};
@@ -53,8 +50,6 @@ pub struct JointPlan<'a> {
     pub rule: &'a SampleRule,
     /// How topics are inferred: the method is a joint one.
     pub infer: &'a InferSettings,
-    /// What tells whether shards are written already.
-    pub metadata: &'a FileMetadata,
 }
 
 /// What the workers of a process share while documents are sampled together, and afterwards.
@@ -106,7 +101,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Samples documents together: for [`Method::GibbsJoint`] those that were not trained on, for
-/// [`Method::Retrain`] all. All workers must call it. Gives nothing if all shards are written.
+/// [`Method::Retrain`] all. All workers must call it.
 ///
 /// # Errors
 /// Files that cannot be read or written; a draw that cannot be made.
@@ -114,10 +109,7 @@ pub fn sample_together<'a>(
     worker: &mut Worker,
     plan: JointPlan<'a>,
     shared: &'a JointShared,
-) -> Result<Option<Together<'a>>, RunError> {
-    if is_written(worker, plan)? {
-        return Ok(None);
-    }
+) -> Result<Together<'a>, RunError> {
     let documents = load(worker, plan, shared)?;
     let passes = Passes::new(plan.infer, plan.process.job.model.seed);
     let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
@@ -133,20 +125,10 @@ pub fn sample_together<'a>(
         rounds.run(worker, (0..dealt).map(resample).collect(), 0)?;
         progress.set(2 + pass);
     }
-    Ok(Some(Together {
+    Ok(Together {
         documents,
         alpha: &plan.priors.alpha,
-    }))
-}
-
-/// Whether every shard's part already exists.
-fn is_written(worker: &mut Worker, plan: JointPlan<'_>) -> Result<bool, RunError> {
-    let mut missing = 0;
-    if worker.index() == 0 {
-        let written = written_parts(plan.process, plan.collection, plan.metadata)?;
-        missing = 2 * plan.collection.shards.len() - written.len();
-    }
-    Ok(sum(worker, &[missing as i64])[0] == 0)
+    })
 }
 
 fn models(plan: JointPlan<'_>, shared: &JointShared) -> Result<Models, RunError> {
