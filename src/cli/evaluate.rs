@@ -10,8 +10,9 @@ use comfy_table::{CellAlignment, Table};
 
 use super::args::EvaluateArgs;
 use super::placement::Placement;
-use super::progress::{Display, Renderer};
+use super::progress::Renderer;
 use super::run::{is_follower, run_in_children};
+use super::screen::Display;
 use super::watching::Watch;
 use super::{Exit, Failure, figures, plan};
 use crate::cluster::{self, ClusterSettings, spawn};

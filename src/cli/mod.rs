@@ -51,7 +51,8 @@ use clap::{CommandFactory, FromArgMatches};
 pub use args::{Cli, Command};
 pub use failure::{Exit, Failure};
 pub use placement::{Placement, PlacementError, Threads};
-pub use progress::{Display, Renderer};
+pub use progress::Renderer;
+pub use screen::Display;
 pub use summary::Page;
 
 use crate::cluster;

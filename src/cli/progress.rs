@@ -4,42 +4,16 @@
 //! few seconds; for programs, one JSON object per line. Control characters are written only to a
 //! terminal.
 
-use std::io::{self, IsTerminal};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::pace::Pace;
-use super::screen::{self, Screen};
+use super::screen::{self, Display, Screen};
 use crate::job::ProgressSnapshot;
 
 /// How often the job's progress is polled.
 const POLL: Duration = Duration::from_millis(100);
-/// How a person or a program watches a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Display {
-    /// Nothing but errors.
-    Quiet,
-    /// Plain lines on stderr.
-    Plain,
-    /// A bar on stderr, a terminal.
-    Bar,
-    /// JSON objects, one per line, on stdout.
-    Json,
-}
-
-impl Display {
-    /// What the flags ask for, given where stderr goes.
-    pub fn choose(quiet: bool, json: bool) -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        match (quiet, json) {
-            (true, _) => Self::Quiet,
-            (_, true) => Self::Json,
-            _ if io::stderr().is_terminal() && !dumb => Self::Bar,
-            _ => Self::Plain,
-        }
-    }
-}
 
 /// The thread that shows progress, from [`start`](Self::start) to [`finish`](Self::finish).
 #[derive(Debug)]

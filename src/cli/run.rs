@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::args::RunArgs;
 use super::placement::Placement;
-use super::progress::{Display, Renderer};
+use super::progress::Renderer;
+use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
 use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};

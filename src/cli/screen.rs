@@ -1,6 +1,6 @@
 //! The forms of the progress display: lines for people, lines for programs, a bar on a terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,13 +8,38 @@ use serde::Serialize;
 
 use super::figures;
 use super::pace::Pace;
-use super::progress::Display;
 use crate::job::ProgressSnapshot;
 
 /// Time between two plain lines of one phase.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 /// Time between two JSON objects of one phase.
 const JSON_EVERY: Duration = Duration::from_secs(1);
+
+/// How a person or a program watches a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Display {
+    /// Nothing but errors.
+    Quiet,
+    /// Plain lines on stderr.
+    Plain,
+    /// A bar on stderr, a terminal.
+    Bar,
+    /// JSON objects, one per line, on stdout.
+    Json,
+}
+
+impl Display {
+    /// What the flags ask for, given where stderr goes.
+    pub fn choose(quiet: bool, json: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match (quiet, json) {
+            (true, _) => Self::Quiet,
+            (_, true) => Self::Json,
+            _ if io::stderr().is_terminal() && !dumb => Self::Bar,
+            _ => Self::Plain,
+        }
+    }
+}
 
 /// The screen of a display; none where nothing is to be shown.
 pub(super) fn of(display: Display) -> Option<Box<dyn Screen + Send>> {

@@ -7,7 +7,8 @@ use serde_json::json;
 use toml::Value;
 
 use super::args::SynthArgs;
-use super::progress::{Display, Renderer};
+use super::progress::Renderer;
+use super::screen::Display;
 use super::{Failure, figures, plan};
 use crate::corpus::synth::{SynthSummary, synthesize};
 use crate::job::{ProgressSnapshot, SynthStage};
