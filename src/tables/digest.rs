@@ -16,9 +16,9 @@ use arrow_array::{
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
-use super::manifest::model_files;
 use super::parts::{Batches, describe, footer, part_files, read_chunks};
 use super::{TABLES, TableError, hex};
+use crate::storage::{Disk, Entry, Store};
 
 /// The digest of one column of one table, or of one file of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,4 +167,15 @@ fn encode_text(column: &ArrayRef, out: &mut Vec<u8>) {
             out.extend_from_slice(text.as_bytes());
         }
     }
+}
+
+/// The files under `model/`, relative to `root`, sorted.
+fn model_files(root: &Path) -> Result<Vec<String>, TableError> {
+    let relative = |entry: Entry| {
+        let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);
+        let names = relative.iter().map(|name| name.to_string_lossy());
+        names.collect::<Vec<_>>().join("/")
+    };
+    let found = Disk.list(&root.join("model"))?;
+    Ok(found.into_iter().map(relative).collect())
 }

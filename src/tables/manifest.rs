@@ -1,4 +1,4 @@
-//! `manifest.json`: the files of an output, with sizes and hashes, and its origin.
+//! `manifest.json`: the files of an output, with sizes and hashes (`output::contents` lists them), and its origin.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::output::{MANIFEST, Output};
-use super::parts::{describe, footer, hash_file, part_names, scan};
-use super::{COMMIT, PartInfo, SCHEMA_VERSION, TABLES, TableError, VERSION};
-use crate::storage::{Disk, Entry, Store};
+use super::{COMMIT, SCHEMA_VERSION, TableError, VERSION};
 
+/// Its name, at the root of an output.
+pub const MANIFEST: &str = "manifest.json";
 /// Version of the manifest's layout.
 pub const MANIFEST_VERSION: u32 = 1;
 
@@ -110,33 +109,6 @@ impl Manifest {
         }
     }
 
-    /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
-    /// known, by relative path; the others are read and hashed.
-    pub fn describe(
-        &mut self,
-        output: &Output,
-        written: &BTreeMap<String, PartInfo>,
-    ) -> Result<(), TableError> {
-        self.tables.clear();
-        for table in TABLES {
-            let described = describe_table(output, table.name, written)?;
-            if !described.parts.is_empty() {
-                self.tables.insert(table.name.to_owned(), described);
-            }
-        }
-        self.files = Vec::new();
-        for name in output.names("model")? {
-            let path = format!("model/{name}");
-            let (bytes, sha256) = hash_file(&output.local(&path)?)?;
-            self.files.push(FileManifest {
-                path,
-                bytes,
-                sha256,
-            });
-        }
-        Ok(())
-    }
-
     /// Reads `manifest.json` in `root`. Errors: missing, not JSON of this form, or of a later
     /// version.
     pub fn read(root: &Path) -> Result<Self, TableError> {
@@ -169,50 +141,6 @@ impl Manifest {
         json.push('\n');
         json
     }
-}
-
-fn describe_table(
-    output: &Output,
-    table: &str,
-    written: &BTreeMap<String, PartInfo>,
-) -> Result<TableManifest, TableError> {
-    let mut described = TableManifest::default();
-    for name in part_names(output.names(table)?) {
-        let relative = format!("{table}/{name}");
-        if described.columns.is_empty() {
-            described.columns = describe(footer(&output.local(&relative)?)?.1.schema())
-                .into_iter()
-                .map(|(name, kind, nullable)| ColumnManifest {
-                    name,
-                    kind,
-                    nullable,
-                })
-                .collect();
-        }
-        let info = match written.get(&relative) {
-            Some(info) => info.clone(),
-            None => scan(&output.local(&relative)?)?,
-        };
-        described.rows += info.rows;
-        described.parts.push(PartManifest {
-            path: relative,
-            rows: info.rows,
-            bytes: info.bytes,
-            sha256: info.sha256,
-        });
-    }
-    Ok(described)
-}
-
-/// The files under `model/`, relative to `root`, sorted.
-pub(super) fn model_files(root: &Path) -> Result<Vec<String>, TableError> {
-    let relative = |entry: Entry| {
-        let relative = entry.path.strip_prefix(root).unwrap_or(&entry.path);
-        let names = relative.iter().map(|name| name.to_string_lossy());
-        names.collect::<Vec<_>>().join("/")
-    };
-    let found = Disk.list(&root.join("model"))?;
-    Ok(found.into_iter().map(relative).collect())
 }
 
 /// A moment as `2026-01-31T12:34:56Z`.

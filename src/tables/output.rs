@@ -8,6 +8,7 @@
 //! An output in an object store (`s3://bucket/folder`) keeps the same protocol: its
 //! [`Store`] has an equivalent of each step. There a process works in a private local folder.
 
+mod contents;
 mod ours;
 mod place;
 mod view;
@@ -17,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{TABLES, TableError};
 pub use crate::storage::TEMPORARY;
@@ -28,8 +30,6 @@ pub use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
 pub const SUCCESS: &str = "_SUCCESS";
-/// The manifest.
-pub const MANIFEST: &str = "manifest.json";
 /// The report on the result.
 pub const REPORT: &str = "report.html";
 /// The lock.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::{FILES, FOLDERS, LOCK, LOCK_MARK, MANIFEST};
+use super::{FILES, FOLDERS, LOCK, LOCK_MARK};
 use crate::storage::{self, Store};
-use crate::tables::manifest::Manifest;
+use crate::tables::manifest::{MANIFEST, Manifest};
 use crate::tables::{TABLES, TableError};
 
 /// Whether a run may leave something of this name at the root.

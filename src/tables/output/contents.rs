@@ -1,0 +1,72 @@
+//! What an output holds, as its manifest lists it.
+
+use std::collections::BTreeMap;
+
+use super::Output;
+use crate::tables::manifest::{
+    ColumnManifest, FileManifest, Manifest, PartManifest, TableManifest,
+};
+use crate::tables::parts::{describe, footer, hash_file, part_names, scan};
+use crate::tables::{PartInfo, TABLES, TableError};
+
+impl Manifest {
+    /// Lists every table and model file of the output. `written`: parts whose [`PartInfo`] is
+    /// known, by relative path; the others are read and hashed.
+    pub fn describe(
+        &mut self,
+        output: &Output,
+        written: &BTreeMap<String, PartInfo>,
+    ) -> Result<(), TableError> {
+        self.tables.clear();
+        for table in TABLES {
+            let described = describe_table(output, table.name, written)?;
+            if !described.parts.is_empty() {
+                self.tables.insert(table.name.to_owned(), described);
+            }
+        }
+        self.files = Vec::new();
+        for name in output.names("model")? {
+            let path = format!("model/{name}");
+            let (bytes, sha256) = hash_file(&output.local(&path)?)?;
+            self.files.push(FileManifest {
+                path,
+                bytes,
+                sha256,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn describe_table(
+    output: &Output,
+    table: &str,
+    written: &BTreeMap<String, PartInfo>,
+) -> Result<TableManifest, TableError> {
+    let mut described = TableManifest::default();
+    for name in part_names(output.names(table)?) {
+        let relative = format!("{table}/{name}");
+        if described.columns.is_empty() {
+            described.columns = describe(footer(&output.local(&relative)?)?.1.schema())
+                .into_iter()
+                .map(|(name, kind, nullable)| ColumnManifest {
+                    name,
+                    kind,
+                    nullable,
+                })
+                .collect();
+        }
+        let info = match written.get(&relative) {
+            Some(info) => info.clone(),
+            None => scan(&output.local(&relative)?)?,
+        };
+        described.rows += info.rows;
+        described.parts.push(PartManifest {
+            path: relative,
+            rows: info.rows,
+            bytes: info.bytes,
+            sha256: info.sha256,
+        });
+    }
+    Ok(described)
+}
