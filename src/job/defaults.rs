@@ -3,8 +3,8 @@
 
 use toml::Value;
 
-use super::fill::{ESTIMATORS, METHODS, word};
 use super::settings::Budget;
+use super::words::{ESTIMATORS, METHODS, word};
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The sum of α for an external model whose files do not contain it: as where α is fixed.

@@ -1,7 +1,7 @@
 //! The job file: parsed, overridden, and checked once into settings that cannot be wrong.
 //!
 //! `keys` has a row for every key; `source` keeps what was written, with its position; `resolve`
-//! checks it and fills in defaults; `fill` turns the values into settings; `resolved` writes a job
+//! checks it and fills in defaults; `fill` turns the values into settings, each read as `words` says; `resolved` writes a job
 //! out again and identifies its stages by hashes; `template` writes a first job for a person. [`Stages`], [`ProgressSnapshot`] and [`Summary`]
 //! describe the stages to run, their progress, and the outcome. docs/JOB.md describes every key for
 //! users.
@@ -21,6 +21,7 @@ mod stages;
 pub mod state;
 mod summary;
 mod template;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,6 @@ use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
 pub use error::{JobError, Place};
-pub use fill::schedule_name;
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
@@ -50,6 +50,7 @@ pub use summary::{
     TopicSummary, TrainSummary,
 };
 pub use template::Template;
+pub use words::schedule_name;
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]

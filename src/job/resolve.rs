@@ -11,11 +11,11 @@ use toml::Value;
 
 use super::defaults;
 use super::error::JobError;
-use super::fill::Setting;
 use super::keys::{self, Key, Mark, Preset, SECTIONS, Section};
 use super::settings::Budget;
 use super::source::Source;
 use super::synth_input;
+use super::words::Setting;
 use lda::infer::settings::Method;
 use lda::model::settings::Geometry;
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};

@@ -3,11 +3,11 @@
 
 use super::training::SWEEPS;
 use super::{Section, Stage, rows};
-use crate::job::fill::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Prior, Real, Text, Whole, Word, Words, ZeroOr,
 };
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, is_distinct, is_named};
+use crate::job::words::{BUDGETS, ESTIMATORS, METHODS, METRICS, SPLITS};
 use lda::evaluate::coherence::MOST_TERMS;
 
 /// Products with φ are of 32 bits, and keep within them.

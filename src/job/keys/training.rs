@@ -1,12 +1,12 @@
 //! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::fill::{
+use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, Words};
+use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
+use crate::job::words::{
     ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, PARTS, SCHEDULES,
     STRUCTURES,
 };
-use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, Words};
-use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 
 /// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
 pub(super) const SWEEPS: u64 = 10_000;

@@ -1,0 +1,154 @@
+//! The words that the values of keys may be, and how a setting is read off a value.
+
+use std::path::PathBuf;
+
+use toml::Value;
+
+use super::kind::{is_file, number};
+use super::settings::Budget;
+use crate::corpus::sample::Split;
+use crate::corpus::settings::{Format, OnDamage, StopWords, TokenRule};
+use crate::evaluate::settings::Metric;
+use crate::knowledge::Kind;
+use crate::knowledge::wordnet::{Part, Structure};
+use lda::infer::settings::{Estimator, Method};
+use lda::model::settings::{Alpha, Geometry, LabelPrior};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+
+/// A setting that is read off a value; `None` if it is not one.
+pub(super) trait Setting: Sized {
+    fn read(value: &Value) -> Option<Self>;
+}
+
+/// The words for a type's values, after the word for none of them, if there is one.
+macro_rules! words {
+    ($words:ident: $type:ty $(, none $none:literal)? { $($word:literal => $value:ident),+ }) => {
+        pub(super) const $words: &[&str] = &[$($none,)? $($word),+];
+
+        impl Setting for $type {
+            fn read(value: &Value) -> Option<Self> {
+                match value.as_str()? {
+                    $($word => Some(Self::$value),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+words!(FORMATS: Format, none "auto" {
+    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "arrow" => Arrow, "uci" => Uci,
+    "htrc" => Htrc, "mallet" => Mallet,
+    "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
+});
+words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
+words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
+words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
+words!(LABEL_PRIORS: LabelPrior { "frequency" => Frequency, "uniform" => Uniform });
+words!(KNOWLEDGE: Kind, none "auto" {
+    "constraints" => Constraints, "outline" => Outline, "wordnet" => WordNet, "dictionary" => Dictionary
+});
+words!(STRUCTURES: Structure { "synsets" => Synsets, "hierarchy" => Hierarchy });
+words!(PARTS: Part { "noun" => Noun, "verb" => Verb, "adjective" => Adjective, "adverb" => Adverb });
+words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
+words!(LOCAL_METHODS: LocalMethod {
+    "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,
+    "cvb0" => Cvb0
+});
+words!(SCHEDULES: DocumentSchedule {
+    "uniform" => Uniform, "sorted" => Sorted, "influence" => Influence, "influence-draws" => InfluenceDraws,
+    "residual" => Residual, "moved" => Moved
+});
+words!(BUDGETS: Budget { "fast" => Fast, "balanced" => Balanced, "thorough" => Thorough });
+words!(METHODS: Method, none "none" {
+    "gibbs" => Gibbs, "gibbs-joint" => GibbsJoint, "retrain" => Retrain,
+    "variational" => Variational, "cvb0" => Cvb0, "maxent" => MaxEnt,
+    "naive-bayes" => NaiveBayes, "hybrid" => Hybrid
+});
+words!(ESTIMATORS: Estimator { "soft" => Soft, "counts" => Counts });
+words!(METRICS: Metric {
+    "completion" => Completion, "left-to-right" => LeftToRight, "umass" => Umass, "npmi" => Npmi, "c_v" => CV
+});
+words!(SPLITS: Split, none "all" {
+    "held_out" => HeldOut, "sample" => Sample, "projected" => Projected
+});
+
+/// The word for a schedule.
+pub fn schedule_name(schedule: DocumentSchedule) -> String {
+    let word = word(SCHEDULES, &schedule);
+    word.as_str().unwrap_or_default().to_owned()
+}
+
+/// The word for a setting.
+pub(super) fn word<T: Setting + PartialEq>(words: &[&'static str], setting: &T) -> Value {
+    let mut values = words.iter().map(|word| Value::from(*word));
+    let found = values.find(|word| T::read(word).as_ref() == Some(setting));
+    found.expect("every variant has its word")
+}
+
+impl Setting for bool {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Setting for f64 {
+    fn read(value: &Value) -> Option<Self> {
+        number(value)
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty),+) => {$(
+        impl Setting for $type {
+            fn read(value: &Value) -> Option<Self> {
+                value.as_integer()?.try_into().ok()
+            }
+        }
+    )+};
+}
+whole!(u32, u64, usize);
+
+impl Setting for String {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Setting for PathBuf {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(Self::from)
+    }
+}
+
+impl Setting for StopWords {
+    fn read(value: &Value) -> Option<Self> {
+        let name = value.as_str()?;
+        Some(match is_file(name) {
+            true => Self::File(name.into()),
+            false => Self::Language(name.into()),
+        })
+    }
+}
+
+impl Setting for Alpha {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Array(_) => Vec::read(value).map(Self::Vector),
+            _ => number(value).map(Self::Each),
+        }
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(T::read).collect()
+    }
+}
+
+/// `None` for an empty text, or for a word such as "auto" that is not a `T`.
+impl<T: Setting> Setting for Option<T> {
+    fn read(value: &Value) -> Option<Self> {
+        Some(T::read(value).filter(|_| value.as_str() != Some("")))
+    }
+}
