@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::{Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array};
 use arrow_array::{RecordBatch, StringArray};
 
-use super::topics::Ranks;
+use super::ranks::Ranks;
 use super::{VerifyReport, parts};
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column};

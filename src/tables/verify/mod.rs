@@ -5,6 +5,7 @@
 
 mod diagnostics;
 mod documents;
+mod ranks;
 mod rollups;
 mod topics;
 
