@@ -8,21 +8,23 @@
 //! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
 //! may hold no document at all.
 
+pub(crate) mod columnar;
 pub(crate) mod cutter;
 mod files;
+pub(crate) mod header;
 mod lines;
 mod queue;
 pub(crate) mod uci;
 
-pub(crate) use lines::check_damage;
+pub(crate) use lines::{check_damage, keeps_damaged};
 pub(crate) use queue::Cut;
 pub use queue::{BlockQueue, Share};
 
 use super::input::{Input, InputFile};
-use super::reader::columnar::RowGroups;
-use super::reader::delimited::Header;
 use super::settings::CorpusSettings;
+use columnar::RowGroups;
 use cutter::Piece;
+use header::Header;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -169,7 +169,7 @@ impl Survey {
         match format {
             Format::Text => self.documents += files.len() as u64,
             Format::Parquet | Format::Arrow => {
-                let rows = files.iter().map(|file| columnar::row_count(file));
+                let rows = files.iter().map(|file| block::columnar::row_count(file));
                 let rows = rows.sum::<Result<u64, _>>()?;
                 if settings.counts.is_some() {
                     return self.count_long(rows, files, settings);

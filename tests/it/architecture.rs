@@ -62,7 +62,7 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ("arrow_schema::", READ_PARQUET),
     (
         "arrow_ipc::",
-        &["src/corpus/reader/columnar/", "src/corpus/reader/tests/"],
+        &["src/corpus/block/columnar/", "src/corpus/reader/tests/"],
     ),
     ("parquet::", READ_PARQUET),
     ("print!", SCREEN),
@@ -88,6 +88,7 @@ const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
 const READ_PARQUET: &[&str] = &[
     "src/cells.rs",
     "src/corpus/input.rs",
+    "src/corpus/block/columnar/",
     "src/corpus/reader/columnar/",
     "src/corpus/reader/tests/",
     "src/corpus/shard/",

@@ -76,6 +76,23 @@ pub(crate) fn find_line_end(bytes: &[u8]) -> Option<usize> {
     (bytes[..length].last() == Some(&b'\n')).then_some(length)
 }
 
+/// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
+pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let begins = offset + (bytes.len() - rest.len()) as u64;
+        let end = find_line_end(rest).unwrap_or(rest.len());
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        Some((begins, line.strip_suffix(b"\r").unwrap_or(line)))
+    })
+    .filter(|(_, line)| !line.is_empty())
+}
+
 /// What a stretch of the stream holds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {

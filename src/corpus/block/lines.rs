@@ -1,11 +1,10 @@
 //! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
 use super::cutter::{Boundary, Piece, RecordCutter};
+use super::header::Header;
 use super::{Content, LineRange};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
-use crate::corpus::reader::columns_of;
-use crate::corpus::reader::delimited::Header;
 use crate::corpus::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
 use std::sync::Arc;
@@ -57,11 +56,7 @@ impl Records {
         };
         match file.format {
             Format::Csv | Format::Tsv => records.read_header(file, settings)?,
-            format => {
-                let names = columns_of(format);
-                let header = names.map(|names| Header::fixed(names, file, settings));
-                records.header = header.transpose()?.map(Arc::new);
-            }
+            _ => records.header = Header::fixed(file, settings)?.map(Arc::new),
         }
         Ok(records)
     }
@@ -116,6 +111,11 @@ pub(crate) fn check_damage(
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the job keeps what can be read of damaged files.
+pub(crate) fn keeps_damaged(settings: &CorpusSettings) -> bool {
+    settings.on_damage == OnDamage::Keep
 }
 
 /// The blocks of a file that must be read from its start.

@@ -5,11 +5,11 @@
 //! has no influence on the block's content. After an error, or a panic within a source, every
 //! further call fails, so that no thread waits.
 
+use super::columnar::GroupRuns;
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
 use super::{Block, Content, block_bytes, files};
 use crate::corpus::input::{Input, InputError};
-use crate::corpus::reader::columnar::GroupRuns;
 use crate::corpus::settings::{CorpusSettings, Format};
 use crate::liveness;
 use std::cmp::Reverse;

@@ -1,8 +1,9 @@
 //! What formats of counts have in common.
 
-use super::delimited::Header;
-use super::{Context, DocumentSink, lines};
+use super::{Context, DocumentSink};
 use crate::corpus::Body;
+use crate::corpus::block::cutter::lines;
+use crate::corpus::block::header::Header;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;

@@ -5,123 +5,13 @@
 //! than the header is a parse error. A job with the default `corpus.id` may read files that have no
 //! such column.
 
-use super::{Context, DocumentSink, body, join_texts, lines};
-use crate::corpus::input::{InputError, InputFile, vocabulary};
-use crate::corpus::settings::{CorpusSettings, Format};
+use super::{Context, DocumentSink, body, join_texts};
+use crate::corpus::block::cutter::lines;
+use crate::corpus::block::header::{Header, parser};
 use crate::corpus::{Body, RawDocument};
 use std::borrow::Cow;
-use std::io::Read;
-
-/// The id column that a job means when it does not say: a file may do without it.
-pub(super) const DEFAULT_ID: &str = "id";
-
-/// Which columns of a file are for what.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    fields: usize,
-    columns: Columns,
-    /// The terms that numbers in the file stand for.
-    vocabulary: Option<Vec<String>>,
-}
-
-/// The places of the columns that the job names.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Columns {
-    pub(super) id: Option<usize>,
-    pub(super) text: Vec<usize>,
-    pub(super) group: Option<usize>,
-    pub(super) metadata: Vec<usize>,
-}
-
-impl Columns {
-    /// Finds the job's columns among those of a file.
-    pub(super) fn find(
-        names: &[String],
-        file: &InputFile,
-        settings: &CorpusSettings,
-    ) -> Result<Self, InputError> {
-        let place = |wanted: &String| {
-            let found = names.iter().position(|name| name == wanted);
-            found.ok_or_else(|| InputError::missing_column(&file.path, wanted, names))
-        };
-        let id = match place(&settings.id) {
-            Err(_) if settings.id.is_empty() || settings.id == DEFAULT_ID => None,
-            id => Some(id?),
-        };
-        Ok(Self {
-            id,
-            text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
-            group: settings.group.as_ref().map(place).transpose()?,
-            metadata: settings
-                .metadata
-                .iter()
-                .map(place)
-                .collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-impl Columns {
-    /// Every place, in the order of the fields.
-    pub(super) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
-        let values = self.text.iter_mut().chain(&mut self.metadata);
-        self.id.iter_mut().chain(values).chain(&mut self.group)
-    }
-}
 
 impl Header {
-    /// Reads the header line.
-    pub(crate) fn parse(
-        line: &[u8],
-        file: &InputFile,
-        settings: &CorpusSettings,
-    ) -> Result<Self, InputError> {
-        let mut names: Vec<String> = Vec::new();
-        let mut add = |field: &[u8]| names.push(String::from_utf8_lossy(field).trim().to_owned());
-        match file.format {
-            Format::Csv => parser(line)
-                .byte_records()
-                .flatten()
-                .take(1)
-                .for_each(|record| record.iter().for_each(&mut add)),
-            _ => lines(0, line)
-                .flat_map(|(_, line)| line.split(|&byte| byte == b'\t'))
-                .for_each(add),
-        }
-        Self::of(&names, file, settings)
-    }
-
-    /// The header of a format that has always the same columns, and no line that says so.
-    pub(crate) fn fixed(
-        names: &[&str],
-        file: &InputFile,
-        settings: &CorpusSettings,
-    ) -> Result<Self, InputError> {
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        Self::of(&names, file, settings)
-    }
-
-    fn of(
-        names: &[String],
-        file: &InputFile,
-        settings: &CorpusSettings,
-    ) -> Result<Self, InputError> {
-        Ok(Self {
-            fields: names.len(),
-            columns: Columns::find(names, file, settings)?,
-            vocabulary: file
-                .vocabulary
-                .as_deref()
-                .map(vocabulary::read)
-                .transpose()?,
-        })
-    }
-
-    /// The terms that numbers in the file stand for, if they have a vocabulary.
-    pub(super) fn vocabulary(&self) -> Option<&[String]> {
-        self.vocabulary.as_deref()
-    }
-
     /// The document of a row.
     pub(super) fn document<'a>(
         &self,
@@ -171,17 +61,6 @@ impl Header {
 /// A field as text, unless it is empty.
 fn value(field: &[u8]) -> Option<Cow<'_, str>> {
     Some(String::from_utf8_lossy(field)).filter(|text| !text.is_empty())
-}
-
-/// A parser of records without a header, of any number of fields.
-///
-/// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
-/// anywhere in the file.
-fn parser(bytes: &[u8]) -> csv::Reader<impl Read> {
-    csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(b"\n".chain(bytes))
 }
 
 /// Hands over the rows of a stretch of CSV that begins at `offset`.
@@ -236,6 +115,8 @@ mod tests {
     use super::*;
     use crate::corpus::DocumentStatus;
     use crate::corpus::compression::Compression;
+    use crate::corpus::input::{InputError, InputFile};
+    use crate::corpus::settings::Format;
     use std::path::Path;
 
     fn documents(format: Format, header: &str, rows: &[u8]) -> Result<Vec<Seen>, InputError> {

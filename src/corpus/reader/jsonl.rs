@@ -6,7 +6,8 @@
 //! counts. A key that is null counts as absent.
 
 use super::counts::{Counted, whole};
-use super::{Context, DocumentSink, body, join_texts, lines};
+use super::{Context, DocumentSink, body, join_texts};
+use crate::corpus::block::cutter::lines;
 use crate::corpus::{Body, DocumentStatus, RawDocument};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;

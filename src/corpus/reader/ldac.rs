@@ -3,9 +3,6 @@
 
 use super::counts::{Line, numbered};
 
-/// What a line holds besides.
-pub(super) const COLUMNS: [&str; 1] = ["text"];
-
 /// Parses a line.
 pub(super) fn parse<'a>(
     line: &'a str,

@@ -1,11 +1,9 @@
 //! MALLET's one document a line, as its `import-file` reads it by default: an id, a label and the
 //! text, parted by white space and commas.
 
-use super::delimited::Header;
-use super::{Context, DocumentSink, lines};
-
-/// What a line holds; the label may be a group or metadata.
-pub(crate) const COLUMNS: [&str; 3] = ["id", "label", "text"];
+use super::{Context, DocumentSink};
+use crate::corpus::block::cutter::lines;
+use crate::corpus::block::header::Header;
 
 /// Hands over the documents of a stretch of lines that begins at `offset`.
 pub(super) fn read(

@@ -5,7 +5,7 @@
 
 pub(crate) mod columnar;
 mod counts;
-pub(crate) mod delimited;
+mod delimited;
 pub(crate) mod htrc;
 mod jsonl;
 mod ldac;
@@ -20,11 +20,11 @@ mod vw;
 pub(crate) mod tests;
 
 use super::block::cutter::{Boundary, Piece, RecordCutter};
-use super::block::{Block, Content, LineRange};
+use super::block::header::Header;
+use super::block::{Block, Content, LineRange, check_damage};
 use super::input::{InputError, InputFile};
-use super::settings::{CorpusSettings, Format, OnDamage};
+use super::settings::{CorpusSettings, Format};
 use super::{Body, DocumentStatus, RawDocument};
-use delimited::Header;
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
 
@@ -60,18 +60,7 @@ pub fn read_block(
             Ok(())
         }
         Content::Counts(counts) => uci::read(counts, file, settings, emit),
-        Content::RowGroups(groups) => groups.read(file, settings, emit),
-    }
-}
-
-/// The columns of a format of lines that always has the same; the text may be counts.
-pub(crate) fn columns_of(format: Format) -> Option<&'static [&'static str]> {
-    match format {
-        Format::Mallet => Some(&mallet::COLUMNS),
-        Format::SvmLight => Some(&svmlight::COLUMNS),
-        Format::Vw => Some(&vw::COLUMNS),
-        Format::LdaC => Some(&ldac::COLUMNS),
-        _ => None,
+        Content::RowGroups(groups) => columnar::read(groups, file, settings, emit),
     }
 }
 
@@ -95,7 +84,7 @@ fn read_range(
     loop {
         let end = range.end.min(cutter.offset().saturating_add(STRETCH_BYTES));
         let pieces = cutter.next_pieces(end);
-        super::block::check_damage(&pieces, file, settings.on_damage)?;
+        check_damage(&pieces, file, settings.on_damage)?;
         if pieces.is_empty() {
             return Ok(());
         }
@@ -189,23 +178,6 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
-fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let begins = offset + (bytes.len() - rest.len()) as u64;
-        let end = super::block::cutter::find_line_end(rest).unwrap_or(rest.len());
-        let (line, after) = rest.split_at(end);
-        rest = after;
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        Some((begins, line.strip_suffix(b"\r").unwrap_or(line)))
-    })
-    .filter(|(_, line)| !line.is_empty())
-}
-
 /// Joins the texts of several columns by line breaks; nothing where none has a text.
 fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let mut joined = texts.next()?;
@@ -226,9 +198,4 @@ fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -
             reason: format!("no text under `{}`", context.settings.text.join("`, `")),
         },
     }
-}
-
-/// Whether the job keeps what can be read of damaged files.
-fn keeps_damaged(settings: &CorpusSettings) -> bool {
-    settings.on_damage == OnDamage::Keep
 }

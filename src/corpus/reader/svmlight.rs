@@ -5,9 +5,6 @@
 
 use super::counts::{Line, numbered};
 
-/// What a line holds.
-pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
-
 /// Parses a line; a comment alone is no document.
 pub(super) fn parse<'a>(
     line: &'a str,

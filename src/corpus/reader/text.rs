@@ -1,6 +1,7 @@
 //! A file is a document: its id is the file's name, its text the file's content.
 
-use super::{Context, DocumentSink, keeps_damaged};
+use super::{Context, DocumentSink};
+use crate::corpus::block::keeps_damaged;
 use crate::corpus::compression::read_start;
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::CorpusSettings;

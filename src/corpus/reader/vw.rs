@@ -6,9 +6,6 @@
 use super::counts::{Counted, Line, count_of};
 use std::borrow::Cow;
 
-/// What a line holds.
-pub(super) const COLUMNS: [&str; 3] = ["id", "label", "text"];
-
 /// Parses a line; the terms need no vocabulary.
 pub(super) fn parse<'a>(
     line: &'a str,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
+use crate::corpus::block::header::fixed_columns;
 use crate::corpus::input::InputFile;
 use crate::corpus::reader::{columnar, htrc, mallet};
 use crate::corpus::settings::Format;
@@ -194,7 +195,8 @@ fn mallet_rows(start: &[u8]) -> Table {
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.trim_ascii().is_empty());
     let rows = lines.map(|line| mallet::fields(line).into_iter().map(field).collect());
-    let header = mallet::COLUMNS.map(str::to_owned).to_vec();
+    let names = fixed_columns(Format::Mallet).unwrap_or_default();
+    let header = names.iter().map(|&name| name.to_owned()).collect();
     (header, rows.take(MOST_RECORDS).collect())
 }
 

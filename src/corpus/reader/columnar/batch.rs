@@ -1,40 +1,14 @@
 //! A batch of rows: its cells as texts, and the documents of its rows.
 
-use super::super::delimited::Columns;
-use super::super::{Context, body, join_texts};
 use crate::cells;
+use crate::corpus::block::columnar::{is_binary, is_readable};
+use crate::corpus::block::header::Columns;
+use crate::corpus::reader::{Context, body, join_texts};
 use crate::corpus::{Body, RawDocument};
 use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
 use arrow_schema::{ArrowError, DataType};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// Whether a column of this type is read: of texts or what is written as such, of bytes, or of lists of texts.
-pub(super) fn is_readable(kind: &DataType) -> bool {
-    match kind {
-        DataType::List(field) | DataType::LargeList(field) => cells::is_text(field.data_type()),
-        kind => is_binary(kind) || cells::is_text(kind),
-    }
-}
-
-fn is_binary(kind: &DataType) -> bool {
-    matches!(
-        kind,
-        DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::FixedSizeBinary(_)
-    )
-}
-
-/// Whether the cells of a column of this type have an order that its rows can be sorted by: texts, bytes, whole numbers.
-pub(super) fn is_key(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(_, values) => is_key(values),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        kind => is_binary(kind) || kind.is_integer(),
-    }
-}
 
 /// A cell to sort rows by.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

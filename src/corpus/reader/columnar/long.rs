@@ -7,8 +7,10 @@
 //! cut, wherever groups end.
 
 use super::batch::{Batch, Key};
-use super::{Batches, Context, DocumentSink, Group, RowGroups, damaged, keeps_damaged, lose_rest};
+use super::{Context, DocumentSink, lose_rest};
 use crate::cells;
+use crate::corpus::block::columnar::{Batches, Group, RowGroups, damaged};
+use crate::corpus::block::keeps_damaged;
 use crate::corpus::input::InputError;
 use crate::corpus::reader::counts::whole;
 use crate::corpus::{Body, DocumentStatus, RawDocument};

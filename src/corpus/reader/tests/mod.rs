@@ -13,7 +13,7 @@ use super::*;
 use crate::corpus::block::{BlockQueue, Share, estimate};
 use crate::corpus::compression::tests::{bzip, gzip, zstandard};
 use crate::corpus::input::discover;
-use crate::corpus::settings::{HtrcSettings, SectionSize};
+use crate::corpus::settings::{HtrcSettings, OnDamage, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
