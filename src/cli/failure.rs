@@ -7,8 +7,6 @@ use std::process::ExitCode;
 use crate::exit;
 use crate::job::JobError;
 
-use super::placement::PlacementError;
-
 /// How the program ends where it does not succeed, by [exit code](crate::exit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -138,17 +136,6 @@ impl From<JobError> for Failure {
         let help = error.help();
         Self {
             exit,
-            error: error.into(),
-            help,
-        }
-    }
-}
-
-impl From<PlacementError> for Failure {
-    fn from(error: PlacementError) -> Self {
-        let help = error.help();
-        Self {
-            exit: Exit::Usage,
             error: error.into(),
             help,
         }

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 
 use thiserror::Error;
 
-use super::Failure;
 use super::args::PlacementArgs;
+use super::{Exit, Failure};
 use crate::cluster::environment::{self, Found, Wanted};
 use crate::cluster::hosts::Peers;
 use crate::cluster::settings::RUN_VARIABLE;
@@ -258,6 +258,17 @@ fn in_range(
             most,
         }),
         None => Ok(()),
+    }
+}
+
+impl From<PlacementError> for Failure {
+    fn from(error: PlacementError) -> Self {
+        let help = error.help();
+        Self {
+            exit: Exit::Usage,
+            error: error.into(),
+            help,
+        }
     }
 }
 
