@@ -17,10 +17,9 @@ mod queue;
 pub(crate) mod uci;
 
 pub(crate) use lines::{check_damage, keeps_damaged};
-pub(crate) use queue::Cut;
 pub use queue::{BlockQueue, Share};
 
-use super::input::{Input, InputFile};
+use super::input::{Input, InputError, InputFile};
 use super::settings::CorpusSettings;
 use columnar::RowGroups;
 use cutter::Piece;
@@ -86,6 +85,12 @@ pub(crate) enum Content {
     Counts(uci::Counts),
     /// Row groups of a columnar file.
     RowGroups(RowGroups),
+}
+
+/// Cuts one source into blocks, in order.
+pub(crate) trait Cut: Send {
+    /// The next block's number and content; `None` at the end.
+    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError>;
 }
 
 /// The records of a plain file that begin in a range of bytes.

@@ -8,7 +8,7 @@
 use super::columnar::GroupRuns;
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
-use super::{Block, Content, block_bytes, files};
+use super::{Block, Content, Cut, block_bytes, files};
 use crate::corpus::input::{Input, InputError};
 use crate::corpus::settings::{CorpusSettings, Format};
 use crate::liveness;
@@ -35,12 +35,6 @@ impl Share {
         process: 0,
         processes: 1,
     };
-}
-
-/// Cuts one source into blocks, in order.
-pub(crate) trait Cut: Send {
-    /// The next block's number and content; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError>;
 }
 
 /// How far a source has been read.
