@@ -19,8 +19,8 @@ mod source;
 use std::path::{Path, PathBuf};
 
 pub use error::ExportError;
-use phi::Phi;
 pub use sink::Sink;
+use source::Phi;
 pub use source::Source;
 
 /// What a result can be written as.

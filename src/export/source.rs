@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ExportError, Phi};
+use super::ExportError;
 use crate::checkpoint::{self, Saved};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
@@ -13,6 +13,9 @@ use crate::job::state::MODEL_FILE;
 use crate::storage;
 use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists};
 use crate::tables::{Manifest, TableError};
+use lda::evaluate::TermDistribution;
+use lda::model::published::{PublishedTopic, publish};
+use lda::train::publish::published;
 
 /// A finished result. Its files are read when they are asked for; of a result in an object store,
 /// copies are read.
@@ -110,6 +113,50 @@ impl Source {
 
     fn view(&self, relative: &str) -> Result<View, ExportError> {
         Ok(View::open(&self.root.join(relative), Wanted::All)?)
+    }
+}
+
+/// The topics' term distributions, α, and where they come from.
+#[derive(Clone, Debug)]
+pub struct Phi {
+    /// Each topic's listed terms.
+    pub topics: Vec<PublishedTopic>,
+    /// V.
+    pub vocabulary_size: usize,
+    /// α_k of each topic.
+    pub alpha: Vec<f64>,
+    /// The model's hash.
+    pub model_hash: String,
+}
+
+impl Phi {
+    /// Of a finished model.
+    fn new(saved: &Saved) -> Self {
+        let header = &saved.header;
+        let eta = header.published_eta.unwrap_or(header.priors.eta);
+        Self {
+            topics: publish(&[&saved.parameters(0, 1)], &published(&header.priors, eta)),
+            vocabulary_size: header.vocabulary_size,
+            alpha: header.priors.alpha.clone(),
+            model_hash: saved.hash.clone(),
+        }
+    }
+
+    /// The topics as the mathematics takes them.
+    pub(super) fn distributions(&self) -> Vec<TermDistribution<'_>> {
+        let topics = self.topics.iter();
+        topics
+            .map(|topic| TermDistribution::of(topic, self.vocabulary_size))
+            .collect()
+    }
+
+    /// φ_kw of every term of a topic, into `row`.
+    pub(super) fn dense(&self, topic: &PublishedTopic, row: &mut Vec<f32>) {
+        row.clear();
+        row.resize(self.vocabulary_size, topic.absent_weight as f32);
+        for &(term, weight) in &topic.weights {
+            row[term as usize] = weight;
+        }
     }
 }
 
