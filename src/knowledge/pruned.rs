@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The entries of WordNet, which looks up terms, whereas other knowledge is of words.
+pub(super) const SYNSETS: &str = "synsets";
+
 /// What was left out of a tree because of the vocabulary. Displayed as one line for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
@@ -38,7 +41,7 @@ impl fmt::Display for Pruned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, .. } = self;
         let (words, missing) = match *kind {
-            super::wordnet::ENTRIES => ("terms", "in WordNet"),
+            SYNSETS => ("terms", "in WordNet"),
             _ => ("words", "in the vocabulary"),
         };
         write!(

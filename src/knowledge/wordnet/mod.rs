@@ -16,13 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::branch::{self, Branch};
 use super::groups::Groups;
 use super::lexicon::EXAMPLES;
+use super::pruned::SYNSETS;
 use super::{KnowledgeError, KnowledgeSettings, Pruned, text};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::storage;
 use database::Database;
-
-/// What the entries are that become nodes.
-pub(super) const ENTRIES: &str = "synsets";
 
 /// A part of speech: its files have its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -172,7 +170,7 @@ impl WordNet {
         let mut parts: Vec<_> = databases
             .map(|database| (database, vec![Vec::new(); database.synsets.len()]))
             .collect();
-        let mut pruned = Pruned::of(ENTRIES);
+        let mut pruned = Pruned::of(SYNSETS);
         pruned.words = vocabulary.kept();
         for (id, term) in (0..).zip(vocabulary.kept_terms()) {
             let spelling = term.term.to_lowercase().replace(' ', "_");
