@@ -1,32 +1,11 @@
-//! Locks, and the one of a file: the kernel releases it when its holder ends, for whatever reason;
+//! The lock of a file: the kernel releases it when its holder ends, for whatever reason;
 //! the text in the file names the holder for people.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::faulty;
-
-/// A lock that this process holds until the value is dropped or the process ends.
-pub trait Lock: fmt::Debug + Send + Sync {
-    /// Whether it is still held: to be asked before anything is written.
-    ///
-    /// # Errors
-    /// It is lost: the reason, as text.
-    fn check(&self) -> Result<(), String>;
-}
-
-/// The outcome of an attempt to lock.
-#[derive(Debug)]
-pub enum Locking {
-    /// This process has the lock.
-    Held(Box<dyn Lock>),
-    /// The file system has no locks; the file is written all the same.
-    Unsupported,
-    /// Another one has it: its name for a person.
-    Busy(String),
-}
+use super::{Lock, Locking, faulty};
 
 /// What the text of a lock says of its holder.
 pub(super) fn holder_in(text: &str) -> String {

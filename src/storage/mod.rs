@@ -27,7 +27,6 @@ pub use disk::{
     Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
 };
 pub use faulty::Faulty;
-pub use lock::{Lock, Locking};
 pub use scratch::Scratch;
 pub use source::Source;
 pub use writer::Writer;
@@ -124,6 +123,26 @@ pub trait Store: fmt::Debug + Send + Sync {
         };
         Ok(Some(bytes))
     }
+}
+
+/// A lock that this process holds until the value is dropped or the process ends.
+pub trait Lock: fmt::Debug + Send + Sync {
+    /// Whether it is still held: to be asked before anything is written.
+    ///
+    /// # Errors
+    /// It is lost: the reason, as text.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// The outcome of an attempt to lock.
+#[derive(Debug)]
+pub enum Locking {
+    /// This process has the lock.
+    Held(Box<dyn Lock>),
+    /// The file system has no locks; the file is written all the same.
+    Unsupported,
+    /// Another one has it: its name for a person.
+    Busy(String),
 }
 
 /// A file in a store.
