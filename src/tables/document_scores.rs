@@ -1,6 +1,6 @@
 //! Table `document_scores`: the score of each document in an evaluation, by method.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `document_scores`.
     writer: DocumentScoresWriter,
     table: "document_scores",

@@ -1,7 +1,7 @@
 //! Table `document_topics`: the topics of each document, the sparse θ. One row per document and
 //! topic whose proportion reaches the threshold; the rest is `documents.dropped_mass`.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `document_topics`.
     writer: DocumentTopicsWriter,
     table: "document_topics",

@@ -1,7 +1,7 @@
 //! Table `drift`: how far the documents that were not trained on have moved from those that were,
 //! for each group and for the run as a whole.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `drift`.
     writer: DriftWriter,
     table: "drift",

@@ -1,7 +1,7 @@
 //! Table `evaluation`: every figure of quality with its method, its unit and its documents, so that
 //! only comparable figures are compared.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `evaluation`.
     writer: EvaluationWriter,
     table: "evaluation",

@@ -1,6 +1,6 @@
 //! Table `group_topics`: the topics of each volume, summed over its sections.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `group_topics`.
     writer: GroupTopicsWriter,
     table: "group_topics",

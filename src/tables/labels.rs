@@ -1,6 +1,6 @@
 //! Table `labels`: the label of each topic, where documents have labels, and how well it is predicted.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `labels`.
     writer: LabelsWriter,
     table: "labels",

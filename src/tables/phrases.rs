@@ -1,6 +1,6 @@
 //! Table `phrases`: the phrases that were found, where the job looks for any.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `phrases`.
     writer: PhrasesWriter,
     table: "phrases",

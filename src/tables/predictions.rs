@@ -1,7 +1,7 @@
 //! Table `predictions`: the labels of each document, where documents have labels. One row per document and
 //! label that is predicted, or that it has.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `predictions`.
     writer: PredictionsWriter,
     table: "predictions",

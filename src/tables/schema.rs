@@ -1,5 +1,5 @@
-//! The declaration of a table: one plain row struct, from which its schema, its column builders and
-//! its writer are derived. See any of the table files for the form.
+//! The declaration of a table: one plain row struct, from which its schema and its column builders
+//! are derived; `writer` has the macro that adds a writer. See any of the table files for the form.
 //!
 //! Types are those that every reader has: signed integers, f32 and f64, booleans, UTF-8 strings and
 //! lists of them (pandas and Spark lack unsigned integers).
@@ -301,48 +301,4 @@ macro_rules! row {
     };
 }
 
-/// Declares a table's row struct, its `SPEC` and a writer that takes only such rows.
-macro_rules! table {
-    (
-        $(#[$writer_doc:meta])*
-        writer: $writer:ident,
-        table: $table:literal,
-        sorted_by: $sorted:expr,
-        looked_up_by: $looked_up:expr;
-        $(#[$doc:meta])*
-        pub struct $row:ident $(<$life:lifetime>)? { $($fields:tt)* }
-    ) => {
-        $crate::tables::schema::row! {
-            table: $table,
-            sorted_by: $sorted,
-            looked_up_by: $looked_up;
-            $(#[$doc])*
-            pub struct $row $(<$life>)? { $($fields)* }
-        }
-
-        $(#[$writer_doc])*
-        pub struct $writer($crate::tables::writer::TableWriter);
-
-        impl $writer {
-            /// Creates a part of the table at a temporary path.
-            pub fn create(
-                path: &std::path::Path,
-                metadata: &$crate::tables::FileMetadata,
-            ) -> Result<Self, $crate::tables::TableError> {
-                $crate::tables::writer::TableWriter::create(path, &SPEC, &[], metadata).map(Self)
-            }
-
-            /// Appends a row. Rows must come in the table's order.
-            pub fn push(&mut self, row: &$row) -> Result<(), $crate::tables::TableError> {
-                self.0.push(row, &[])
-            }
-
-            /// Writes what is buffered and the footer; returns what the manifest needs.
-            pub fn finish(self) -> Result<$crate::tables::PartInfo, $crate::tables::TableError> {
-                self.0.finish()
-            }
-        }
-    };
-}
-
-pub(crate) use {row, table};
+pub(crate) use row;

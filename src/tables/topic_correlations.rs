@@ -3,7 +3,7 @@
 /// Topics of a model for which there is the table, at most.
 pub const MOST_TOPICS: usize = 4096;
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_correlations`.
     writer: TopicCorrelationsWriter,
     table: "topic_correlations",

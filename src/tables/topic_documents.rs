@@ -1,6 +1,6 @@
 //! Table `topic_documents`: for each topic the documents in which its proportion is largest.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_documents`.
     writer: TopicDocumentsWriter,
     table: "topic_documents",

@@ -1,6 +1,6 @@
 //! Table `topic_nodes`: how the topics of a tree-structured prior use its nodes.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_nodes`.
     writer: TopicNodesWriter,
     table: "topic_nodes",

@@ -1,6 +1,6 @@
 //! Table `topic_scores`: the score of each topic in an evaluation, by metric.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_scores`.
     writer: TopicScoresWriter,
     table: "topic_scores",

@@ -7,7 +7,7 @@ pub const LEAST_VALUES: usize = 12;
 /// Named values of all columns times topics, at most.
 pub const MOST_PAIRS: usize = 1 << 19;
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_trends`.
     writer: TopicTrendsWriter,
     table: "topic_trends",

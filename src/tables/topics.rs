@@ -1,6 +1,6 @@
 //! Table `topics`: one row per topic, with its size, its words and its quality.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topics`.
     writer: TopicsWriter,
     table: "topics",

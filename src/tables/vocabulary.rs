@@ -1,7 +1,7 @@
 //! Table `vocabulary`: every term that ingest counted, kept or not. The kept ones come first, by
 //! their numbers.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `vocabulary`.
     writer: VocabularyWriter,
     table: "vocabulary",

@@ -214,3 +214,49 @@ impl Write for HashingFile {
         self.file.flush()
     }
 }
+
+/// Declares a table's row struct, its `SPEC` and a writer that takes only such rows.
+macro_rules! table {
+    (
+        $(#[$writer_doc:meta])*
+        writer: $writer:ident,
+        table: $table:literal,
+        sorted_by: $sorted:expr,
+        looked_up_by: $looked_up:expr;
+        $(#[$doc:meta])*
+        pub struct $row:ident $(<$life:lifetime>)? { $($fields:tt)* }
+    ) => {
+        $crate::tables::schema::row! {
+            table: $table,
+            sorted_by: $sorted,
+            looked_up_by: $looked_up;
+            $(#[$doc])*
+            pub struct $row $(<$life>)? { $($fields)* }
+        }
+
+        $(#[$writer_doc])*
+        pub struct $writer($crate::tables::writer::TableWriter);
+
+        impl $writer {
+            /// Creates a part of the table at a temporary path.
+            pub fn create(
+                path: &std::path::Path,
+                metadata: &$crate::tables::FileMetadata,
+            ) -> Result<Self, $crate::tables::TableError> {
+                $crate::tables::writer::TableWriter::create(path, &SPEC, &[], metadata).map(Self)
+            }
+
+            /// Appends a row. Rows must come in the table's order.
+            pub fn push(&mut self, row: &$row) -> Result<(), $crate::tables::TableError> {
+                self.0.push(row, &[])
+            }
+
+            /// Writes what is buffered and the footer; returns what the manifest needs.
+            pub fn finish(self) -> Result<$crate::tables::PartInfo, $crate::tables::TableError> {
+                self.0.finish()
+            }
+        }
+    };
+}
+
+pub(crate) use table;
