@@ -4,6 +4,8 @@
 //! Read off the text of `src` and of each crate's `src`, line by line, up to the first `//`. That a
 //! crate knows nothing of what is above it, the compiler sees to.
 
+mod circles;
+
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
