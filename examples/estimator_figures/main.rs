@@ -115,6 +115,7 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         settings: &settings,
         seed,
         vocabulary_size: corpus.vocabulary_size,
+        warm_start: None,
     };
     let trained = train(&corpus.train, &Bags::default(), &setup, |_, _| {})?;
     let counted = Factors::prepare(&trained.parameters, &priors, |_| true, None);

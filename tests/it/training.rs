@@ -303,6 +303,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
         settings: &job.train,
         seed: job.model.seed,
         vocabulary_size: TERMS,
+        warm_start: None,
     };
     let mut figures = Vec::new();
     let trained = train_on_one_thread(&training, &held_out, &setup, |_, quality| {
@@ -410,6 +411,7 @@ fn counts_do_not_drift() {
         settings: &job.train,
         seed: job.model.seed,
         vocabulary_size: TERMS,
+        warm_start: None,
     };
     let trained = train_on_one_thread(&training, &held_out, &setup, |_, _| {}).unwrap();
     let mut recount = vec![0.0; TOPICS];

@@ -63,6 +63,7 @@ fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
         settings: &settings,
         seed: 1,
         vocabulary_size: TERMS as usize,
+        warm_start: None,
     };
     let tokens = corpus.token_count() * u64::from(online + gibbs);
     bencher.counter(ItemsCount::new(tokens)).bench_local(|| {

@@ -103,6 +103,7 @@ fn passes(
         settings: &settings,
         seed: 1,
         vocabulary_size: terms,
+        warm_start: None,
     };
     let mut ends = vec![Instant::now()];
     let trained = train(bags, &Bags::default(), &setup, |_, _| {

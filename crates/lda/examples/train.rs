@@ -52,6 +52,7 @@ pub fn main() -> Result<(), TrainError> {
         settings: &settings,
         seed: 1,
         vocabulary_size: vocabulary.len(),
+        warm_start: None,
     };
     let trained = train(&documents, &Bags::default(), &setup, |_, _| {})?;
 

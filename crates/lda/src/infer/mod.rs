@@ -23,6 +23,8 @@ pub mod summary;
 pub mod term_topics;
 pub mod variational;
 
+use crate::bags::Bags;
+
 /// A draw that cannot be made: the masses do not add up to a positive, finite number.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
@@ -50,7 +52,13 @@ pub struct Bag<'a> {
     pub counts: &'a [u32],
 }
 
-impl Bag<'_> {
+impl<'a> Bag<'a> {
+    /// The document at `index` of `bags`.
+    pub fn of(bags: &'a Bags, index: usize) -> Self {
+        let (terms, counts) = bags.bag(index);
+        Self { terms, counts }
+    }
+
     /// N_d.
     pub fn token_count(&self) -> u64 {
         self.counts.iter().map(|&n| u64::from(n)).sum()

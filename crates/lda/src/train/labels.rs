@@ -102,6 +102,7 @@ pub fn label_topics(
         settings: &settings,
         seed,
         vocabulary_size: labels,
+        warm_start: None,
     };
     let trained = train(sets, &Bags::default(), &setup, |_, _| {})?;
     let mut weights = vec![0.0; topics * labels];

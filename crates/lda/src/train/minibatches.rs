@@ -4,7 +4,9 @@
 //! alone; minibatches are ranges of places ([`Deal`]). So any worker can tell where its documents
 //! belong, and minibatches can be sorted before it is known how many there are.
 
+use super::schedule::Schedule;
 use super::settings::DocumentSchedule;
+use super::warm_start::WarmStart;
 use crate::infer::Bag;
 use crate::math::random::{Stage, Stream, hash};
 use crate::math::special::ln;
@@ -20,7 +22,18 @@ pub fn place(seed: u64, document: u64) -> u64 {
 /// - influence: without replacement with p(d) ∝ Σ_w n_dw² (isLDA; Wahabzada & Kersting 2011, Eq. 3):
 ///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006);
 /// - any other: random.
-pub fn scheduled_place(schedule: DocumentSchedule, seed: u64, document: u64, bag: Bag<'_>) -> u64 {
+///
+/// After a warm start with another prior, the documents that are visited again come first, and both they
+/// and the others in a random order.
+pub fn scheduled_place(
+    schedule: DocumentSchedule,
+    warm_start: Option<&WarmStart>,
+    [seed, document]: [u64; 2],
+    bag: Bag<'_>,
+) -> u64 {
+    if let Some(start) = warm_start.filter(|start| start.is_partial()) {
+        return place(seed, document) >> 1 | u64::from(!start.revisits(bag)) << (u64::BITS - 1);
+    }
     let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
     match schedule {
         DocumentSchedule::Sorted => {
@@ -60,13 +73,19 @@ pub enum Deal {
     Even(u64),
     /// This many, and the one that each cell belongs to.
     ByCell(u64, Vec<u32>),
+    /// Minibatches that passes visit, and others; each of the same range of its half of the places.
+    Partial(u64, u64),
 }
 
 impl Deal {
-    /// `count` minibatches for the documents of a schedule, of which `in_cell` are in each cell, over
-    /// all workers: of about the same number of documents, whole cells each.
-    pub fn new(schedule: DocumentSchedule, count: u64, in_cell: &[i64]) -> Self {
-        if !schedule.is_ordered() {
+    /// The minibatches of `schedule`; where its documents are ordered, `in_cell` are in each cell, over all
+    /// workers, and minibatches are whole cells with about the same number of documents.
+    pub fn new(schedule: &Schedule, in_cell: &[i64]) -> Self {
+        let count = schedule.minibatch_count;
+        if schedule.unvisited_count > 0 {
+            return Self::Partial(count, schedule.unvisited_count);
+        }
+        if !schedule.order().is_ordered() {
             return Self::Even(count);
         }
         let all = in_cell.iter().sum::<i64>().max(1) as u128;
@@ -84,6 +103,7 @@ impl Deal {
     pub fn count(&self) -> u64 {
         match self {
             Self::Even(count) | Self::ByCell(count, _) => *count,
+            Self::Partial(visited, others) => visited + others,
         }
     }
 
@@ -92,6 +112,10 @@ impl Deal {
         match self {
             Self::Even(count) => minibatch_at(place, *count),
             Self::ByCell(_, minibatches) => u64::from(minibatches[cell(place)]),
+            Self::Partial(visited, others) => match place >> (u64::BITS - 1) {
+                0 => minibatch_at(place << 1, *visited),
+                _ => visited + minibatch_at(place << 1, *others),
+            },
         }
     }
 }
@@ -102,13 +126,13 @@ pub fn minibatch_at(place: u64, count: u64) -> u64 {
 }
 
 /// Deals documents, given by their places, to the minibatches of a schedule; as indices.
-pub fn deal(schedule: DocumentSchedule, count: u64, places: &[u64]) -> Vec<Vec<u32>> {
+pub fn deal(schedule: &Schedule, places: &[u64]) -> Vec<Vec<u32>> {
     let mut in_cell = vec![0; CELLS];
     for &place in places {
         in_cell[cell(place)] += 1;
     }
-    let deal = Deal::new(schedule, count, &in_cell);
-    let mut minibatches = vec![Vec::new(); count as usize];
+    let deal = Deal::new(schedule, &in_cell);
+    let mut minibatches = vec![Vec::new(); deal.count() as usize];
     for (index, &place) in places.iter().enumerate() {
         minibatches[deal.minibatch(place) as usize].push(index as u32);
     }
@@ -118,6 +142,16 @@ pub fn deal(schedule: DocumentSchedule, count: u64, places: &[u64]) -> Vec<Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::settings::TrainSettings;
+
+    fn rounds(schedule: DocumentSchedule, minibatches: u64) -> Schedule {
+        let settings = TrainSettings {
+            schedule,
+            minibatch: Some(1),
+            ..TrainSettings::default()
+        };
+        Schedule::new(&settings, minibatches, minibatches)
+    }
 
     /// The minibatches of documents of one term, given by its counts.
     fn dealt(
@@ -133,10 +167,10 @@ mod tests {
                     terms: &[0],
                     counts: &[count],
                 };
-                scheduled_place(schedule, seed, document, bag)
+                scheduled_place(schedule, None, [seed, document], bag)
             })
             .collect();
-        deal(schedule, minibatches, &places)
+        deal(&rounds(schedule, minibatches), &places)
     }
 
     #[test]
@@ -170,7 +204,7 @@ mod tests {
                     terms: &[0],
                     counts: &[count],
                 };
-                scheduled_place(DocumentSchedule::Influence, seed, document, bag)
+                scheduled_place(DocumentSchedule::Influence, None, [seed, document], bag)
             });
             let (index, _) = places.enumerate().min_by_key(|&(_, place)| place).unwrap();
             first[index] += 1;

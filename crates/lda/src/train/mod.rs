@@ -22,6 +22,7 @@ pub mod settings;
 pub mod soft;
 pub mod stop;
 pub mod units;
+pub mod warm_start;
 
 use std::collections::VecDeque;
 
@@ -39,6 +40,7 @@ use round::{LocalStep, StreamKey, Visit};
 use schedule::{Action, Phase, Position, Schedule};
 use settings::TrainSettings;
 use stop::StopRule;
+use warm_start::WarmStart;
 
 /// Why training stopped short.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -64,6 +66,8 @@ pub struct Setup<'a> {
     pub seed: u64,
     /// V.
     pub vocabulary_size: usize,
+    /// The model to start from, if [`TrainSettings::warm_start`] says that there is one.
+    pub warm_start: Option<&'a WarmStart>,
 }
 
 /// A round as the training log tells it.
@@ -132,7 +136,10 @@ pub fn train(
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
     let documents = sample.len() as u64;
-    let schedule = Schedule::new(setup.settings, documents, sample.token_count());
+    let schedule = match setup.warm_start.filter(|start| start.is_partial()) {
+        Some(start) => Schedule::partial(setup.settings, documents, start.revisited(sample)),
+        None => Schedule::new(setup.settings, documents, sample.token_count()),
+    };
     let mut trainer = Trainer::new(sample, setup, &schedule);
     let mut stop = StopRule::default();
     let mut next = schedule.start();
@@ -186,18 +193,22 @@ impl<'a> Trainer<'a> {
         let rows = setup.priors.row_count(setup.vocabulary_size);
         let places: Vec<u64> = (0..sample.len())
             .map(|index| {
-                let (terms, counts) = sample.bag(index);
-                let (document, bag) = (sample.document(index), Bag { terms, counts });
-                minibatches::scheduled_place(setup.settings.schedule, setup.seed, document, bag)
+                let key = [setup.seed, sample.document(index)];
+                let (order, warm) = (setup.settings.schedule, setup.warm_start);
+                minibatches::scheduled_place(order, warm, key, Bag::of(sample, index))
             })
             .collect();
+        let parameters = match setup.warm_start {
+            Some(warm) => warm.start(setup.priors, setup.seed, [0, 1]),
+            None => start(setup.settings, setup.seed, setup.priors, rows, [0, 1]),
+        };
         Self {
             sample,
             setup,
             schedule,
-            dealt: minibatches::deal(setup.settings.schedule, schedule.minibatch_count, &places),
+            dealt: minibatches::deal(schedule, &places),
             priors: setup.priors.clone(),
-            parameters: start(setup.settings, setup.seed, setup.priors, rows, [0, 1]),
+            parameters,
             average: None,
             assignments: vec![Vec::new(); sample.len()],
             active: ActiveBags::new(sample, setup),
@@ -249,8 +260,7 @@ impl<'a> Trainer<'a> {
         let table = FactorTable::new(&parts);
         for index in self.documents(position) {
             let index = index as usize;
-            let (terms, counts) = self.sample.bag(index);
-            let bag = Bag { terms, counts };
+            let bag = Bag::of(self.sample, index);
             let key = StreamKey {
                 seed: self.setup.seed,
                 stage: Stage::Train,
@@ -300,7 +310,7 @@ impl<'a> Trainer<'a> {
                     fold_scale(&mut self.parameters, self.setup.settings.prune);
                 }
             }
-            Action::Scatter | Action::Count => {
+            Action::Scatter | Action::Assign | Action::Count => {
                 self.parameters.clear();
                 replace(&mut self.parameters, entries);
             }

@@ -45,6 +45,8 @@ pub enum Action {
     Smc,
     /// Assigns all of them at random, and takes their counts for the model: nothing is learnt yet.
     Scatter,
+    /// Samples them against the model that training starts from, and takes their counts for the model.
+    Assign,
     /// Takes the counts of all remembered assignments for the model.
     Count,
     /// Draws their assignments again, and replaces their counts.

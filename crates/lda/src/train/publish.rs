@@ -62,9 +62,8 @@ pub fn heldout(
     let mut sum = Completion::default();
     for index in 0..documents.len() {
         let document = documents.document(index);
-        let (terms, counts) = documents.bag(index);
         let error = |source| TrainError::ImpossibleDraw { document, source };
-        let bag = Bag { terms, counts };
+        let bag = Bag::of(documents, index);
         sum.merge(completer.score(seed, document, bag, table).map_err(error)?);
     }
     Ok(sum)

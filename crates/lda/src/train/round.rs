@@ -87,7 +87,8 @@ impl LocalStep {
     }
 
     /// Visits a document as the round's action asks, and counts what came out; gives its
-    /// assignments. `remembered` are those it had; where there are none to be counted, it is assigned.
+    /// assignments. `remembered` are those it had; where there are none to be counted or replaced, it is
+    /// assigned.
     ///
     /// # Errors
     /// A draw with impossible masses.
@@ -118,13 +119,18 @@ impl LocalStep {
                 self.count_assignments(table, 1, &mut stream);
             }
             Action::Scatter => self.scatter(visit),
+            Action::Assign => {
+                let mut stream = visit.key.stream();
+                self.burn_in(visit, settings.burn_in_sweeps, &mut stream)?;
+                self.count_assignments(table, 1, &mut stream);
+            }
+            Action::Gibbs | Action::Count if remembered.is_empty() => {
+                self.assign(visit)?;
+            }
             Action::Gibbs => {
                 self.resume(bag, table, remembered);
                 self.sampler.restrict(visit.labels);
                 self.redraw(visit.key, table, remembered)?;
-            }
-            Action::Count if remembered.is_empty() => {
-                self.assign(visit)?;
             }
             Action::Count => {
                 self.recount(bag, table, remembered);

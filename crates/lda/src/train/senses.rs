@@ -40,6 +40,21 @@ pub(super) fn start(
     seed: u64,
     [part, part_count]: [usize; 2],
 ) -> Parameters {
+    let row = first_weights(tree, topic_count, seed);
+    let mut totals = vec![0.0; topic_count];
+    for entry in (0..tree.leaf_count() as u32).flat_map(&row) {
+        totals[entry.topic as usize] += f64::from(entry.value);
+    }
+    Parameters::new(topic_count, tree.leaf_count(), part, part_count).restore(1.0, totals, row)
+}
+
+/// The row that each leaf begins with: a small weight in each topic that begins on its branch of a
+/// cannot-link.
+pub(super) fn first_weights(
+    tree: &Tree,
+    topic_count: usize,
+    seed: u64,
+) -> impl Fn(u32) -> Vec<Entry> {
     let weight = FIRST_WEIGHT * tree.eta();
     // The branches of each node, and the largest prior of an edge to them; each branch's place.
     let mut branches = vec![(0u64, 0.0f64); tree.inner_count()];
@@ -50,14 +65,14 @@ pub(super) fn start(
         *count += 1;
         *largest = largest.max(tree.prior(node as u32));
     }
-    let is_link = |node: u32| {
-        let (count, largest) = branches[node as usize];
-        node != ROOT && count > 1 && largest * FAR_BELOW <= weight
-    };
-    let first = |node: u32| {
-        Stream::keyed(seed, Stage::Start, 1, u64::from(node)).below(branches[node as usize].0)
-    };
-    let row = |leaf: u32| -> Vec<Entry> {
+    move |leaf: u32| -> Vec<Entry> {
+        let is_link = |node: u32| {
+            let (count, largest) = branches[node as usize];
+            node != ROOT && count > 1 && largest * FAR_BELOW <= weight
+        };
+        let first = |node: u32| {
+            Stream::keyed(seed, Stage::Start, 1, u64::from(node)).below(branches[node as usize].0)
+        };
         let links = tree.path(leaf).filter(|&node| is_link(tree.parent(node)));
         let begun: Vec<_> = links
             .map(|node| {
@@ -77,12 +92,7 @@ pub(super) fn start(
             value: weight as f32,
         };
         topics.filter(begins).map(entry).collect()
-    };
-    let mut totals = vec![0.0; topic_count];
-    for entry in (0..tree.leaf_count() as u32).flat_map(row) {
-        totals[entry.topic as usize] += f64::from(entry.value);
     }
-    Parameters::new(topic_count, tree.leaf_count(), part, part_count).restore(1.0, totals, row)
 }
 
 /// Draws leaves, document by document.

@@ -1,5 +1,6 @@
 //! What a job says about training, already checked.
 
+use super::warm_start::Unassigned;
 use super::{senses, units};
 use crate::infer::settings::Estimator;
 use crate::model::Priors;
@@ -106,6 +107,8 @@ pub struct TrainSettings {
     /// Of the passes, those that are online before remembered counts take over; 0 starts from
     /// random topics. Without memory all passes are online.
     pub online_passes: u32,
+    /// Whether training starts from another model, and what is unassigned where their priors differ.
+    pub warm_start: Option<Unassigned>,
     /// Gibbs passes before the document–topic prior α is learnt for the first time.
     pub alpha_after: Option<u32>,
     /// Gibbs passes between two steps of learning α; 0 holds it fixed.
@@ -152,6 +155,7 @@ impl Default for TrainSettings {
             memory: Memory::Auto,
             memory_bytes: 4096 << 20,
             online_passes: 3,
+            warm_start: None,
             alpha_after: None,
             alpha_every: None,
             average_every: None,

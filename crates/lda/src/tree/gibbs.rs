@@ -49,10 +49,10 @@ impl<'a> Gibbs<'a> {
     pub fn pass(&mut self) -> Result<(), TrainError> {
         for (index, assignments) in self.assignments.iter_mut().enumerate() {
             let document = self.documents.document(index);
-            let (terms, counts) = self.documents.bag(index);
+            let bag = Bag::of(self.documents, index);
             let mut stream = Stream::keyed(self.seed, Stage::Train, self.passes, document);
             self.sampler
-                .sweep(Bag { terms, counts }, assignments, &mut stream)
+                .sweep(bag, assignments, &mut stream)
                 .map_err(|source| TrainError::ImpossibleDraw { document, source })?;
         }
         self.passes += 1;

@@ -254,7 +254,7 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
     for index in 0..documents.len() {
         let (key, bag) = (
             passes.key(0, documents.document(index)),
-            bag(documents, index),
+            Bag::of(documents, index),
         );
         let drawn = visitor.assign(key, bag, FactorTable::new(&[&factors]))?;
         all.assignments.push(drawn.to_vec());
@@ -273,18 +273,13 @@ pub fn sample_together(documents: &Bags, setup: &Setup<'_>) -> Result<Together, 
                 let own = &mut all.assignments[index];
                 let sums = &mut all.sums[index];
                 let kept = passes.is_kept(pass).then_some((passes.estimator, sums));
-                let drawn = visitor.resample(key, bag(documents, index), table, own, kept)?;
+                let drawn = visitor.resample(key, Bag::of(documents, index), table, own, kept)?;
                 own.copy_from_slice(drawn);
             }
             replace(&mut all.counts, &mut visitor);
         }
     }
     Ok(all)
-}
-
-fn bag(documents: &Bags, index: usize) -> Bag<'_> {
-    let (terms, counts) = documents.bag(index);
-    Bag { terms, counts }
 }
 
 /// Changes counts by what a round has found.

@@ -2,6 +2,7 @@
 //! planted constraints, and rounds with fixed parameters.
 
 mod rounds;
+mod warm_start;
 
 use crate::chi_square::chi_square_z;
 use lda::bags::Bags;

@@ -191,12 +191,13 @@ fn trained_by_rounds(bags: &Bags, tree: Option<&Tree>, memory: Memory, seed: u64
         settings: &settings,
         seed,
         vocabulary_size: 12,
+        warm_start: None,
     };
     train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
 }
 
 /// The topic in which each of two terms is most probable.
-fn topics_of(trained: &Trained, terms: [u32; 2]) -> [usize; 2] {
+pub fn topics_of(trained: &Trained, terms: [u32; 2]) -> [usize; 2] {
     let topics = publish(&[&trained.parameters], &trained.priors);
     terms.map(|term| {
         let weight = |k: &usize| {
@@ -254,6 +255,7 @@ fn counts_by_leaf_are_those_of_the_remembered_tokens() {
             settings: &settings,
             seed: 2,
             vocabulary_size: 12,
+            warm_start: None,
         };
         train(&bags, &Bags::default(), &setup, |_, _| {}).unwrap()
     };

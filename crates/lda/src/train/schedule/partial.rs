@@ -1,0 +1,55 @@
+//! Rounds after a warm start from a model with another prior over terms: passes visit the documents that
+//! the change concerns; all others are assigned once, and count as they are.
+
+use std::ops::Range;
+
+use super::{Action, Position, Schedule};
+use crate::train::settings::{DocumentSchedule, Memory, TrainSettings};
+use crate::train::warm_start::Unassigned;
+
+impl Schedule {
+    /// For a sample of `document_count` documents, of which `revisited` are visited by passes: their number,
+    /// and their tokens. All passes are Gibbs passes, and α stays as it is.
+    pub fn partial(settings: &TrainSettings, document_count: u64, revisited: [u64; 2]) -> Self {
+        let settings = TrainSettings {
+            memory: Memory::On,
+            online_passes: 0,
+            alpha_every: Some(0),
+            ..settings.clone()
+        };
+        let visited = Self::new(&settings, revisited[0], revisited[1]);
+        let minibatch = revisited[0].div_ceil(visited.minibatch_count).max(1);
+        let others = document_count - revisited[0];
+        Self {
+            document_count,
+            unvisited_count: others.div_ceil(minibatch).max(1),
+            ..visited
+        }
+    }
+
+    /// In which order documents are visited.
+    pub fn order(&self) -> DocumentSchedule {
+        self.settings.schedule
+    }
+
+    /// Whether a round visits documents that have no assignments yet, because they were unassigned.
+    pub fn visits_unassigned(&self, position: Position) -> bool {
+        self.unassigns_documents()
+            && self.action(position) == Action::Gibbs
+            && position.taken <= self.gibbs_rounds
+    }
+
+    fn unassigns_documents(&self) -> bool {
+        self.unvisited_count > 0 && self.settings.warm_start == Some(Unassigned::Documents)
+    }
+
+    /// The minibatches of a round that takes the sample as it is.
+    pub(super) fn undrawn(&self, position: Position) -> Range<u64> {
+        let is_assigning = self.action(position) == Action::Assign;
+        let first = match is_assigning && self.unassigns_documents() {
+            true => self.minibatch_count,
+            false => 0,
+        };
+        first..self.minibatch_count + self.unvisited_count
+    }
+}

@@ -1,0 +1,238 @@
+//! Training that starts from another model: its topics are the first, and keep their numbers.
+//!
+//! Without online passes, each document is sampled against that model first ([`Action::Assign`](super::schedule::Action::Assign)),
+//! which takes the place of random topics. Where the tree-structured priors of the two models differ,
+//! training is interactive (Hu, Boyd-Graber & Satinoff 2011): the terms around which they
+//! differ lose what was learnt of them ([`Unassigned`]), and only documents that contain such terms are
+//! visited again.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::senses;
+use crate::bags::Bags;
+use crate::infer::Bag;
+use crate::model::Priors;
+use crate::model::parameters::{Entry, Parameters};
+use crate::model::tree::{Node, ROOT, Tree};
+
+/// Whose assignments are forgotten where the prior over terms has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unassigned {
+    /// Nobody's: the senses of a term share evenly what its topics had.
+    Nothing,
+    /// Those of the terms around which the trees differ.
+    Terms,
+    /// Those of all terms of the documents that contain such a term.
+    Documents,
+}
+
+/// A model that training starts from.
+#[derive(Clone, Debug)]
+pub struct WarmStart {
+    unassigned: Unassigned,
+    parameters: Parameters,
+    tree: Option<Arc<Tree>>,
+    /// α of that model.
+    alpha: Vec<f64>,
+    /// Of each term, its number in that model.
+    terms: Vec<Option<u32>>,
+    /// Of each term, whether the trees differ around it.
+    changed: Vec<bool>,
+}
+
+impl WarmStart {
+    /// From `parameters`, which are one part, and their `priors`; `terms` are the numbers that they have for
+    /// the terms of the model to be trained, whose prior has the structures of `tree`.
+    pub fn new(
+        unassigned: Unassigned,
+        (parameters, priors): (Parameters, &Priors),
+        terms: Vec<Option<u32>>,
+        tree: Option<&Tree>,
+    ) -> Self {
+        let before = priors.tree.as_deref();
+        let mut numbers = vec![None; parameters.vocabulary_size()];
+        for (number, term) in (0..).zip(&terms) {
+            if let Some(term) = *term {
+                numbers[term as usize] = Some(number);
+            }
+        }
+        let [old, new] = [
+            surroundings(before, &|term| numbers[term as usize]),
+            surroundings(tree, &Some),
+        ];
+        let of = |all: &[Vec<Arc<str>>], term: u32| all.get(term as usize).cloned();
+        let changed = (0..).zip(&terms).map(|(number, term)| {
+            let before = term.and_then(|term| of(&old, term));
+            before.unwrap_or_default() != of(&new, number).unwrap_or_default()
+        });
+        Self {
+            unassigned,
+            changed: changed.collect(),
+            parameters,
+            tree: priors.tree.clone(),
+            alpha: priors.alpha.clone(),
+            terms,
+        }
+    }
+
+    /// α of the model.
+    pub fn alpha(&self) -> &[f64] {
+        &self.alpha
+    }
+
+    /// Whose assignments are forgotten.
+    pub fn unassigned(&self) -> Unassigned {
+        self.unassigned
+    }
+
+    /// Whether the prior has changed, so that only some documents are visited again.
+    pub fn is_partial(&self) -> bool {
+        self.changed.contains(&true)
+    }
+
+    /// Terms around which the trees differ.
+    pub fn changed_terms(&self) -> impl Iterator<Item = u32> {
+        (0..)
+            .zip(&self.changed)
+            .filter_map(|(term, &is)| is.then_some(term))
+    }
+
+    /// Whether a document is visited again: it contains a term around which the trees differ, or they are
+    /// the same.
+    pub fn revisits(&self, bag: Bag<'_>) -> bool {
+        let is_changed = |&term: &u32| self.changed[term as usize];
+        bag.terms.iter().any(is_changed) || !self.is_partial()
+    }
+
+    /// Documents of a sample that are visited again, and their tokens.
+    pub fn revisited(&self, sample: &Bags) -> [u64; 2] {
+        let bags = (0..sample.len()).map(|index| Bag::of(sample, index));
+        let revisited = bags.filter(|&bag| self.revisits(bag));
+        revisited.fold([0; 2], |[documents, tokens], bag| {
+            [documents + 1, tokens + bag.token_count()]
+        })
+    }
+
+    /// The model that training with `priors` starts from: part `part` of `part_count`.
+    pub fn start(&self, priors: &Priors, seed: u64, [part, part_count]: [usize; 2]) -> Parameters {
+        let topics = priors.topic_count();
+        let rows = priors.row_count(self.terms.len());
+        let tree = priors.tree.as_deref();
+        let first = tree.map(|tree| senses::first_weights(tree, topics, seed));
+        let row = |row: u32| {
+            let (term, place) = match tree {
+                Some(tree) => (tree.term(row), row - tree.leaves_of(tree.term(row)).start),
+                None => (row, 0),
+            };
+            if !self.changed[term as usize] {
+                return self.row(term, place, topics);
+            }
+            let begun = first.as_ref().map_or_else(Vec::new, |first| first(row));
+            match self.unassigned {
+                Unassigned::Nothing => {
+                    let senses = tree.map_or(1, |tree| tree.leaves_of(term).len());
+                    merge(&begun, self.shared_row(term, senses, topics))
+                }
+                Unassigned::Terms | Unassigned::Documents => begun,
+            }
+        };
+        let mut totals = vec![0.0; topics];
+        for entry in (0..rows as u32).flat_map(row) {
+            totals[entry.topic as usize] += f64::from(entry.value);
+        }
+        Parameters::new(topics, rows, part, part_count).restore(1.0, totals, row)
+    }
+
+    /// The rows of the model that are a term's.
+    fn rows_of(&self, term: u32) -> std::ops::Range<u32> {
+        match (self.terms[term as usize], &self.tree) {
+            (None, _) => 0..0,
+            (Some(term), Some(tree)) => tree.leaves_of(term),
+            (Some(term), None) => term..term + 1,
+        }
+    }
+
+    /// A row of a term by its place among the term's, without scale.
+    fn row(&self, term: u32, place: u32, topics: usize) -> Vec<Entry> {
+        let rows = self.rows_of(term);
+        let row = (rows.start + place..rows.end).next();
+        row.map_or_else(Vec::new, |row| self.sum(row..row + 1, 1.0, topics))
+    }
+
+    /// What each of a term's `senses` has of all its rows.
+    fn shared_row(&self, term: u32, senses: usize, topics: usize) -> Vec<Entry> {
+        self.sum(self.rows_of(term), 1.0 / senses as f64, topics)
+    }
+
+    /// The sum of some rows, times `share`.
+    fn sum(&self, rows: std::ops::Range<u32>, share: f64, topics: usize) -> Vec<Entry> {
+        let factor = self.parameters.scale() * share;
+        let mut sums = vec![0.0; topics];
+        for entry in rows.flat_map(|row| self.parameters.row(row)) {
+            sums[entry.topic as usize] += f64::from(entry.value) * factor;
+        }
+        let entry = |(topic, &sum): (u32, &f64)| Entry {
+            topic,
+            value: sum as f32,
+        };
+        let sums = (0..).zip(&sums).map(entry);
+        sums.filter(|entry| entry.value > 0.0).collect()
+    }
+}
+
+/// The sum of two rows.
+fn merge(first: &[Entry], second: Vec<Entry>) -> Vec<Entry> {
+    let mut row = second;
+    row.extend_from_slice(first);
+    row.sort_by_key(|entry| entry.topic);
+    row.dedup_by(|later, kept| {
+        let same = later.topic == kept.topic;
+        if same {
+            kept.value += later.value;
+        }
+        same
+    });
+    row
+}
+
+/// Of each term, what the structures look like that its leaves are in, in their order; the names of nodes
+/// and the priors of the root's edges, which are measured by η, left out. Terms are described by the
+/// numbers that `number` gives them.
+fn surroundings(tree: Option<&Tree>, number: &dyn Fn(u32) -> Option<u32>) -> Vec<Vec<Arc<str>>> {
+    let Some(tree) = tree else {
+        return Vec::new();
+    };
+    let structures: Vec<Arc<str>> = tree
+        .structures()
+        .iter()
+        .map(|node| {
+            let mut text = String::new();
+            describe(node, number, &mut text);
+            text.into()
+        })
+        .collect();
+    // The structures are the first inner nodes, in this order.
+    let of_leaf = |leaf: u32| {
+        let top = tree.path(leaf).find(|&node| tree.parent(node) == ROOT)?;
+        structures.get(top as usize - 1).cloned()
+    };
+    (0..tree.vocabulary_size() as u32)
+        .map(|term| tree.leaves_of(term).filter_map(of_leaf).collect())
+        .collect()
+}
+
+fn describe(node: &Node, number: &dyn Fn(u32) -> Option<u32>, text: &mut String) {
+    let mut terms: Vec<_> = node.terms.iter().map(|&term| number(term)).collect();
+    terms.sort_unstable();
+    let leaf_prior = match terms.is_empty() {
+        true => 0.0,
+        false => node.leaf_prior,
+    };
+    let _ = write!(text, "({terms:?} {leaf_prior}");
+    for child in &node.children {
+        let _ = write!(text, " {}", child.prior);
+        describe(child, number, text);
+    }
+    text.push(')');
+}

@@ -1,0 +1,223 @@
+//! Training that starts from another model, with another prior over terms.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::rounds::topics_of;
+use super::{STRENGTHS, themed, two_senses};
+use lda::bags::Bags;
+use lda::infer::Bag;
+use lda::model::Priors;
+use lda::model::published::publish;
+use lda::train::settings::{Memory, TrainSettings};
+use lda::train::warm_start::{Unassigned, WarmStart};
+use lda::train::{Setup, Trained, train};
+use lda::tree::Tree;
+use lda::tree::constraints::structures;
+
+const TERMS: usize = 12;
+const TOPICS: usize = 3;
+
+/// A topic on terms 0 to 2, and two that share term 5; 8 and 9 are each in one of these.
+fn documents() -> Bags {
+    themed(&[&[0, 1, 2], &[3, 4, 5, 8], &[5, 6, 7, 9]], &[40, 40, 40])
+}
+
+fn priors(tree: Option<&Tree>) -> Priors {
+    Priors {
+        alpha: vec![0.1; TOPICS],
+        eta: STRENGTHS.ordinary,
+        exp_psi: false,
+        tree: tree.map(|tree| Arc::new(tree.clone())),
+    }
+}
+
+fn settings(passes: u32, warm_start: Option<Unassigned>) -> TrainSettings {
+    TrainSettings {
+        passes: Some(passes),
+        online_passes: if warm_start.is_some() { 0 } else { 6 },
+        warm_start,
+        alpha_every: Some(0),
+        average_every: Some(0),
+        minibatch: Some(20),
+        memory: Memory::On,
+        patience: 0,
+        ..TrainSettings::default()
+    }
+}
+
+fn flat(bags: &Bags) -> Trained {
+    let setup = Setup {
+        priors: &priors(None),
+        settings: &settings(60, None),
+        seed: 1,
+        vocabulary_size: TERMS,
+        warm_start: None,
+    };
+    train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
+}
+
+fn warm(before: &Trained, unassigned: Unassigned, tree: Option<&Tree>) -> WarmStart {
+    let model = (before.parameters.clone(), &before.priors);
+    WarmStart::new(
+        unassigned,
+        model,
+        (0..TERMS as u32).map(Some).collect(),
+        tree,
+    )
+}
+
+fn refined(
+    bags: &Bags,
+    before: &Trained,
+    unassigned: Unassigned,
+    tree: Option<&Tree>,
+    passes: u32,
+) -> Trained {
+    let setup = Setup {
+        priors: &priors(tree),
+        settings: &settings(passes, Some(unassigned)),
+        seed: 2,
+        vocabulary_size: TERMS,
+        warm_start: Some(&warm(before, unassigned, tree)),
+    };
+    train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
+}
+
+/// φ of some terms in each topic.
+fn weights(trained: &Trained, terms: &[u32]) -> Vec<Vec<f64>> {
+    let topics = publish(&[&trained.parameters], &trained.priors);
+    let weight = |topic: &lda::model::published::PublishedTopic, term: u32| {
+        let listed = topic.weights.iter().find(|&&(t, _)| t == term);
+        listed.map_or(topic.absent_weight, |&(_, weight)| f64::from(weight))
+    };
+    topics
+        .iter()
+        .map(|topic| terms.iter().map(|&term| weight(topic, term)).collect())
+        .collect()
+}
+
+const ALL: [Unassigned; 3] = [
+    Unassigned::Nothing,
+    Unassigned::Terms,
+    Unassigned::Documents,
+];
+
+#[test]
+fn without_a_change_topics_keep_their_numbers_and_all_documents_are_visited() {
+    let bags = documents();
+    let before = flat(&bags);
+    let start = warm(&before, Unassigned::Terms, None);
+    assert!(!start.is_partial());
+    assert_eq!(start.revisited(&bags)[0], bags.len() as u64);
+    let after = refined(&bags, &before, Unassigned::Terms, None, 5);
+    let own = [0, 1, 2, 3, 4, 6, 7, 8, 9];
+    for (old, new) in weights(&before, &own).iter().zip(weights(&after, &own)) {
+        for (old, new) in old.iter().zip(new) {
+            assert!((old - new).abs() < 0.05, "{old} became {new}");
+        }
+    }
+    let total: f64 = after.parameters.totals().iter().sum();
+    assert_eq!(total, bags.token_count() as f64);
+}
+
+#[test]
+fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
+    let bags = documents();
+    let must = structures(TERMS, &[vec![8, 9]], &[], STRENGTHS).unwrap();
+    let tree = Tree::new(TERMS, STRENGTHS.ordinary, &must).unwrap();
+    let before = flat(&bags);
+    let [eight, nine] = topics_of(&before, [8, 9]);
+    assert_ne!(eight, nine, "the two are in different topics at first");
+    for unassigned in ALL {
+        let start = warm(&before, unassigned, Some(&tree));
+        assert_eq!(start.changed_terms().collect::<Vec<_>>(), [8, 9]);
+        let [short, long] = [2, 30].map(|n| refined(&bags, &before, unassigned, Some(&tree), n));
+        let mut moved = 0;
+        for index in 0..bags.len() {
+            let same = short.assignments[index] == long.assignments[index];
+            match start.revisits(Bag::of(&bags, index)) {
+                true => moved += usize::from(!same),
+                false => assert!(same, "document {index} was not to be visited"),
+            }
+        }
+        assert!(
+            moved > 0,
+            "{unassigned:?}: documents with the terms are visited"
+        );
+        let total: f64 = long.parameters.totals().iter().sum();
+        assert_eq!(total, bags.token_count() as f64, "{unassigned:?}");
+        // Each topic gives both terms of the node nearly the same weight.
+        for topic in weights(&long, &[8, 9]) {
+            assert!(
+                (topic[0] / topic[1]).ln().abs() < 0.7,
+                "{unassigned:?}: {topic:?}"
+            );
+        }
+        let unmoved = weights(&before, &[0, 1, 2])
+            .into_iter()
+            .zip(weights(&long, &[0, 1, 2]));
+        for (old, new) in unmoved {
+            for (old, new) in old.iter().zip(new) {
+                assert!(
+                    (old - new).abs() < 0.05,
+                    "{unassigned:?}: {old} became {new}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_term_gets_its_senses_and_loses_them_again() {
+    let bags = themed(&[&[0, 1, 2], &[0, 3, 4], &[6, 7, 8]], &[40, 40, 40]);
+    let before = flat(&bags);
+    let tree = two_senses();
+    let senses: BTreeMap<u32, usize> = (0..TERMS as u32)
+        .map(|term| (term, tree.leaves_of(term).len()))
+        .collect();
+    assert_eq!(senses[&0], 2);
+    for unassigned in ALL {
+        let split = refined(&bags, &before, unassigned, Some(&tree), 30);
+        // Term 0 goes to one topic by one leaf, and to the other by the other.
+        let leaves: Vec<u32> = tree.leaves_of(0).collect();
+        let [one, other] = topics_of(&split, [1, 3]);
+        assert_ne!(one, other);
+        let count = |leaf: u32, topic: usize| {
+            let row = split.parameters.row(leaf).iter();
+            row.filter(|entry| entry.topic as usize == topic)
+                .map(|entry| entry.value)
+                .sum::<f32>()
+        };
+        let right = count(leaves[0], one) + count(leaves[1], other);
+        let wrong = count(leaves[0], other) + count(leaves[1], one);
+        if unassigned != Unassigned::Nothing {
+            assert!(right > 4.0 * wrong, "{unassigned:?}: {right} and {wrong}");
+        }
+        let start = warm(&split, unassigned, None);
+        assert_eq!(start.changed_terms().count(), tree.structured_count());
+        let again = refined(&bags, &split, unassigned, None, 10);
+        assert_eq!(again.parameters.vocabulary_size(), TERMS);
+        let total: f64 = again.parameters.totals().iter().sum();
+        assert_eq!(total, bags.token_count() as f64);
+    }
+}
+
+#[test]
+fn terms_that_the_model_does_not_have_begin_with_nothing() {
+    let bags = documents();
+    let before = flat(&bags);
+    let terms: Vec<Option<u32>> = (0..TERMS as u32).map(|term| term.checked_sub(1)).collect();
+    let model = (before.parameters.clone(), &before.priors);
+    let start = WarmStart::new(Unassigned::Nothing, model, terms, None);
+    let parameters = start.start(&priors(None), 1, [0, 1]);
+    assert!(parameters.row(0).is_empty());
+    for term in 1..TERMS as u32 {
+        assert_eq!(parameters.row(term), before.parameters.row(term - 1));
+    }
+    let parts = [0, 1].map(|part| start.start(&priors(None), 1, [part, 2]));
+    for term in 0..TERMS as u32 {
+        assert_eq!(parts[term as usize % 2].row(term), parameters.row(term));
+    }
+    assert_eq!(parts[0].totals(), parameters.totals());
+}
