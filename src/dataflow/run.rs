@@ -5,8 +5,10 @@
 //! ingest ─▶ corpus/   sample, train ─▶ model/   project ─▶ documents/, document_topics/   finish
 //! ```
 
+mod checks;
 mod model;
 mod tree;
+mod warm_start;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,6 +45,7 @@ use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use model::Model;
 use tree::Planted;
+use warm_start::Start;
 
 /// What the workers of a process share during a run.
 #[derive(Default)]
@@ -55,6 +58,7 @@ pub struct RunShared {
     active: Once<Arc<ActiveDocuments>>,
     assignments: Once<Arc<Assignments>>,
     tree: Once<Option<Planted>>,
+    warm_start: Once<Option<Start>>,
     topics: Once<Vec<PublishedTopic>>,
     coherence: Tickets,
     term_topics: Once<TermTopics>,

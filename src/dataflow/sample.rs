@@ -26,6 +26,7 @@ use lda::infer::Bag;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
 use lda::train::schedule::Schedule;
 use lda::train::settings::DocumentSchedule;
+use lda::train::warm_start::WarmStart;
 
 /// Held-out documents in a minibatch: at most as many are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
@@ -41,6 +42,8 @@ pub struct Sample {
     pub training_documents: u64,
     /// Tokens to train on, over all processes (N).
     pub training_tokens: u64,
+    /// Those that are visited again after a warm start.
+    pub revisited_documents: u64,
     /// Tokens of the shortest of those documents.
     pub least_tokens: u64,
     /// Documents to measure quality on, over all processes.
@@ -146,6 +149,7 @@ pub fn load_sample(
     shared: &SampleShared,
     collection: &Collection,
     rule: &SampleRule,
+    warm_start: Option<&WarmStart>,
 ) -> Result<(Sample, Schedule), RunError> {
     let received = shared.received.get(|| Received::new(process))?;
     let keeping = Arc::clone(received);
@@ -153,7 +157,7 @@ pub fn load_sample(
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
-    let mut counted = Counted::new(process, collection);
+    let mut counted = Counted::new(process, collection, warm_start);
     let reader = LabelReader::new(&process.job.corpus, &collection.labels);
     let columns = (reader.as_ref()).map_or(Columns::Counts, |it| Columns::CountsAnd(it.column));
     let mut labels = Vec::new();
@@ -177,13 +181,16 @@ pub fn load_sample(
     };
     for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
     outbox.finish(worker);
-    let [documents, tokens, held_out] = sums(worker, counted.sizes);
-    let job = &process.job;
-    let schedule = Schedule::new(&job.train, documents, tokens);
+    let [documents, tokens, held_out, revisited @ ..] = sums(worker, counted.sizes);
+    let settings = &process.job.train;
+    let schedule = match warm_start.is_some_and(WarmStart::is_partial) {
+        true => Schedule::partial(settings, documents, revisited),
+        false => Schedule::new(settings, documents, tokens),
+    };
     process.meet();
     let in_cell = sum(worker, &counted.in_cell);
     let deals = [
-        Deal::new(counted.order, schedule.minibatch_count, &in_cell),
+        Deal::new(&schedule, &in_cell),
         Deal::Even(held_out.div_ceil(HELD_OUT_AT_ONCE)),
     ];
     let loaded = (shared.loaded).get(|| received.finish(process, &deals))?;
@@ -193,6 +200,7 @@ pub fn load_sample(
         held_out: held_out_documents,
         training_documents: documents,
         training_tokens: tokens,
+        revisited_documents: revisited[0],
         least_tokens: least_of_all(worker, counted.least_tokens),
         held_out_documents: held_out,
         label_documents: (sum(worker, &counted.label_documents).into_iter())
@@ -203,11 +211,13 @@ pub fn load_sample(
 }
 
 /// What a worker has read of the sample.
-struct Counted {
+struct Counted<'a> {
     seed: u64,
     order: DocumentSchedule,
-    /// Documents and tokens to train on, and documents held out.
-    sizes: [i64; 3],
+    warm_start: Option<&'a WarmStart>,
+    /// Documents and tokens to train on, documents held out; documents and tokens to train on that are
+    /// visited again after a warm start.
+    sizes: [i64; 5],
     /// Tokens of the shortest document to train on.
     least_tokens: u64,
     /// Documents to train on by the cell of their place, where they are ordered.
@@ -216,13 +226,14 @@ struct Counted {
     label_documents: Vec<i64>,
 }
 
-impl Counted {
-    fn new(process: &Process, collection: &Collection) -> Self {
+impl<'a> Counted<'a> {
+    fn new(process: &Process, collection: &Collection, warm_start: Option<&'a WarmStart>) -> Self {
         let order = process.job.train.schedule;
         Self {
             seed: process.job.model.seed,
             order,
-            sizes: [0; 3],
+            warm_start,
+            sizes: [0; 5],
             least_tokens: u64::MAX,
             in_cell: vec![0; if order.is_ordered() { CELLS } else { 0 }],
             label_documents: vec![0; collection.labels.len()],
@@ -239,11 +250,15 @@ impl Counted {
         let bag = Bag { terms, counts };
         self.sizes[0] += 1;
         self.sizes[1] += bag.token_count() as i64;
+        if self.warm_start.is_some_and(|start| start.revisits(bag)) {
+            self.sizes[3] += 1;
+            self.sizes[4] += bag.token_count() as i64;
+        }
         self.least_tokens = self.least_tokens.min(bag.token_count());
         for &label in labels {
             self.label_documents[usize::from(label)] += 1;
         }
-        let place = scheduled_place(self.order, self.seed, number, bag);
+        let place = scheduled_place(self.order, self.warm_start, [self.seed, number], bag);
         if let Some(count) = self.in_cell.get_mut(cell(place)) {
             *count += 1;
         }

@@ -131,6 +131,7 @@ impl Values {
             method, schedule, importance, residual_floor, residual_switch, minibatch, passes, memory, online_passes, step_offset, step_decay, prune, alpha_after,
             alpha_every, average_every, estimator, evaluate_every, patience, tolerance, checkpoint_every,
             checkpoint_minutes;
+            warm_start: self.starts_warm().then(|| self.get("train.unassign")),
             memory_bytes: self.bytes("train.memory_mib"),
             sample_bytes: self.bytes("train.sample_mib"),
             burn_in_sweeps: self.get("train.burn_in"),

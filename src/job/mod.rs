@@ -73,6 +73,8 @@ pub struct Job {
     pub tree: Option<TreeSettings>,
     /// How it is trained.
     pub train: TrainSettings,
+    /// The folder of the result that training starts from.
+    pub warm_start: Option<PathBuf>,
     /// How documents are projected, and what of that is written.
     pub project: ProjectSettings,
     /// What `topicmill evaluate` computes, and on which documents.
@@ -208,6 +210,7 @@ impl Job {
             model: values.model(),
             tree: values.tree(),
             train: values.train(),
+            warm_start: values.get("train.warm_start"),
             project: values.project(),
             evaluate: values.evaluate(),
             output: values.output(),
@@ -268,6 +271,14 @@ impl Job {
             .filter_map(|(key, path)| Some((key, path.as_ref()?)));
         let texts = lists.chain(words).chain(phrases);
         let mut files: Vec<_> = texts.map(digest).collect::<Result<_, JobError>>()?;
+        if let Some(folder) = &self.warm_start {
+            let model = folder.join(state::MODEL_FILE);
+            let file = digest(("train.warm_start", &model))?;
+            files.push(NamedFile {
+                path: folder.clone(),
+                ..file
+            });
+        }
         if let Some(tree) = &self.tree {
             let place = || source.get("tree.file").map(|entry| entry.place.clone());
             let knowledge = tree.read();

@@ -3,6 +3,7 @@
 
 mod labels;
 mod tree;
+mod warm_start;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,6 +43,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_tokens(source)?;
     values.settle_labels(source)?;
     values.settle_tree(source)?;
+    values.settle_warm_start(source)?;
     values.settle_method(source)?;
     values.settle_model(source)?;
     values.settle_train(source)?;
@@ -279,6 +281,8 @@ impl Values {
             (!schedule.needs_memory()).then(|| (Mark::Residual, schedule_is())),
             (!self.is_labelled()).then(|| (Mark::Labelled, "an empty corpus.labels".to_owned())),
             (!self.has_tree()).then(|| (Mark::Tree, "an empty tree.file".to_owned())),
+            (!self.starts_warm())
+                .then(|| (Mark::WarmStart, "an empty train.warm_start".to_owned())),
             (!self.get::<bool>("phrases.detect"))
                 .then(|| (Mark::Detected, "phrases.detect = false".to_owned())),
         ];

@@ -14,6 +14,7 @@ use crate::knowledge::wordnet::{Part, Structure};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::{Alpha, Geometry, LabelPrior};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::warm_start::Unassigned;
 
 /// A setting that is read off a value; `None` if it is not one.
 pub(super) trait Setting: Sized {
@@ -50,6 +51,7 @@ words!(KNOWLEDGE: Kind, none "auto" {
 });
 words!(STRUCTURES: Structure { "synsets" => Synsets, "hierarchy" => Hierarchy });
 words!(PARTS: Part { "noun" => Noun, "verb" => Verb, "adjective" => Adjective, "adverb" => Adverb });
+words!(UNASSIGNED: Unassigned { "nothing" => Nothing, "terms" => Terms, "documents" => Documents });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
 words!(LOCAL_METHODS: LocalMethod {
     "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,

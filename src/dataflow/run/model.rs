@@ -7,6 +7,7 @@ use std::sync::Arc;
 use timely::worker::Worker;
 
 use super::Run;
+use super::checks::{check_estimator, check_sample};
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
 use crate::cluster::interrupt::Deferral;
@@ -19,11 +20,9 @@ use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
-use crate::dataflow::sum::sum;
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
 use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use crate::job::{Summary, TrainSummary};
-use lda::infer::settings::Estimator;
 use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic, publish, publish_nodes};
 use lda::model::settings::ModelSettings;
@@ -31,7 +30,6 @@ use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
 use lda::train::publish::published;
 use lda::train::schedule::Schedule;
-use lda::train::settings::{LocalMethod, TrainSettings};
 
 /// What training leaves to the stages after it.
 pub(super) struct Model {
@@ -93,8 +91,11 @@ impl<'a> Run<'a> {
             self.refuse_other_settings(collection)?;
         }
         let shared = &self.shared.sample;
-        let (sample, schedule) = load_sample(worker, self.process, shared, collection, rule)?;
+        let warm_start = self.warm_start()?.map(|start| &start.model);
+        let loaded = load_sample(worker, self.process, shared, collection, rule, warm_start)?;
+        let (sample, schedule) = loaded;
         check_sample(&sample, collection, &self.process.job.model)?;
+        self.check_revisited(&sample)?;
         check_estimator(&self.process.job.train, &sample, &schedule)?;
         self.check_shares(worker, &sample)?;
         self.train_on(worker, collection, (sample, schedule), summary)
@@ -127,7 +128,9 @@ impl<'a> Run<'a> {
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
         let planted = self.tree(&priors, schedule.remembers())?;
+        let warm_start = self.warm_start()?;
         let priors = Priors {
+            alpha: warm_start.map_or(priors.alpha, |start| start.model.alpha().to_vec()),
             tree: planted.map(|planted| Arc::clone(&planted.tree)),
             ..priors
         };
@@ -190,35 +193,11 @@ impl<'a> Run<'a> {
     }
 
     /// How many numbers are remembered of each of the process's documents.
-    fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, RunError> {
+    pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, RunError> {
         let (process, topics) = (self.process, self.process.job.model.topics);
         let length = |counts: &[u32]| process.job.train.remembered_length(counts, topics);
         let lengths = sample.training.lengths(length);
         lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))
-    }
-
-    /// What CVB0 remembers of all processes' documents must not be more than the job allows.
-    fn check_shares(&self, worker: &mut Worker, sample: &Sample) -> Result<(), RunError> {
-        let settings = &self.process.job.train;
-        if settings.method != LocalMethod::Cvb0 {
-            return Ok(());
-        }
-        let mine = match worker.index() % self.process.placement.threads {
-            0 => self.remembered_lengths(sample)?.iter().sum::<usize>(),
-            _ => 0,
-        };
-        let bytes = 2 * sum(worker, &[mine as i64])[0] as u64;
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        if bytes <= settings.memory_bytes {
-            return Ok(());
-        }
-        Err(RunError::Data(format!(
-            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic and distinct term \
-             of a document, which are more than train.memory_mib = {}: raise it (what exceeds train.sample_mib is \
-             kept on disk), or lower model.topics or sample.documents",
-            mib(bytes),
-            mib(settings.memory_bytes)
-        )))
     }
 
     /// Room for the assignments of the process's documents.
@@ -269,11 +248,14 @@ impl<'a> Run<'a> {
             let model = ProcessModel::new(priors, terms, threads, saved);
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
-            Ok::<_, RunError>(Arc::new(match saved {
-                None => model.starting_from(|part| {
+            Ok::<_, RunError>(Arc::new(match (saved, self.warm_start()?) {
+                (Some(_), _) => model,
+                (None, Some(warm)) => {
+                    model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))
+                }
+                (None, None) => model.starting_from(|part| {
                     lda::train::start(&job.train, seed, priors, rows, [part, threads])
                 }),
-                Some(_) => model,
             }))
         })?;
         Ok(Arc::clone(model))
@@ -312,56 +294,6 @@ impl<'a> Run<'a> {
             false => Err(RunError::OtherSettings { path, what }),
         }
     }
-}
-
-fn check_sample(
-    sample: &Sample,
-    collection: &Collection,
-    &ModelSettings { topics, .. }: &ModelSettings,
-) -> Result<(), RunError> {
-    if topics as u64 > collection.terms_kept {
-        return Err(RunError::Data(format!(
-            "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
-             more terms (vocabulary.min_documents, max_share, max_terms)",
-            collection.terms_kept
-        )));
-    }
-    if sample.training_documents > 0 {
-        return Ok(());
-    }
-    let with = match collection.labels.is_empty() {
-        true => "terms",
-        false => "terms (it needs a label too)",
-    };
-    Err(RunError::Data(format!(
-        "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
-         sample.documents, or lower sample.held_out",
-        collection.documents_with_terms
-    )))
-}
-
-/// φ^p is read off remembered assignments.
-fn check_estimator(
-    settings: &TrainSettings,
-    sample: &Sample,
-    schedule: &Schedule,
-) -> Result<(), RunError> {
-    if settings.estimator == Estimator::Counts || schedule.estimates() {
-        return Ok(());
-    }
-    let tokens = sample.training_tokens;
-    Err(RunError::Data(match settings.remember(tokens) {
-        true => format!(
-            "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
-             lower train.online_passes, or set train.estimator = \"counts\"",
-            schedule.passes
-        ),
-        false => format!(
-            "train.estimator = \"soft\" needs the assignments of all {tokens} tokens of the sample, which are \
-             more than train.memory_mib: raise it, set train.memory = \"on\" or a smaller sample, or set \
-             train.estimator = \"counts\""
-        ),
-    }))
 }
 
 fn train_summary(

@@ -38,14 +38,9 @@ impl<'a> Run<'a> {
         remembers: bool,
     ) -> Result<Option<&'a Planted>, RunError> {
         let planted = self.shared.tree.get(|| {
-            let job = &self.process.job;
-            let Some(settings) = &job.tree else {
+            let Some((tree, pruned)) = self.grow(priors.eta)? else {
                 return Ok(None);
             };
-            let vocabulary = read_vocabulary(self.process)?;
-            let knowledge = settings.read()?;
-            let (tree, pruned) =
-                knowledge.tree(&vocabulary, &job.tokens, &settings.knowledge(priors.eta))?;
             if remembers && !are_remembered(&tree, priors.topic_count()) {
                 return Err(RunError::Data(format!(
                     "{} topics and terms of up to {} senses are more than is remembered of a token: their \
@@ -59,5 +54,17 @@ impl<'a> Run<'a> {
             Ok::<_, RunError>(Some(Planted { tree, pruned }))
         })?;
         Ok(planted.as_ref())
+    }
+
+    /// The tree of the job's knowledge, and what is left out of it.
+    pub(super) fn grow(&self, eta: f64) -> Result<Option<(Tree, Pruned)>, RunError> {
+        let job = &self.process.job;
+        let Some(settings) = &job.tree else {
+            return Ok(None);
+        };
+        let vocabulary = read_vocabulary(self.process)?;
+        let knowledge = settings.read()?;
+        let grown = knowledge.tree(&vocabulary, &job.tokens, &settings.knowledge(eta))?;
+        Ok(Some(grown))
     }
 }

@@ -225,7 +225,7 @@ impl Sampling for TrainSampling {
         let Some(minibatch) = self.minibatch.clone() else {
             return Ok(false);
         };
-        let (plan, action) = (Rc::clone(&self.plan), self.plan.schedule.action(position));
+        let plan = Rc::clone(&self.plan);
         let gathers = plan.schedule.learns_alpha_in(position);
         let visitor = &mut self.visitor;
         let has_more = plan
@@ -233,7 +233,7 @@ impl Sampling for TrainSampling {
             .for_some_documents(minibatch.len(), |index, table| {
                 let document = minibatch.position(index);
                 let visit = visit(&plan, position, (&minibatch, index), table);
-                visitor.visit(&plan, action, document, visit)?;
+                visitor.visit(&plan, position, document, visit)?;
                 if gathers {
                     visitor.local.add_to_histograms();
                 }
@@ -263,7 +263,9 @@ impl Sampling for TrainSampling {
                 }
             }
             Action::Smc | Action::Gibbs => model.replace(process, part, merged, false),
-            Action::Scatter | Action::Count => model.replace(process, part, merged, true),
+            Action::Scatter | Action::Assign | Action::Count => {
+                model.replace(process, part, merged, true);
+            }
             Action::Estimate => {
                 let step = plan.schedule.step(position, 0);
                 model.average_step(process, part, step, merged);
@@ -323,10 +325,11 @@ impl Visitor {
     fn visit(
         &mut self,
         plan: &TrainPlan,
-        action: Action,
+        position: Position,
         index: usize,
         visit: Visit<'_>,
     ) -> Result<(), RunError> {
+        let action = plan.schedule.action(position);
         let refuse = |source| plan.process.scratch_error(ASSIGNMENTS_FILE, source);
         let (active, remembered) = (plan.active.as_deref(), &mut self.remembered);
         let is_first = active.is_some_and(|active| active.influence(index).is_unvisited());
@@ -337,7 +340,7 @@ impl Visitor {
         {
             assignments.read(index, remembered).map_err(refuse)?;
         }
-        if is_first {
+        if is_first || plan.schedule.visits_unassigned(position) {
             remembered.clear();
         }
         let drawn = self.local.visit(action, visit, remembered, settings)?;

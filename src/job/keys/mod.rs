@@ -119,6 +119,8 @@ pub(super) enum Mark {
     Tree,
     /// It is of phrases that are found.
     Detected,
+    /// It is of a warm start.
+    WarmStart,
 }
 
 impl Mark {
@@ -127,7 +129,12 @@ impl Mark {
     pub(super) fn may_be_spelt_out(self) -> bool {
         matches!(
             self,
-            Self::Drawn | Self::Residual | Self::Labelled | Self::Tree | Self::Detected
+            Self::Drawn
+                | Self::Residual
+                | Self::Labelled
+                | Self::Tree
+                | Self::Detected
+                | Self::WarmStart
         )
     }
 }

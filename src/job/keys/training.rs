@@ -5,7 +5,7 @@ use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, Wo
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 use crate::job::words::{
     ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, PARTS, SCHEDULES,
-    STRUCTURES,
+    STRUCTURES, UNASSIGNED,
 };
 
 /// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
@@ -130,6 +130,14 @@ pub(super) const TRAIN: Section = rows! {
     /// default.
     // Less than half a token is what decay leaves of chance assignments; dropping it keeps rows short at many topics.
     prune: Real(NOT_NEGATIVE), Default(0.4), Online, Steps;
+    /// A finished result whose topics training starts from: its folder. They keep their numbers; each document is first
+    /// assigned by them, and all passes are Gibbs passes. If `tree.file` has changed, passes visit only documents with words
+    /// that the change concerns ([TREES.md](TREES.md#correcting-a-model)). `""`: topics at random.
+    warm_start: File, Default(""), Later;
+    /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
+    /// of documents that contain one (`"documents"`), or `"nothing"`.
+    // That of terms: it costs least and moves other topics least; docs/EXPERIMENTS.md.
+    unassign: Word(UNASSIGNED), Default("terms"), Later, WarmStart;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
     alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
     /// Gibbs passes between two steps of learning α; `"auto"` is an eighth of them, 0 keeps α fixed.

@@ -1,0 +1,93 @@
+//! What a sample must be to be trained on as the job says.
+
+use timely::worker::Worker;
+
+use super::Run;
+use crate::corpus::collection::Collection;
+use crate::dataflow::error::RunError;
+use crate::dataflow::sample::Sample;
+use crate::dataflow::sum::sum;
+use lda::infer::settings::Estimator;
+use lda::model::settings::ModelSettings;
+use lda::train::schedule::Schedule;
+use lda::train::settings::{LocalMethod, TrainSettings};
+
+impl Run<'_> {
+    /// What CVB0 remembers of all processes' documents must not be more than the job allows.
+    pub(super) fn check_shares(
+        &self,
+        worker: &mut Worker,
+        sample: &Sample,
+    ) -> Result<(), RunError> {
+        let settings = &self.process.job.train;
+        if settings.method != LocalMethod::Cvb0 {
+            return Ok(());
+        }
+        let mine = match worker.index() % self.process.placement.threads {
+            0 => self.remembered_lengths(sample)?.iter().sum::<usize>(),
+            _ => 0,
+        };
+        let bytes = 2 * sum(worker, &[mine as i64])[0] as u64;
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        if bytes <= settings.memory_bytes {
+            return Ok(());
+        }
+        Err(RunError::Data(format!(
+            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic and distinct term \
+             of a document, which are more than train.memory_mib = {}: raise it (what exceeds train.sample_mib is \
+             kept on disk), or lower model.topics or sample.documents",
+            mib(bytes),
+            mib(settings.memory_bytes)
+        )))
+    }
+}
+
+pub(super) fn check_sample(
+    sample: &Sample,
+    collection: &Collection,
+    &ModelSettings { topics, .. }: &ModelSettings,
+) -> Result<(), RunError> {
+    if topics as u64 > collection.terms_kept {
+        return Err(RunError::Data(format!(
+            "{topics} topics are more than the {} terms of the vocabulary: lower model.topics, or keep \
+             more terms (vocabulary.min_documents, max_share, max_terms)",
+            collection.terms_kept
+        )));
+    }
+    if sample.training_documents > 0 {
+        return Ok(());
+    }
+    let with = match collection.labels.is_empty() {
+        true => "terms",
+        false => "terms (it needs a label too)",
+    };
+    Err(RunError::Data(format!(
+        "the sample contains no document to train on, of {} with {with}: raise sample.fraction or \
+         sample.documents, or lower sample.held_out",
+        collection.documents_with_terms
+    )))
+}
+
+/// φ^p is read off remembered assignments.
+pub(super) fn check_estimator(
+    settings: &TrainSettings,
+    sample: &Sample,
+    schedule: &Schedule,
+) -> Result<(), RunError> {
+    if settings.estimator == Estimator::Counts || schedule.estimates() {
+        return Ok(());
+    }
+    let tokens = sample.training_tokens;
+    Err(RunError::Data(match settings.remember(tokens) {
+        true => format!(
+            "train.estimator = \"soft\" needs Gibbs passes, and all {} passes are online: raise train.passes, \
+             lower train.online_passes, or set train.estimator = \"counts\"",
+            schedule.passes
+        ),
+        false => format!(
+            "train.estimator = \"soft\" needs the assignments of all {tokens} tokens of the sample, which are \
+             more than train.memory_mib: raise it, set train.memory = \"on\" or a smaller sample, or set \
+             train.estimator = \"counts\""
+        ),
+    }))
+}

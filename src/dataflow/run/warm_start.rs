@@ -1,0 +1,89 @@
+//! The result that training starts from.
+
+use super::Run;
+use crate::checkpoint;
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::dataflow::error::RunError;
+use crate::dataflow::ingest::read_vocabulary;
+use crate::dataflow::sample::Sample;
+use crate::job::state::MODEL_FILE;
+use lda::model::published::{PublishedTopic, publish};
+use lda::train::publish::published;
+use lda::train::warm_start::WarmStart;
+
+/// A model to start from, on the vocabulary of this job.
+pub(super) struct Start {
+    pub(super) model: WarmStart,
+    /// Its topics; terms that this job does not have are left out.
+    pub(super) topics: Vec<PublishedTopic>,
+}
+
+impl<'a> Run<'a> {
+    /// What training starts from, if the job names a result.
+    pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, RunError> {
+        let start = self.shared.warm_start.get(|| {
+            let job = &self.process.job;
+            let (Some(folder), Some(unassigned)) = (&job.warm_start, job.train.warm_start) else {
+                return Ok(None);
+            };
+            let saved = checkpoint::read(&folder.join(MODEL_FILE))?;
+            let header = &saved.header;
+            if header.topic_count != job.model.topics {
+                return Err(RunError::Data(format!(
+                    "train.warm_start: {} has {} topics, and the job asks for {}: set model.topics = {}",
+                    folder.display(),
+                    header.topic_count,
+                    job.model.topics,
+                    header.topic_count
+                )));
+            }
+            let before = vocabulary_file::read(&folder.join(VOCABULARY_FILE))?;
+            if before.kept() != header.vocabulary_size {
+                return Err(RunError::Data(format!(
+                    "train.warm_start: model and vocabulary of {} do not belong together",
+                    folder.display()
+                )));
+            }
+            let vocabulary = read_vocabulary(self.process)?;
+            let kept = vocabulary.kept_terms().iter();
+            let terms: Vec<_> = kept.map(|term| before.id(&term.term)).collect();
+            let parameters = saved.parameters(0, 1);
+            let eta = header.published_eta.unwrap_or(header.priors.eta);
+            let mut topics = publish(&[&parameters], &published(&header.priors, eta));
+            let kept = before.kept_terms().iter();
+            let numbers: Vec<_> = kept.map(|term| vocabulary.id(&term.term)).collect();
+            topics
+                .iter_mut()
+                .for_each(|topic| translate(topic, &numbers));
+            // Its structures do not depend on η.
+            let tree = self.grow(1.0)?.map(|(tree, _)| tree);
+            let model = (parameters, &header.priors);
+            let model = WarmStart::new(unassigned, model, terms, tree.as_ref());
+            Ok::<_, RunError>(Some(Start { model, topics }))
+        })?;
+        Ok(start.as_ref())
+    }
+
+    /// Some document must be visited.
+    pub(super) fn check_revisited(&self, sample: &Sample) -> Result<(), RunError> {
+        match self.warm_start()? {
+            Some(_) if sample.revisited_documents == 0 => Err(RunError::Data(
+                "no document of the sample contains a word that the change of tree.file concerns: name words that \
+                 occur in it, or train on a larger sample (sample.documents)"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Renumbers a topic's terms; those without a new number are left out.
+fn translate(topic: &mut PublishedTopic, numbers: &[Option<u32>]) {
+    let weights = topic.weights.iter().zip(&topic.counts);
+    let mut entries: Vec<_> = weights
+        .filter_map(|(&(term, weight), &count)| Some((numbers[term as usize]?, weight, count)))
+        .collect();
+    entries.sort_unstable_by_key(|entry| entry.0);
+    topic.weights = entries.iter().map(|entry| (entry.0, entry.1)).collect();
+    topic.counts = entries.iter().map(|entry| entry.2).collect();
+}

@@ -1,0 +1,37 @@
+//! What follows from a warm start.
+
+use toml::Value;
+
+use super::Values;
+use crate::job::error::JobError;
+use crate::job::source::Source;
+
+impl Values {
+    /// Whether training starts from a finished result.
+    pub(in crate::job) fn starts_warm(&self) -> bool {
+        (self.value("train.warm_start")).is_some_and(|folder| *folder != "".into())
+    }
+
+    /// Documents are assigned by the topics of that result, once, and then visited by Gibbs passes.
+    pub(super) fn settle_warm_start(&mut self, source: &Source) -> Result<(), JobError> {
+        if !self.starts_warm() {
+            return Ok(());
+        }
+        let fixed: [(&'static str, Value); 4] = [
+            ("train.method", "sampled".into()),
+            ("train.schedule", "uniform".into()),
+            ("train.memory", "on".into()),
+            ("train.online_passes", 0.into()),
+        ];
+        for (path, value) in fixed {
+            if source.get(path).is_some_and(|entry| entry.value != value) {
+                source.refuse(path, || format!("{value}, with train.warm_start"))?;
+            }
+            self.set(path, value);
+        }
+        if self.is_labelled() {
+            source.refuse("corpus.labels", || "absent, with train.warm_start".into())?;
+        }
+        Ok(())
+    }
+}
