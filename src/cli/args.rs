@@ -1,5 +1,6 @@
 //! The flags as typed; `placement` and `job` check their meaning.
 
+mod constrain;
 mod evaluate;
 mod export;
 mod inspect;
@@ -21,6 +22,7 @@ use crate::exit::EXIT_CODES;
 use crate::job::keys;
 pub use watching::WatchingArgs;
 
+pub use constrain::{ConstrainArgs, Unassign};
 pub use evaluate::EvaluateArgs;
 pub use export::ExportArgs;
 pub use inspect::{CompareArgs, InspectArgs};
@@ -97,6 +99,9 @@ pub enum Command {
     /// Show a result's topics, a model, or a table's columns
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
+    /// Correct a finished model: words that belong together, or do not, or have several senses
+    #[command(after_help = constrain::EXAMPLES)]
+    Constrain(ConstrainArgs),
     /// List the documents nearest to a document, a topic or a text
     #[command(after_help = similar::EXAMPLES)]
     Similar(SimilarArgs),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use crate::exit;
 use crate::job::JobError;
+use crate::knowledge::KnowledgeError;
 
 /// How the program ends where it does not succeed, by [exit code](crate::exit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +143,11 @@ impl From<JobError> for Failure {
     }
 }
 
+impl From<KnowledgeError> for Failure {
+    fn from(error: KnowledgeError) -> Self {
+        Self::new(Exit::Data, error)
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,11 @@
 //! are the display of a run.
 
 mod args;
+mod beside;
 mod certificates;
 mod compare;
 mod completions;
+mod constrain;
 mod evaluate;
 mod exits;
 mod export;
@@ -99,6 +101,7 @@ pub fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Launch(args) => launch::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Constrain(args) => constrain::run(&args),
         Command::Similar(args) => similar::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -1,6 +1,7 @@
 //! `topicmill new INPUT…`: a commented job file for an input.
 
 use super::args::NewArgs;
+use super::beside::write_beside;
 use super::starter::Starter;
 use super::{Exit, Failure, plan};
 
@@ -17,7 +18,7 @@ pub(super) fn run(args: &NewArgs) -> Result<(), Failure> {
             .help(format!("--output {}.toml", path.display())));
     }
     let starter = Starter::new(&args.starter, path, &output, args.overwrite)?;
-    starter.write(args.overwrite)?;
+    write_beside(path, starter.text.as_bytes(), args.overwrite)?;
     super::say(&plan::rows(&starter.rows));
     let path = path.display();
     super::say(&format!(

@@ -3,14 +3,13 @@
 
 mod standard_input;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
 use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, PreviewError, preview};
-use crate::storage::{Disk, Store, create_folder, is_remote, temporary, write};
+use crate::storage::is_remote;
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;
@@ -36,12 +35,10 @@ const OFTEN_CHANGED: [&str; 7] = [
 
 /// A job that is not written yet.
 pub(super) struct Starter {
-    /// Where it is to be written.
-    pub(super) path: PathBuf,
     /// The job.
     pub(super) job: Job,
     /// Its text.
-    text: String,
+    pub(super) text: String,
     /// What was taken for what, for a person.
     pub(super) rows: Vec<(&'static str, String)>,
 }
@@ -81,47 +78,11 @@ impl Starter {
             .into_iter()
             .for_each(|line| template.say(line));
         Ok(Self {
-            path: path.to_owned(),
             job: template.job(path)?,
             text: template.to_toml(),
             rows,
         })
     }
-
-    /// Writes the job file, unless it is there already.
-    ///
-    /// # Errors
-    /// A file with another text is there, and not to be replaced; it cannot be written.
-    pub(super) fn write(&self, overwrite: bool) -> Result<(), Failure> {
-        let path = &self.path;
-        match fs::read(path) {
-            Ok(text) if text == self.text.as_bytes() => return Ok(()),
-            Ok(_) if !overwrite => {
-                let message = format!("{}: exists, and is another job", path.display());
-                return Err(Failure::message(Exit::Usage, message).help(format!(
-                    "run that one: topicmill run {}; or choose another --output, or replace it: \
-                     --overwrite",
-                    path.display()
-                )));
-            }
-            _ => {}
-        }
-        let unwritable = |error: std::io::Error| {
-            Failure::new(Exit::Io, error).context(format!("{}: cannot be written", path.display()))
-        };
-        let file = beside(path);
-        create_folder(path.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
-        write(&file, self.text.as_bytes()).map_err(unwritable)?;
-        Disk.commit(&file, path)
-            .map_err(|error| unwritable(error.into()))
-    }
-}
-
-/// An unfinished file in the folder of `path`.
-fn beside(path: &Path) -> PathBuf {
-    let name = temporary("new");
-    let name = name.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}"))
 }
 
 /// What the flags say.

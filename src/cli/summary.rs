@@ -1,5 +1,6 @@
 //! The end of a run: the topics as a table, the figures, and the line that opens the result.
 
+mod changes;
 mod drift;
 mod next;
 mod topics;
@@ -143,6 +144,7 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     );
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
+    rows.extend(changes::line(&summary.changes).map(|line| ("changes", line)));
     if let Some((found, planted)) = summary.planted_found {
         rows.push(("planted", format!("{found} of {planted} topics recovered")));
     }

@@ -1,6 +1,9 @@
 //! `topicmill topics INPUT…`: a result without a job file, and the job file for the next one.
 
+use std::path::PathBuf;
+
 use super::args::{PlacementArgs, RunArgs, TopicsArgs};
+use super::beside::write_beside;
 use super::placement::Placement;
 use super::starter::{Starter, job_file};
 use super::{Exit, Failure, plan, run};
@@ -18,31 +21,52 @@ pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     if !args.overwrite {
         refuse_other_job(&starter.job)?;
     }
-    starter.write(args.overwrite)?;
+    write_beside(&path, starter.text.as_bytes(), args.overwrite)?;
     if !args.quiet {
         super::say(&plan::rows(&starter.rows));
     }
-    let run = RunArgs {
-        job: path,
-        set: Vec::new(),
-        budget: None,
+    let start = Start {
+        threads: args.threads,
         overwrite: args.overwrite,
         quiet: args.quiet,
         json: args.json,
-        placement: PlacementArgs {
-            threads: args.threads,
-            ..PlacementArgs::default()
-        },
-        given: Vec::new(),
-        peers: Default::default(),
-        watching: Default::default(),
     };
-    let placement = Placement::check(&run.placement)?;
-    run::start(starter.job, &run, Stages::All, &placement)
+    start.run(starter.job, path)
+}
+
+/// How a job that was just written is run: in this process.
+pub(super) struct Start {
+    pub(super) threads: Option<usize>,
+    pub(super) overwrite: bool,
+    pub(super) quiet: bool,
+    pub(super) json: bool,
+}
+
+impl Start {
+    /// Runs the job, which is written at `path`.
+    pub(super) fn run(self, job: Job, path: PathBuf) -> Result<(), Failure> {
+        let args = RunArgs {
+            job: path,
+            set: Vec::new(),
+            budget: None,
+            overwrite: self.overwrite,
+            quiet: self.quiet,
+            json: self.json,
+            placement: PlacementArgs {
+                threads: self.threads,
+                ..PlacementArgs::default()
+            },
+            given: Vec::new(),
+            peers: Default::default(),
+            watching: Default::default(),
+        };
+        let placement = Placement::check(&args.placement)?;
+        run::start(job, &args, Stages::All, &placement)
+    }
 }
 
 /// Refuses an output of another job before anything is written.
-fn refuse_other_job(job: &Job) -> Result<(), Failure> {
+pub(super) fn refuse_other_job(job: &Job) -> Result<(), Failure> {
     let OutputState::OtherJob { differs } = output_state(job)? else {
         return Ok(());
     };

@@ -1,5 +1,6 @@
 //! The end of a run, on worker 0: the tables about topics and terms, the manifest, `_SUCCESS`.
 
+mod changes;
 mod evaluation;
 mod labels;
 mod rollups;
@@ -50,6 +51,8 @@ pub struct Finished<'a> {
     pub projected: Option<&'a Projected>,
     /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub nodes: Vec<Vec<PublishedNode>>,
+    /// The topics that training started from, after a warm start.
+    pub before: Option<&'a [PublishedTopic]>,
 }
 
 /// Writes the remaining tables and declares the output complete.
@@ -91,6 +94,7 @@ pub fn finish(
     finisher.write_labels(&mut written)?;
     finisher.write_topic_nodes(priors, &mut written)?;
     finisher.write_phrases(&mut written)?;
+    summary.changes = finisher.write_changes(&mut written)?;
     summary.labels = finisher.label_summary();
     summary.drift = finisher.drift().and_then(Drift::summary);
     finisher.describe()?;

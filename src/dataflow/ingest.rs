@@ -16,6 +16,7 @@ mod drafts;
 mod joiner;
 mod pairs;
 mod phrases;
+mod reuse;
 mod vocabulary;
 mod words;
 
@@ -99,8 +100,9 @@ impl Source {
     }
 }
 
-/// Ingests the job's input, unless that is done already. All workers of all processes must call it,
-/// those of one process with the same `shared`; all get the same.
+/// Ingests the job's input, unless that is done already: gives the collection, and whether the input was
+/// read for it. All workers of all processes must call it, those of one process with the same `shared`; all
+/// get the same.
 ///
 /// # Errors
 /// The input or the disk cannot be read; the output folder contains another collection; there is no
@@ -109,10 +111,12 @@ pub fn ingest(
     worker: &mut Worker,
     process: &Process,
     shared: &IngestShared,
-) -> Result<Collection, RunError> {
+) -> Result<(Collection, bool), RunError> {
     let source = shared.source.get(|| Source::discover(process))?;
-    if let Some(collection) = find_complete(worker, process, source)? {
-        return Ok(collection);
+    let found = find_complete(worker, process, source)?;
+    let found = found.map_or_else(|| reuse::reuse(worker, process, source), |it| Ok(Some(it)))?;
+    if let Some(collection) = found {
+        return Ok((collection, false));
     }
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
@@ -171,7 +175,7 @@ pub fn ingest(
         phrases: found,
         ..collection(process, source, &agreed, &all, &written)
     };
-    publish(worker, process, describe)
+    Ok((publish(worker, process, describe)?, true))
 }
 
 /// The vocabulary of an ingested collection: every term, kept or not.

@@ -295,6 +295,19 @@ impl ProcessModel {
         process.meet();
     }
 
+    /// Takes what documents have in the model out of one part, given the counts that they were sampled
+    /// to have; all that is in the `emptied` rows. All workers of the process must call it.
+    pub fn withdraw(&self, process: &Process, part: usize, merged: &Merged, emptied: &[u32]) {
+        let mut parameters = write(&self.parts[part]);
+        for block in self.own_blocks(part, &merged.blocks) {
+            parameters.withdraw(block.words());
+        }
+        parameters.empty(emptied);
+        drop(parameters);
+        process.meet();
+        add_up_totals(&self.parts, process, part);
+    }
+
     /// The blocks with entries of one part.
     fn own_blocks<'b>(&self, part: usize, blocks: &'b [Block]) -> impl Iterator<Item = &'b Block> {
         let count = self.parts.len();

@@ -168,6 +168,7 @@ impl<'a> Run<'a> {
                 metadata: &metadata,
                 projected: projected.as_ref(),
                 nodes: model.nodes(),
+                before: self.warm_start()?.map(|start| &start.topics[..]),
             };
             finish::finish(self.process, &finished, &model.priors, topics, &mut summary)?;
         }
@@ -227,11 +228,9 @@ impl<'a> Run<'a> {
             }
             barrier(worker);
         }
-        let was_complete = self.process.output.is_published(COLLECTION_FILE)?;
-        barrier(worker);
         let started = Instant::now();
-        let collection = ingest(worker, self.process, &self.shared.ingest)?;
-        if was_complete {
+        let (collection, is_new) = ingest(worker, self.process, &self.shared.ingest)?;
+        if !is_new {
             summary.already_complete.push("ingest".to_owned());
             return Ok(collection);
         }

@@ -46,8 +46,8 @@ pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
-    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults,
-    TopicSummary, TrainSummary,
+    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicChange,
+    TopicFaults, TopicSummary, TrainSummary,
 };
 pub use template::Template;
 pub use words::schedule_name;
@@ -191,7 +191,8 @@ impl Job {
                 .is_some_and(|entry| !entry.place.is_in_file())
         };
         if is_overridden("project.budget") || is_overridden("project.method") {
-            source.forget(&implied);
+            // What an override says stays.
+            source.forget(|path, entry| implied.contains(&path) && entry.place.is_in_file());
         }
         Self::of(&source, path)
     }

@@ -127,10 +127,10 @@ impl Source {
         self.put(section, key, Entry { value, place }).map(drop)
     }
 
-    /// Forgets these keys where the file has them; what an override says stays.
-    pub(super) fn forget(&mut self, paths: &[&str]) {
+    /// Forgets the entries, given with the paths of their keys, of which `is_forgotten` holds.
+    pub(super) fn forget(&mut self, is_forgotten: impl Fn(&str, &Entry) -> bool) {
         self.entries
-            .retain(|path, entry| !(paths.contains(path) && entry.place.is_in_file()));
+            .retain(|path, entry| !is_forgotten(path, entry));
     }
 
     /// The entry of a key, if it was set.

@@ -26,6 +26,24 @@ pub struct Template {
 }
 
 impl Template {
+    /// What a job says, its defaults left out.
+    pub fn of(job: &Job) -> Self {
+        let mut template = Self::default();
+        for key in SECTIONS.iter().flat_map(|section| section.keys) {
+            let value = job.values.value(key.path).cloned();
+            if let Some(value) = value.filter(|value| key.default_value().as_ref() != Some(value)) {
+                // A key that was found is known.
+                let _ = template.set(key.path, value);
+            }
+        }
+        template
+    }
+
+    /// Forgets the keys, "section.key", of which `is_forgotten` holds.
+    pub fn forget(&mut self, is_forgotten: impl Fn(&str) -> bool) {
+        self.source.forget(|path, _| is_forgotten(path));
+    }
+
     /// Adds a paragraph to the comment that the text begins with.
     pub fn say(&mut self, paragraph: impl Into<String>) {
         self.heading.push(paragraph.into());

@@ -26,6 +26,7 @@ pub mod projected;
 pub mod read;
 mod schema;
 pub mod similar;
+pub mod topic_changes;
 pub mod topic_correlations;
 pub mod topic_documents;
 pub mod topic_nodes;
@@ -59,7 +60,7 @@ pub use writer::PartInfo;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 19] = [
+pub const TABLES: [TableSpec; 20] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,
@@ -69,6 +70,7 @@ pub const TABLES: [TableSpec; 19] = [
     labels::SPEC,
     phrases::SPEC,
     predictions::SPEC,
+    topic_changes::SPEC,
     topic_correlations::SPEC,
     topic_documents::SPEC,
     topic_nodes::SPEC,

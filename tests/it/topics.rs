@@ -181,7 +181,7 @@ fn new_writes_a_job_that_plans_and_replaces_none() {
     place.succeed("new texts --output jobs/first.toml --stop-words ./words.txt");
     let other = place.denied(64, "new texts --output jobs/first.toml --topics 7");
     assert!(
-        other.contains("jobs/first.toml: exists, and is another job"),
+        other.contains("jobs/first.toml: exists, and is another file"),
         "{other}"
     );
     place.succeed("new texts --output jobs/first.toml --topics 7 --overwrite");

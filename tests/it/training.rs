@@ -10,12 +10,13 @@ use lda::infer::Bag;
 use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
-use lda::model::parameters::Parameters;
+use lda::model::parameters::{Entry, Parameters};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
 use lda::train::schedule::{Phase, Schedule};
-use lda::train::settings::DocumentSchedule;
+use lda::train::settings::TrainSettings;
+use lda::train::warm_start::WarmStart;
 use lda::train::{Setup, train as train_on_one_thread};
 use lda::tree::constraints::{Strengths, structures};
 use lda::tree::{Node, Tree};
@@ -28,7 +29,7 @@ use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
 use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
 use topicmill::job::Job;
-use topicmill::job::state::CHECKPOINT_FILE;
+use topicmill::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use topicmill::tables::output::Output;
 
 const TOPICS: usize = 6;
@@ -103,6 +104,11 @@ fn assignments(
 const LABELLED: &str = "corpus.labels=topics";
 const LABELLED_WITHOUT_MEMORY: &[&str] = &["train.memory=off", LABELLED];
 
+/// Where training starts from another model.
+const WARM: &str = "train.warm_start=before";
+const WARM_TREE: &[&str] = &[WARM, TREE];
+const WARM_DOCUMENTS: &[&str] = &[WARM, TREE, "train.unassign=documents"];
+
 /// Where the prior over terms is a tree: the file's words are no matter, the terms are the planted
 /// topics' own.
 const TREE: &str = "tree.file=links.txt";
@@ -128,6 +134,35 @@ fn tree(eta: f64) -> Tree {
         terms: vec![7, first + 8, first + 9],
     }));
     Tree::new(TERMS, eta, &nodes).unwrap()
+}
+
+/// The model that a warm start begins with: the planted topics, without a tree.
+fn warm_start(job: &Job) -> Option<WarmStart> {
+    let row = |term: u32| -> Vec<Entry> {
+        let weights = planted_topics();
+        let value = |k: u32| (5000.0 * weights[k as usize][term as usize]) as f32;
+        let entry = |topic| Entry {
+            topic,
+            value: value(topic),
+        };
+        (0..TOPICS as u32).map(entry).collect()
+    };
+    let parameters = Parameters::new(TOPICS, TERMS, 0, 1).restore(0.5, vec![2500.0; TOPICS], row);
+    let priors = Priors {
+        alpha: vec![0.2; TOPICS],
+        eta: 0.1,
+        exp_psi: false,
+        tree: None,
+    };
+    let tree = job.tree.as_ref().map(|_| tree(1.0));
+    let terms = (0..TERMS as u32).map(Some).collect();
+    let unassigned = job.train.warm_start?;
+    Some(WarmStart::new(
+        unassigned,
+        (parameters, &priors),
+        terms,
+        tree.as_ref(),
+    ))
 }
 
 /// The corpus of a variant.
@@ -158,8 +193,8 @@ fn size(bags: &Bags) -> [u64; 2] {
 /// The documents as a process keeps them.
 fn minibatches(
     bags: &Bags,
-    schedule: DocumentSchedule,
-    count: u64,
+    schedule: &Schedule,
+    warm_start: Option<&WarmStart>,
     process: &Process,
 ) -> Minibatches {
     let (seed, limit) = (process.job.model.seed, process.job.train.sample_bytes);
@@ -167,21 +202,21 @@ fn minibatches(
     let mut in_cell = vec![0; CELLS];
     for index in 0..bags.len() {
         let (document, (terms, counts)) = (bags.document(index), bags.bag(index));
-        let place = scheduled_place(schedule, seed, document, Bag { terms, counts });
+        let bag = Bag { terms, counts };
+        let place = scheduled_place(schedule.order(), warm_start, [seed, document], bag);
         in_cell[cell(place)] += 1;
         let labels = bags.labels(index);
         let numbers = [place, document];
         builder.push(numbers, labels, terms, counts).unwrap();
     }
-    builder
-        .finish(&Deal::new(schedule, count, &in_cell))
-        .unwrap()
+    builder.finish(&Deal::new(schedule, &in_cell)).unwrap()
 }
 
 fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     let is_cvb0 = extra.contains(&"train.method=cvb0");
     let of_gibbs = match extra.starts_with(WITHOUT_MEMORY) || is_cvb0 {
         true => "",
+        false if extra.contains(&WARM) => "average_every = 2\nalpha_after = 2\nalpha_every = 3\n",
         false => "online_passes = 3\nalpha_after = 2\nalpha_every = 3\naverage_every = 2\n",
     };
     let minibatch = match extra.contains(&"train.method=batch-vb") || is_cvb0 {
@@ -204,6 +239,8 @@ fn job(folder: &std::path::Path, extra: &[&str]) -> Job {
     );
     let known = tempfile::tempdir().unwrap();
     std::fs::write(known.path().join("links.txt"), "must: a, b\n").unwrap();
+    std::fs::create_dir_all(known.path().join("before/model")).unwrap();
+    std::fs::write(known.path().join("before").join(MODEL_FILE), "its bytes").unwrap();
     let overrides: Vec<String> = extra.iter().map(|&s| s.to_owned()).collect();
     Job::parse(&text, &known.path().join("job.toml"), &overrides).unwrap()
 }
@@ -214,8 +251,10 @@ fn priors(job: &Job, training: &Bags) -> Priors {
         ..job.model.clone()
     };
     let priors = Priors::new(&settings, TERMS, size(training), true);
+    let warm = warm_start(job);
     Priors {
         tree: (job.tree.as_ref()).map(|_| Arc::new(tree(priors.eta))),
+        alpha: warm.map_or(priors.alpha, |start| start.alpha().to_vec()),
         ..priors
     }
 }
@@ -233,8 +272,19 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         .exists()
         .then(|| checkpoint::read(&checkpoint).unwrap());
     let mut model = ProcessModel::new(&priors, TERMS, threads, saved.as_ref());
-    if saved.is_none() {
-        let seed = job.model.seed;
+    let seed = job.model.seed;
+    let warm = warm_start(&job);
+    let partial = warm.as_ref().filter(|start| start.is_partial());
+    let changed_rows = warm
+        .iter()
+        .flat_map(|start| start.changed_rows(&priors))
+        .collect();
+    if let Some(warm) = warm
+        .as_ref()
+        .filter(|_| saved.is_none() || partial.is_some())
+    {
+        model = model.starting_from(|part| warm.start(&priors, seed, [part, threads]));
+    } else if saved.is_none() {
         let rows = priors.row_count(TERMS);
         let part = |part| lda::train::start(&job.train, seed, &priors, rows, [part, threads]);
         model = model.starting_from(part);
@@ -242,11 +292,18 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;
     let [documents, tokens] = size(&training);
-    let schedule = Schedule::new(settings, documents, tokens);
+    let schedule = match partial {
+        Some(start) => Schedule::partial(settings, documents, start.revisited(&training)),
+        None => Schedule::new(settings, documents, tokens),
+    };
     let least = training.lengths().min().unwrap() as u64;
-    let (order, count) = (settings.schedule, schedule.minibatch_count);
-    let training = minibatches(&training, order, count, &process);
-    let held_out = minibatches(&held_out, DocumentSchedule::Uniform, 3, &process);
+    let training = minibatches(&training, &schedule, partial, &process);
+    let at_random = TrainSettings {
+        minibatch: Some(held_out.len().div_ceil(3)),
+        ..TrainSettings::default()
+    };
+    let rounds = Schedule::new(&at_random, held_out.len() as u64, held_out.token_count());
+    let held_out = minibatches(&held_out, &rounds, None, &process);
     assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
     let active = ActiveSchedule::new(settings, least)
         .map(|schedule| Arc::new(ActiveDocuments::new(schedule, &training).unwrap()));
@@ -258,6 +315,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let sample = Sample {
         training_documents: documents,
         training_tokens: tokens,
+        revisited_documents: 0,
         least_tokens: least,
         held_out_documents: held_out.document_count() as u64,
         training: Arc::new(training),
@@ -265,6 +323,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         label_documents: Vec::new(),
     };
     let (process, model) = (Arc::new(process), Arc::new(model));
+    let changed_rows: Vec<u32> = changed_rows;
     let trained = execute(&placement, &ClusterSettings::default(), {
         let (process, model) = (Arc::clone(&process), Arc::clone(&model));
         move |worker| {
@@ -275,6 +334,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
                 schedule: schedule.clone(),
                 assignments: assignments.clone(),
                 active: active.clone(),
+                changed_rows: changed_rows.clone(),
                 inference_alpha: None,
                 settings_hash: "settings".to_owned(),
                 vocabulary_hash: "vocabulary".to_owned(),
@@ -298,12 +358,13 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
     let job = job(folder, extra);
     let (training, held_out) = corpus(extra);
     let priors = priors(&job, &training);
+    let warm = warm_start(&job);
     let setup = Setup {
         priors: &priors,
         settings: &job.train,
         seed: job.model.seed,
         vocabulary_size: TERMS,
-        warm_start: None,
+        warm_start: warm.as_ref(),
     };
     let mut figures = Vec::new();
     let trained = train_on_one_thread(&training, &held_out, &setup, |_, quality| {
@@ -314,8 +375,13 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 33] = [
+const VARIANTS: [&[&str]; 38] = [
     &[],
+    &[WARM],
+    WARM_TREE,
+    &[WARM, TREE, "train.unassign=nothing", "train.sample_mib=0"],
+    WARM_DOCUMENTS,
+    &[WARM, TREE, "train.passes=1"],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],
@@ -383,7 +449,9 @@ fn any_number_of_workers_gives_the_bytes_of_one_thread() {
             all.push(bytes);
         }
         assert!(all.iter().all(|bytes| *bytes == all[0]));
-        assert!(figures.len() >= 2 && figures[figures.len() - 1] > figures[0]);
+        // A warm start is from the planted topics.
+        let rises = extra.contains(&WARM) || figures[figures.len() - 1] > figures[0];
+        assert!(figures.len() >= 2 && rises, "{extra:?}: {figures:?}");
     }
 }
 
@@ -451,6 +519,10 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         // And so do leaves.
         (&[TREE], "train.passes=4", Phase::Online, 0),
         (&[TREE], "train.passes=9", Phase::Gibbs, 2),
+        // What documents had in the model that training started from is taken out of it again.
+        (&[WARM], "train.passes=9", Phase::Gibbs, 4),
+        (WARM_TREE, "train.passes=9", Phase::Gibbs, 4),
+        (WARM_DOCUMENTS, "train.passes=9", Phase::Gibbs, 4),
     ];
     for (settings, shorter, phase, averaged) in cases {
         let whole = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::beside;
+use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::corpus::compression::{Compression, read_start};
 use crate::plan::preview::{is_text_name, looks_binary};
@@ -46,7 +46,7 @@ pub(super) fn store(path: &Path, overwrite: bool) -> Result<String, Failure> {
         Form::Lines => "jsonl",
     };
     let target = path.with_extension(format!("input.{ending}"));
-    let file = beside(&target);
+    let file = unfinished(&target);
     let unwritable = |error: io::Error| {
         Failure::new(Exit::Io, error).context(format!("{}: cannot be written", target.display()))
     };

@@ -146,6 +146,8 @@ impl<'a> Run<'a> {
             schedule,
             assignments: assignments.cloned(),
             active: active.cloned(),
+            changed_rows: warm_start
+                .map_or_else(Vec::new, |start| start.model.changed_rows(&priors)),
             inference_alpha,
             settings_hash: self.process.job.train_hash(),
             vocabulary_hash: collection.vocabulary_fingerprint.clone(),
@@ -249,6 +251,11 @@ impl<'a> Run<'a> {
             let (job, seed) = (&self.process.job, self.process.job.model.seed);
             let rows = priors.row_count(terms);
             Ok::<_, RunError>(Arc::new(match (saved, self.warm_start()?) {
+                (Some(saved), Some(warm))
+                    if warm.model.is_partial() && saved.header.next.is_some() =>
+                {
+                    model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))
+                }
                 (Some(_), _) => model,
                 (None, Some(warm)) => {
                     model.starting_from(|part| warm.model.start(priors, seed, [part, threads]))

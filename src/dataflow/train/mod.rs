@@ -70,6 +70,8 @@ pub struct TrainPlan {
     pub assignments: Option<Arc<Assignments>>,
     /// The process's documents, if each round draws its own.
     pub active: Option<Arc<ActiveDocuments>>,
+    /// After a warm start, the rows of the model that its prior over terms has changed.
+    pub changed_rows: Vec<u32>,
     /// α that documents are inferred with, if it is not the one of training: that of labels.
     pub inference_alpha: Option<Vec<f64>>,
     /// Hash of the settings the model depends on.

@@ -36,6 +36,8 @@ pub struct TrainSampling {
     pub(super) lengths: Vec<[i64; 2]>,
     /// Those of the documents that were drawn for the round.
     pub(super) drawn_length: [u64; 2],
+    /// True while the model of a checkpoint is made again: documents keep the assignments that they have.
+    pub(super) is_recalling: bool,
     /// True once a process has received a signal: training ends at the next point from which it can
     /// resume.
     pub(super) is_leaving: bool,
@@ -75,6 +77,7 @@ impl TrainSampling {
             lengths: Vec::new(),
             drawn_length: [0; 2],
             is_leaving: false,
+            is_recalling: false,
             spent: RoundSeconds::default(),
             visitor,
             minibatch: None,
@@ -226,6 +229,7 @@ impl Sampling for TrainSampling {
             return Ok(false);
         };
         let plan = Rc::clone(&self.plan);
+        let keeps = !self.is_recalling;
         let gathers = plan.schedule.learns_alpha_in(position);
         let visitor = &mut self.visitor;
         let has_more = plan
@@ -233,7 +237,7 @@ impl Sampling for TrainSampling {
             .for_some_documents(minibatch.len(), |index, table| {
                 let document = minibatch.position(index);
                 let visit = visit(&plan, position, (&minibatch, index), table);
-                visitor.visit(&plan, position, document, visit)?;
+                visitor.visit(&plan, (position, keeps), document, visit)?;
                 if gathers {
                     visitor.local.add_to_histograms();
                 }
@@ -263,8 +267,16 @@ impl Sampling for TrainSampling {
                 }
             }
             Action::Smc | Action::Gibbs => model.replace(process, part, merged, false),
-            Action::Scatter | Action::Assign | Action::Count => {
-                model.replace(process, part, merged, true);
+            Action::Scatter | Action::Assign => model.replace(process, part, merged, true),
+            Action::Count => {
+                let is_new = !plan.schedule.is_partial();
+                model.replace(process, part, merged, is_new);
+            }
+            Action::Withdraw => {
+                model.withdraw(process, part, merged, &plan.changed_rows);
+                if !(self.is_recalling || plan.schedule.unassigns_documents()) {
+                    model.replace(process, part, merged, false);
+                }
             }
             Action::Estimate => {
                 let step = plan.schedule.step(position, 0);
@@ -325,7 +337,7 @@ impl Visitor {
     fn visit(
         &mut self,
         plan: &TrainPlan,
-        position: Position,
+        (position, keeps): (Position, bool),
         index: usize,
         visit: Visit<'_>,
     ) -> Result<(), RunError> {
@@ -350,8 +362,8 @@ impl Visitor {
             active.visited(index, self.comparison.change(remembered, drawn));
         }
         match &plan.assignments {
-            Some(assignments) => assignments.write(index, drawn).map_err(refuse),
-            None => Ok(()),
+            Some(assignments) if keeps => assignments.write(index, drawn).map_err(refuse),
+            _ => Ok(()),
         }
     }
 }

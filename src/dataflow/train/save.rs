@@ -135,17 +135,34 @@ impl Trainer {
             .next
             .filter(|&next| matches!(schedule.action(next), Action::Gibbs | Action::Estimate));
         if let Some(next) = sampled {
-            // The round that counts, also where a run began with topics at random.
-            let passes_before = next.passes_before.max(1);
-            let count = Position {
+            let first = Position {
                 taken: 0,
-                passes_before,
                 is_estimate: false,
                 ..next
             };
-            self.rounds.run(worker, VecDeque::from([count]), 0)?;
-            self.rounds.sampling().forget_round();
+            self.rounds.sampling().is_recalling = true;
+            if schedule.is_partial() {
+                // What documents had in the model that training started from is taken out of it again.
+                self.take_again(worker, Position { round: 0, ..first })?;
+            }
+            // The round that counts, also where a run began with topics at random.
+            let passes_before = next.passes_before.max(1);
+            self.take_again(
+                worker,
+                Position {
+                    passes_before,
+                    ..first
+                },
+            )?;
+            self.rounds.sampling().is_recalling = false;
         }
+        Ok(())
+    }
+
+    /// Takes a round that has been taken before, without a report.
+    fn take_again(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
+        self.rounds.run(worker, VecDeque::from([position]), 0)?;
+        self.rounds.sampling().forget_round();
         Ok(())
     }
 }

@@ -36,6 +36,7 @@ use super::labels::{LabelRow, LabelsWriter};
 use super::parts::{Batches, footer, part_files};
 use super::phrases::{PhraseRow, PhrasesWriter};
 use super::predictions::{PredictionRow, PredictionsWriter};
+use super::topic_changes::{TopicChangeRow, TopicChangesWriter};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
 use super::topic_nodes::{TopicNodeRow, TopicNodesWriter};
 use super::topic_terms::{TopicTermRow, TopicTermsWriter};
@@ -233,6 +234,16 @@ fn write_labels(output: &Output) {
         count: 3.0,
     });
     part!(output, TopicNodesWriter, "topic_nodes", rows);
+    let terms = ["bank".to_owned()];
+    let rows = (0..2).map(|topic| TopicChangeRow {
+        topic,
+        distance: 0.25,
+        share_before: 0.5,
+        share: 0.5,
+        gained: if topic == 0 { &terms } else { &[] },
+        lost: if topic == 1 { &terms } else { &[] },
+    });
+    part!(output, TopicChangesWriter, "topic_changes", rows);
 }
 
 /// All rows of a table in one batch.

@@ -73,7 +73,9 @@ pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested,
     let process = Arc::new(Process::new(job.clone(), output, placement.clone()));
     let shared = Arc::new(IngestShared::default());
     let lent = Arc::clone(&shared);
-    let logic = move |worker: &mut timely::worker::Worker| ingest(worker, &process, &lent);
+    let logic = move |worker: &mut timely::worker::Worker| {
+        ingest(worker, &process, &lent).map(|(collection, _)| collection)
+    };
     let mut collections = cluster::execute(placement, &ClusterSettings::default(), logic)?;
     assert!(
         collections

@@ -162,6 +162,25 @@ impl Parameters {
         });
     }
 
+    /// Empties the rows of `terms`, of any part.
+    pub fn empty(&mut self, terms: &[u32]) {
+        let (part, part_count) = (self.part, self.part_count);
+        for &term in terms.iter().filter(|&&w| w as usize % part_count == part) {
+            let place = self.place(term);
+            self.rows[place].clear();
+        }
+    }
+
+    /// Takes counts out: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part, as in
+    /// [`replace`](Self::replace). The row sums are then stale, as after [`fold_scale`](Self::fold_scale).
+    pub fn withdraw(&mut self, entries: &[u64]) {
+        debug_assert_eq!(self.scale, 1.0, "counts have no scale");
+        self.for_each_run(entries, |row, counts| {
+            add_to_row(row, counts, -1.0);
+            row.retain(|entry| entry.value > 0.0);
+        });
+    }
+
     /// How many λ̃_kw of this part exceed 2²⁴: each round that changes such a count rounds it to 24
     /// bits, an error of one in 2²⁴ at most. Row sums stay exact, and results the same on any number
     /// of workers, since a count is changed by one addition a round.

@@ -14,6 +14,7 @@ pub mod labels;
 pub mod minibatches;
 mod position;
 pub mod publish;
+mod report;
 pub mod round;
 pub mod schedule;
 pub mod senses;
@@ -36,8 +37,9 @@ use crate::model::statistics::Assigned;
 use active::ActiveBags;
 pub use expectation::start;
 pub use publish::heldout;
+pub use report::{RoundReport, RoundSeconds};
 use round::{LocalStep, StreamKey, Visit};
-use schedule::{Action, Phase, Position, Schedule};
+use schedule::{Action, Position, Schedule};
 use settings::TrainSettings;
 use stop::StopRule;
 use warm_start::WarmStart;
@@ -68,50 +70,6 @@ pub struct Setup<'a> {
     pub vocabulary_size: usize,
     /// The model to start from, if [`TrainSettings::warm_start`] says that there is one.
     pub warm_start: Option<&'a WarmStart>,
-}
-
-/// A round as the training log tells it.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct RoundReport {
-    /// The round, from 0.
-    pub round: u64,
-    /// The pass, from 0.
-    pub pass: u64,
-    /// The phase.
-    pub phase: Phase,
-    /// Documents sampled so far.
-    pub documents_seen: u64,
-    /// Tokens sampled so far (each counted once a round, not once a sweep).
-    pub tokens_seen: u64,
-    /// ρ_t.
-    pub step_size: f64,
-    /// A = Σ_k α_k that the round was sampled with.
-    pub alpha_sum: f64,
-    /// Held-out log-likelihood per token by document completion, where it was evaluated.
-    pub heldout: Option<f64>,
-    /// The share of the K · V parameters with λ̃ > 0.
-    pub nonzero_share: f64,
-    /// Cumulative seconds of training; not reproducible.
-    pub seconds: f64,
-    /// Where worker 0 spent this round; not reproducible.
-    pub spent: RoundSeconds,
-    /// Bytes this round's statistics took on the wire; not reproducible.
-    pub bytes_exchanged: u64,
-}
-
-/// Seconds of one worker in a round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct RoundSeconds {
-    /// Preparing factors, its own part of the model.
-    pub preparing: f64,
-    /// Sampling documents.
-    pub sampling: f64,
-    /// Adding up its own statistics.
-    pub aggregating: f64,
-    /// Exchanging and merging statistics, waiting for other workers included.
-    pub exchanging: f64,
-    /// Changing its part of the model.
-    pub updating: f64,
 }
 
 /// A trained model.
@@ -287,7 +245,8 @@ impl<'a> Trainer<'a> {
                 let influence = &mut active.influences[index];
                 *influence = active.schedule.after(*influence, change);
             }
-            if self.schedule.remembers() {
+            let is_withdrawn = action == Action::Withdraw && self.schedule.unassigns_documents();
+            if self.schedule.remembers() && !is_withdrawn {
                 self.assignments[index] = drawn.to_vec();
             }
             if self.schedule.learns_alpha_in(position) {
@@ -313,6 +272,15 @@ impl<'a> Trainer<'a> {
             Action::Scatter | Action::Assign | Action::Count => {
                 self.parameters.clear();
                 replace(&mut self.parameters, entries);
+            }
+            Action::Withdraw => {
+                self.parameters.withdraw(entries);
+                let start = self.setup.warm_start.expect("it is of a warm start");
+                self.parameters.empty(&start.changed_rows(&self.priors));
+                add_up_totals(&mut self.parameters);
+                if !self.schedule.unassigns_documents() {
+                    replace(&mut self.parameters, entries);
+                }
             }
             Action::Smc | Action::Gibbs => replace(&mut self.parameters, entries),
             Action::Estimate => {
@@ -392,6 +360,11 @@ pub fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
 /// Folds the scale of a model that is one part.
 fn fold_scale(parameters: &mut Parameters, prune: f64) {
     parameters.fold_scale(prune);
+    add_up_totals(parameters);
+}
+
+/// Row sums of a model that is one part, where they are stale.
+fn add_up_totals(parameters: &mut Parameters) {
     let mut totals = vec![0; parameters.topic_count()];
     parameters.fixed_point_totals(&mut totals);
     parameters.set_totals(&totals);

@@ -47,6 +47,8 @@ pub enum Action {
     Scatter,
     /// Samples them against the model that training starts from, and takes their counts for the model.
     Assign,
+    /// Samples them against that model, and takes what they have in it out of it.
+    Withdraw,
     /// Takes the counts of all remembered assignments for the model.
     Count,
     /// Draws their assignments again, and replaces their counts.

@@ -119,7 +119,7 @@ impl LocalStep {
                 self.count_assignments(table, 1, &mut stream);
             }
             Action::Scatter => self.scatter(visit),
-            Action::Assign => {
+            Action::Assign | Action::Withdraw => {
                 let mut stream = visit.key.stream();
                 self.burn_in(visit, settings.burn_in_sweeps, &mut stream)?;
                 self.count_assignments(table, 1, &mut stream);

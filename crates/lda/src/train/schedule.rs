@@ -60,7 +60,7 @@ pub struct Schedule {
     pub document_count: u64,
     /// Minibatches that the sample is dealt to: rounds of an online pass.
     pub minibatch_count: u64,
-    /// Further minibatches, whose documents are assigned once and not visited in passes.
+    /// Further minibatches, whose documents are not visited.
     pub unvisited_count: u64,
     /// Rounds of a Gibbs pass.
     pub gibbs_rounds: u64,
@@ -211,6 +211,7 @@ impl Schedule {
             (Phase::Online, _) if self.settings.method == LocalMethod::Smc => Action::Smc,
             (Phase::Online, _) => Action::Online,
             (Phase::Gibbs, 0) if position.passes_before > 0 => Action::Count,
+            (Phase::Gibbs, 0) if self.is_partial() => Action::Withdraw,
             (Phase::Gibbs, 0) if self.settings.warm_start.is_some() => Action::Assign,
             (Phase::Gibbs, 0) => Action::Scatter,
             (Phase::Gibbs, _) => Action::Gibbs,
@@ -247,14 +248,17 @@ impl Schedule {
         let start = |place| place * self.minibatch_count / rounds;
         match self.action(position) {
             Action::Online | Action::Smc | Action::Gibbs => Some(start(place)..start(place + 1)),
-            Action::Scatter | Action::Assign | Action::Count | Action::Estimate => None,
+            Action::Scatter
+            | Action::Assign
+            | Action::Withdraw
+            | Action::Count
+            | Action::Estimate => None,
         }
     }
 
     /// The minibatches that a round takes.
     pub fn minibatches(&self, position: Position) -> Range<u64> {
-        let whole = || self.undrawn(position);
-        self.drawn(position).unwrap_or_else(whole)
+        self.drawn(position).unwrap_or(0..self.minibatch_count)
     }
 
     /// The step of an online round over a minibatch of `minibatch_length` documents (Mimno 2012,
@@ -294,7 +298,7 @@ impl Schedule {
         match self.action(position) {
             Action::Online | Action::Estimate => self.step(position, minibatch_length).step_size,
             Action::Smc => 1.0 / (position.taken + 1) as f64,
-            Action::Scatter | Action::Assign | Action::Count => 1.0,
+            Action::Scatter | Action::Assign | Action::Withdraw | Action::Count => 1.0,
             Action::Gibbs => minibatch_length as f64 / self.document_count as f64,
         }
     }

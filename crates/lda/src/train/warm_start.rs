@@ -1,10 +1,15 @@
 //! Training that starts from another model: its topics are the first, and keep their numbers.
 //!
-//! Without online passes, each document is sampled against that model first ([`Action::Assign`](super::schedule::Action::Assign)),
-//! which takes the place of random topics. Where the tree-structured priors of the two models differ,
-//! training is interactive (Hu, Boyd-Graber & Satinoff 2011): the terms around which they
-//! differ lose what was learnt of them ([`Unassigned`]), and only documents that contain such terms are
-//! visited again.
+//! Where the tree-structured priors of the two models are alike, each document is sampled against that
+//! model first ([`Action::Assign`](super::schedule::Action::Assign)), which takes the place of random
+//! topics.
+//!
+//! Where they differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): the terms around which
+//! they differ lose what was learnt of them, and only documents that contain such terms are visited
+//! ([`Unassigned`]). These are sampled against the model first, and what that gives is taken out of it
+//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, to within a
+//! sixteenth of a token, and Gibbs passes add what they find in those documents. So topics without such
+//! documents do not move.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -93,9 +98,17 @@ impl WarmStart {
 
     /// Terms around which the trees differ.
     pub fn changed_terms(&self) -> impl Iterator<Item = u32> {
-        (0..)
-            .zip(&self.changed)
-            .filter_map(|(term, &is)| is.then_some(term))
+        let terms = (0..).zip(&self.changed);
+        terms.filter_map(|(term, &is_changed)| is_changed.then_some(term))
+    }
+
+    /// The rows of parameters that are theirs, where the prior to be trained with is `priors`.
+    pub fn changed_rows(&self, priors: &Priors) -> Vec<u32> {
+        let rows = |term: u32| match &priors.tree {
+            Some(tree) => tree.leaves_of(term),
+            None => term..term + 1,
+        };
+        self.changed_terms().flat_map(rows).collect()
     }
 
     /// Whether a document is visited again: it contains a term around which the trees differ, or they are
@@ -168,16 +181,30 @@ impl WarmStart {
     /// The sum of some rows, times `share`.
     fn sum(&self, rows: std::ops::Range<u32>, share: f64, topics: usize) -> Vec<Entry> {
         let factor = self.parameters.scale() * share;
+        let exact = |value: f64| match self.is_partial() {
+            true => to_grid(value),
+            false => value,
+        };
         let mut sums = vec![0.0; topics];
         for entry in rows.flat_map(|row| self.parameters.row(row)) {
             sums[entry.topic as usize] += f64::from(entry.value) * factor;
         }
         let entry = |(topic, &sum): (u32, &f64)| Entry {
             topic,
-            value: sum as f32,
+            value: exact(sum) as f32,
         };
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
+    }
+}
+
+/// A weight to which counts can be added, and taken away, without rounding: up to 2²⁰ in 32 bits or, where it
+/// is a whole number, 2²⁴.
+fn to_grid(value: f64) -> f64 {
+    const STEPS: f64 = 16.0;
+    match value < f64::from(1 << 18) {
+        true => (value * STEPS).round_ties_even() / STEPS,
+        false => value.round_ties_even(),
     }
 }
 

@@ -1,7 +1,5 @@
 //! Rounds after a warm start from a model with another prior over terms: passes visit the documents that
-//! the change concerns; all others are assigned once, and count as they are.
-
-use std::ops::Range;
+//! the change concerns; what all others have in the model stays as it is.
 
 use super::{Action, Position, Schedule};
 use crate::train::settings::{DocumentSchedule, Memory, TrainSettings};
@@ -32,24 +30,20 @@ impl Schedule {
         self.settings.schedule
     }
 
-    /// Whether a round visits documents that have no assignments yet, because they were unassigned.
+    /// Whether passes visit some documents only.
+    pub fn is_partial(&self) -> bool {
+        self.unvisited_count > 0
+    }
+
+    /// Whether the documents that passes visit begin without assignments.
+    pub fn unassigns_documents(&self) -> bool {
+        self.is_partial() && self.settings.warm_start == Some(Unassigned::Documents)
+    }
+
+    /// Whether a round visits documents that have no assignments yet.
     pub fn visits_unassigned(&self, position: Position) -> bool {
         self.unassigns_documents()
             && self.action(position) == Action::Gibbs
             && position.taken <= self.gibbs_rounds
-    }
-
-    fn unassigns_documents(&self) -> bool {
-        self.unvisited_count > 0 && self.settings.warm_start == Some(Unassigned::Documents)
-    }
-
-    /// The minibatches of a round that takes the sample as it is.
-    pub(super) fn undrawn(&self, position: Position) -> Range<u64> {
-        let is_assigning = self.action(position) == Action::Assign;
-        let first = match is_assigning && self.unassigns_documents() {
-            true => self.minibatch_count,
-            false => 0,
-        };
-        first..self.minibatch_count + self.unvisited_count
     }
 }

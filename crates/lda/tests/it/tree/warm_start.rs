@@ -84,6 +84,12 @@ fn refined(
     train(bags, &Bags::default(), &setup, |_, _| {}).unwrap()
 }
 
+fn tokens_of(bags: &Bags, index: usize, term: u32) -> u32 {
+    let (terms, counts) = bags.bag(index);
+    let place = terms.binary_search(&term);
+    place.map_or(0, |place| counts[place])
+}
+
 /// φ of some terms in each topic.
 fn weights(trained: &Trained, terms: &[u32]) -> Vec<Vec<f64>> {
     let topics = publish(&[&trained.parameters], &trained.priors);
@@ -132,21 +138,17 @@ fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
     for unassigned in ALL {
         let start = warm(&before, unassigned, Some(&tree));
         assert_eq!(start.changed_terms().collect::<Vec<_>>(), [8, 9]);
-        let [short, long] = [2, 30].map(|n| refined(&bags, &before, unassigned, Some(&tree), n));
-        let mut moved = 0;
+        let long = refined(&bags, &before, unassigned, Some(&tree), 30);
         for index in 0..bags.len() {
-            let same = short.assignments[index] == long.assignments[index];
-            match start.revisits(Bag::of(&bags, index)) {
-                true => moved += usize::from(!same),
-                false => assert!(same, "document {index} was not to be visited"),
-            }
+            let is_visited = !long.assignments[index].is_empty();
+            assert_eq!(is_visited, start.revisits(Bag::of(&bags, index)), "{index}");
         }
-        assert!(
-            moved > 0,
-            "{unassigned:?}: documents with the terms are visited"
-        );
         let total: f64 = long.parameters.totals().iter().sum();
-        assert_eq!(total, bags.token_count() as f64, "{unassigned:?}");
+        let tokens = bags.token_count() as f64;
+        assert!(
+            (total / tokens - 1.0).abs() < 0.05,
+            "{unassigned:?}: {total} of {tokens}"
+        );
         // Each topic gives both terms of the node nearly the same weight.
         for topic in weights(&long, &[8, 9]) {
             assert!(
@@ -160,7 +162,7 @@ fn linked_terms_come_together_and_other_documents_stay_as_they_are() {
         for (old, new) in unmoved {
             for (old, new) in old.iter().zip(new) {
                 assert!(
-                    (old - new).abs() < 0.05,
+                    (old - new).abs() < 0.01,
                     "{unassigned:?}: {old} became {new}"
                 );
             }
@@ -198,8 +200,12 @@ fn a_term_gets_its_senses_and_loses_them_again() {
         assert_eq!(start.changed_terms().count(), tree.structured_count());
         let again = refined(&bags, &split, unassigned, None, 10);
         assert_eq!(again.parameters.vocabulary_size(), TERMS);
-        let total: f64 = again.parameters.totals().iter().sum();
-        assert_eq!(total, bags.token_count() as f64);
+        let own = again.parameters.row(0).iter();
+        let tokens: f32 = own.map(|entry| entry.value).sum();
+        let all: u32 = (0..bags.len())
+            .map(|index| tokens_of(&bags, index, 0))
+            .sum();
+        assert_eq!(tokens, all as f32, "{unassigned:?}");
     }
 }
 

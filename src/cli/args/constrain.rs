@@ -1,0 +1,75 @@
+//! The flags of constrain.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, value_parser};
+
+use crate::job::keys;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  topicmill constrain out/news --merge 'hockey, nhl, puck'
+  topicmill constrain out/news --split 'drive: scsi, disk | car, engine' --separate 'israel, turkey'
+  topicmill constrain out/news --file words.txt --output out/better
+
+Topics keep their numbers, and only documents that contain these words are sampled again. Writes a new
+result, FOLDER, its job, FOLDER.toml, and all its constraints, FOLDER.txt: edit these, and
+`topicmill run FOLDER.toml`. Repeat it on the new result to add to its constraints.";
+
+/// Whose assignments are forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unassign {
+    /// Nobody's: senses share evenly what their word had in each topic
+    Nothing,
+    /// Those of the words
+    Terms,
+    /// Those of all words in documents that contain one
+    Documents,
+    /// All: trains anew, from random topics
+    All,
+}
+
+/// Flags of constrain.
+#[derive(Clone, Debug, Args)]
+pub struct ConstrainArgs {
+    /// The folder of a finished result
+    #[arg(value_name = "OUT")]
+    pub result: PathBuf,
+    /// Words that belong together, as in 'king, queen'; may be repeated
+    #[arg(long, value_name = "WORDS")]
+    pub merge: Vec<String>,
+    /// Words that do not belong together, any two of them; may be repeated
+    #[arg(long, value_name = "WORDS")]
+    pub separate: Vec<String>,
+    /// A word with several senses and words that tell them, as in 'bank: money | river'; may be repeated
+    #[arg(long, value_name = "SENSES")]
+    pub split: Vec<String>,
+    /// A list of linked words, as in docs/TREES.md
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Whose assignments are forgotten
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "terms")]
+    pub unassign: Unassign,
+    /// Passes over the documents that contain these words
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..))]
+    pub passes: u32,
+    /// How close merged words are: `tree.must_link`
+    #[arg(long, value_name = "TOKENS")]
+    #[arg(help = format!("How close words that belong together are, in tokens [default: the result's, or {}]", keys::default_of("tree.must_link")))]
+    pub strength: Option<f64>,
+    /// The folder of the new result [default: OUT-constrained]
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+    /// Threads [default: the machine's cores]
+    #[arg(short = 'w', long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Replace a result of other constraints, instead of refusing to touch it
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print only errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// Print one JSON object per line on stdout: progress, then the summary
+    #[arg(long)]
+    pub json: bool,
+}

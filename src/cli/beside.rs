@@ -1,0 +1,38 @@
+//! Files that a subcommand leaves beside a result: a job, a list.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Exit, Failure};
+use crate::storage::{Disk, Store, create_folder, temporary, write};
+
+/// Writes a file, unless it is there already.
+///
+/// # Errors
+/// A file with another text is there, and not to be replaced; it cannot be written.
+pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<(), Failure> {
+    match fs::read(path) {
+        Ok(found) if found == text => return Ok(()),
+        Ok(_) if !overwrite => {
+            let message = format!("{}: exists, and is another file", path.display());
+            return Err(Failure::message(Exit::Usage, message)
+                .help("choose another --output, or replace it: --overwrite"));
+        }
+        _ => {}
+    }
+    let unwritable = |error: std::io::Error| {
+        Failure::new(Exit::Io, error).context(format!("{}: cannot be written", path.display()))
+    };
+    let file = unfinished(path);
+    create_folder(path.parent().unwrap_or(Path::new(""))).map_err(unwritable)?;
+    write(&file, text).map_err(unwritable)?;
+    Disk.commit(&file, path)
+        .map_err(|error| unwritable(error.into()))
+}
+
+/// An unfinished file in the folder of `path`.
+pub(super) fn unfinished(path: &Path) -> PathBuf {
+    let name = temporary("new");
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}"))
+}

@@ -1,0 +1,233 @@
+//! `topicmill constrain OUT`: corrects a finished model by what a person knows of words (Hu,
+//! Boyd-Graber & Satinoff 2011).
+
+use std::path::{Path, PathBuf};
+
+use super::args::{ConstrainArgs, Unassign};
+use super::beside::write_beside;
+use super::starter::job_file;
+use super::topics::{Start, refuse_other_job};
+use super::{Exit, Failure, report};
+use crate::checkpoint;
+use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use crate::job::state::MODEL_FILE;
+use crate::job::{Job, Template};
+use crate::knowledge::constraints::{Constraint, Relation};
+use crate::knowledge::wordnet::{Structure, WordNetSettings};
+use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, read};
+use crate::storage::is_remote;
+use lda::tree::constraints::Strengths;
+
+/// Keys of `[train]` that the new job keeps: the others are of a training that starts at random.
+const KEPT: [&str; 3] = [
+    "train.sample_mib",
+    "train.checkpoint_every",
+    "train.checkpoint_minutes",
+];
+
+/// Writes all constraints, and a job that trains with them from the result, and runs it.
+///
+/// # Errors
+/// The flags are wrong; there is no finished result; its vocabulary does not have the words, or its prior is
+/// another tree; any error that ends a run.
+pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
+    let result = &args.result;
+    if is_remote(result) {
+        let message = format!("{}: must be a folder on this machine", result.display());
+        return Err(Failure::message(Exit::Usage, message).help("copy the result here first"));
+    }
+    super::existing_output(result)?;
+    report::check_finished(result)?;
+    let output = args.output.clone();
+    let output = output.unwrap_or_else(|| next_output(result));
+    let path = job_file(&output);
+    let list = path.with_extension("txt");
+    let finished = Job::load(&result.join("job.toml"), &[])?;
+    let new = asked(args)?;
+    check_words(result, &finished, &new)?;
+    let mut all = known(&finished)?;
+    for constraint in new {
+        if !all.contains(&constraint) {
+            all.push(constraint);
+        }
+    }
+    let text: String = all.iter().map(|one| format!("{one}\n")).collect();
+    write_beside(&list, text.as_bytes(), args.overwrite)?;
+    let mut template = template(args, &finished, &output, &list)?;
+    template.say(format!(
+        "The result in {}, corrected by the constraints in {}. Run it with: topicmill run {}",
+        result.display(),
+        list.display(),
+        path.display()
+    ));
+    let job = template.job(&path)?;
+    if !args.overwrite {
+        refuse_other_job(&job)?;
+    }
+    write_beside(&path, template.to_toml().as_bytes(), args.overwrite)?;
+    let start = Start {
+        threads: args.threads,
+        overwrite: args.overwrite,
+        quiet: args.quiet,
+        json: args.json,
+    };
+    start.run(job, path)
+}
+
+/// The folder beside a result that its corrected model goes to: `news-constrained`, then
+/// `news-constrained-2`.
+fn next_output(result: &Path) -> PathBuf {
+    const ENDING: &str = "-constrained";
+    let name = result.file_name().unwrap_or("out".as_ref());
+    let name = name.to_string_lossy();
+    let next = match name.rsplit_once(ENDING) {
+        Some((_, "")) => format!("{name}-2"),
+        Some((first, number)) if number.starts_with('-') && number[1..].parse::<u32>().is_ok() => {
+            let number: u32 = number[1..].parse().unwrap_or(1);
+            format!("{first}{ENDING}-{}", number + 1)
+        }
+        _ => format!("{name}{ENDING}"),
+    };
+    result.with_file_name(next)
+}
+
+/// The constraints of the flags.
+fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
+    let mut constraints = Vec::new();
+    for (flag, relation, texts) in [
+        ("merge", Relation::Must, &args.merge),
+        ("separate", Relation::Cannot, &args.separate),
+        ("split", Relation::Split, &args.split),
+    ] {
+        for text in texts {
+            let parsed = Constraint::parse(relation, text);
+            constraints.push(parsed.map_err(|error| {
+                Failure::message(Exit::Usage, format!("--{flag} '{text}': {error}"))
+            })?);
+        }
+    }
+    if let Some(file) = &args.file {
+        let knowledge = read(file, Kind::Constraints)?;
+        constraints.extend(links(knowledge).unwrap_or_default());
+    }
+    match constraints.is_empty() {
+        true => Err(
+            Failure::message(Exit::Usage, "there is nothing to correct the model by")
+                .help("name words: --merge, --separate, --split, or a --file of them"),
+        ),
+        false => Ok(constraints),
+    }
+}
+
+/// Refuses words that the result does not have: a typing error would be left out without a word.
+fn check_words(result: &Path, job: &Job, new: &[Constraint]) -> Result<(), Failure> {
+    let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
+    let knowledge = Knowledge {
+        file: "the command line".to_owned(),
+        content: Content::Constraints((1..).zip(new.iter().cloned()).collect()),
+    };
+    // Which words there are does not depend on priors.
+    let settings = KnowledgeSettings {
+        strengths: Strengths {
+            ordinary: 1.0,
+            must: 1.0,
+            cannot: 1.0,
+        },
+        wordnet: WordNetSettings {
+            structure: Structure::Synsets,
+            parts: Vec::new(),
+            max_senses: 1,
+        },
+    };
+    let (_, pruned) = knowledge.tree(&vocabulary, &job.tokens, &settings)?;
+    match pruned.unknown_words {
+        0 => Ok(()),
+        _ => Err(
+            Failure::message(Exit::Usage, pruned.to_string()).help(format!(
+                "name words as {} has them: topicmill inspect {} --table vocabulary",
+                result.display(),
+                result.display()
+            )),
+        ),
+    }
+}
+
+/// The constraints of a finished job.
+fn known(job: &Job) -> Result<Vec<Constraint>, Failure> {
+    let Some(tree) = &job.tree else {
+        return Ok(Vec::new());
+    };
+    links(tree.read()?).ok_or_else(|| {
+        let message = format!("{}: is no list of linked words", tree.path.display());
+        let failure = Failure::message(Exit::Usage, format!("{message}, which could be added to"));
+        failure.help("change that file, and run a job with it in tree.file and the result in train.warm_start")
+    })
+}
+
+fn links(knowledge: Knowledge) -> Option<Vec<Constraint>> {
+    match knowledge.content {
+        Content::Constraints(lines) => Some(lines.into_iter().map(|(_, link)| link).collect()),
+        _ => None,
+    }
+}
+
+/// The job that corrects the result of another.
+fn template(
+    args: &ConstrainArgs,
+    finished: &Job,
+    output: &Path,
+    list: &Path,
+) -> Result<Template, Failure> {
+    let text = |path: &Path| {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        absolute.to_string_lossy().into_owned()
+    };
+    let mut template = Template::of(finished);
+    template.set("output.path", output.to_string_lossy().into_owned())?;
+    template.set("tree.file", text(list))?;
+    template.set("tree.format", "constraints")?;
+    if let Some(strength) = args.strength {
+        template.set("tree.must_link", strength)?;
+    }
+    let unassign = match args.unassign {
+        Unassign::All => {
+            template.forget(|key| matches!(key, "train.warm_start" | "train.unassign"));
+            return Ok(template);
+        }
+        Unassign::Nothing => "nothing",
+        Unassign::Terms => "terms",
+        Unassign::Documents => "documents",
+    };
+    template.forget(|key| key.starts_with("train.") && !KEPT.contains(&key));
+    template.set("train.warm_start", text(&args.result))?;
+    template.set("train.unassign", unassign)?;
+    template.set("train.passes", i64::from(args.passes))?;
+    template.set("train.patience", 0)?;
+    // Another η would move every topic.
+    let header = checkpoint::read_header(&args.result.join(MODEL_FILE))?;
+    if let Some(eta) = header.published_eta {
+        template.set("model.eta", header.priors.eta)?;
+        template.set("model.published_eta", eta)?;
+    }
+    Ok(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrected_results_are_numbered() {
+        for (result, next) in [
+            ("out/news", "out/news-constrained"),
+            ("out/news-constrained", "out/news-constrained-2"),
+            ("out/news-constrained-9", "out/news-constrained-10"),
+            (
+                "out/news-constrained-x",
+                "out/news-constrained-x-constrained",
+            ),
+        ] {
+            assert_eq!(next_output(Path::new(result)), Path::new(next));
+        }
+    }
+}

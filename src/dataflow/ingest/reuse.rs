@@ -1,0 +1,51 @@
+//! The collection of the result that training starts from, if it is this job's: copied rather than read again.
+
+use timely::worker::Worker;
+
+use super::{Source, begin, publish};
+use crate::corpus::collection::{COLLECTION_FILE, Collection};
+use crate::corpus::vocabulary_file::VOCABULARY_FILE;
+use crate::dataflow::error::RunError;
+use crate::dataflow::gather::{all_gather, barrier};
+use crate::dataflow::process::Process;
+
+/// Copies the collection that `train.warm_start` has, if its settings and its input are this job's. All workers
+/// must call it, and get the same.
+pub(super) fn reuse(
+    worker: &mut Worker,
+    process: &Process,
+    source: &Source,
+) -> Result<Option<Collection>, RunError> {
+    let Some(folder) = &process.job.warm_start else {
+        return Ok(None);
+    };
+    let path = folder.join(COLLECTION_FILE);
+    let is_ours = |collection: &Collection| {
+        collection.settings_hash == process.job.corpus_hash()
+            && collection.input_fingerprint == source.fingerprint
+    };
+    let mut json = String::new();
+    if worker.index() == 0
+        && let Some(collection) = Collection::read_file(&path).ok().filter(is_ours)
+    {
+        json = collection.to_json();
+    }
+    let json = all_gather(worker, json.as_bytes()).swap_remove(0);
+    if json.is_empty() {
+        return Ok(None);
+    }
+    let collection = Collection::from_json(&String::from_utf8_lossy(&json), &path)?;
+    let shards = collection.shards.len();
+    let share = shards.div_ceil(process.placement.processes()) as u64;
+    begin(worker, process, ["ingest", "shards"], share);
+    let shards = (0..shards).map(Collection::shard_name);
+    let files = shards.chain([VOCABULARY_FILE.to_owned()]);
+    for file in files.skip(worker.index()).step_by(worker.peers()) {
+        let path = folder.join(&file);
+        let bytes = std::fs::read(&path).map_err(|source| RunError::Io { path, source })?;
+        process.output.write_atomic(&file, &bytes)?;
+        process.progress.add(1);
+    }
+    barrier(worker);
+    publish(worker, process, || collection).map(Some)
+}
