@@ -7,9 +7,8 @@
 //! Where they differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): the terms around which
 //! they differ lose what was learnt of them, and only documents that contain such terms are visited
 //! ([`Unassigned`]). These are sampled against the model first, and what that gives is taken out of it
-//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, to within a
-//! sixteenth of a token, and Gibbs passes add what they find in those documents. So topics without such
-//! documents do not move.
+//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, and Gibbs passes
+//! add what they find in those documents.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -181,30 +180,30 @@ impl WarmStart {
     /// The sum of some rows, times `share`.
     fn sum(&self, rows: std::ops::Range<u32>, share: f64, topics: usize) -> Vec<Entry> {
         let factor = self.parameters.scale() * share;
-        let exact = |value: f64| match self.is_partial() {
-            true => to_grid(value),
-            false => value,
-        };
         let mut sums = vec![0.0; topics];
         for entry in rows.flat_map(|row| self.parameters.row(row)) {
             sums[entry.topic as usize] += f64::from(entry.value) * factor;
         }
+        if self.is_partial() {
+            to_grid(&mut sums);
+        }
         let entry = |(topic, &sum): (u32, &f64)| Entry {
             topic,
-            value: exact(sum) as f32,
+            value: sum as f32,
         };
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
     }
 }
 
-/// A weight to which counts can be added, and taken away, without rounding: up to 2²⁰ in 32 bits or, where it
-/// is a whole number, 2²⁴.
-fn to_grid(value: f64) -> f64 {
-    const STEPS: f64 = 16.0;
-    match value < f64::from(1 << 18) {
-        true => (value * STEPS).round_ties_even() / STEPS,
-        false => value.round_ties_even(),
+/// Rounds a term's weights so that counts can be added to them, and taken away, in 32 bits without rounding:
+/// as many as the term has tokens.
+fn to_grid(weights: &mut [f64]) {
+    const DIGITS: f64 = (1 << f32::MANTISSA_DIGITS) as f64;
+    let most = 2.0 * weights.iter().sum::<f64>();
+    let step = (most.ceil() as u64).next_power_of_two() as f64 / DIGITS;
+    for weight in weights {
+        *weight = (*weight / step).round_ties_even() * step;
     }
 }
 
