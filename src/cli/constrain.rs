@@ -14,7 +14,7 @@ use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
 use crate::knowledge::constraints::{Constraint, Relation};
 use crate::knowledge::wordnet::{Structure, WordNetSettings};
-use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, read};
+use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, Pruned, read};
 use crate::storage::is_remote;
 use lda::tree::constraints::Strengths;
 
@@ -44,13 +44,21 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let list = path.with_extension("txt");
     let finished = Job::load(&result.join("job.toml"), &[])?;
     let new = asked(args)?;
-    check_words(result, &finished, &new)?;
+    let pruned = fit(result, &finished, &new)?;
+    if pruned.unknown_words > 0 {
+        // They would be left out without a word.
+        let message = format!("{}: {pruned}", result.display());
+        return Err(
+            Failure::message(Exit::Usage, message).help("name words as the vocabulary has them")
+        );
+    }
     let mut all = known(&finished)?;
     for constraint in new {
         if !all.contains(&constraint) {
             all.push(constraint);
         }
     }
+    fit(result, &finished, &all)?;
     let text: String = all.iter().map(|one| format!("{one}\n")).collect();
     write_beside(&list, text.as_bytes(), args.overwrite)?;
     let mut template = template(args, &finished, &output, &list)?;
@@ -119,12 +127,12 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     }
 }
 
-/// Refuses words that the result does not have: a typing error would be left out without a word.
-fn check_words(result: &Path, job: &Job, new: &[Constraint]) -> Result<(), Failure> {
+/// What of some constraints the vocabulary of a result does not have.
+fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
     let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
     let knowledge = Knowledge {
-        file: "the command line".to_owned(),
-        content: Content::Constraints((1..).zip(new.iter().cloned()).collect()),
+        file: "the constraints".to_owned(),
+        content: Content::Constraints((1..).zip(constraints.iter().cloned()).collect()),
     };
     // Which words there are does not depend on priors.
     let settings = KnowledgeSettings {
@@ -139,17 +147,7 @@ fn check_words(result: &Path, job: &Job, new: &[Constraint]) -> Result<(), Failu
             max_senses: 1,
         },
     };
-    let (_, pruned) = knowledge.tree(&vocabulary, &job.tokens, &settings)?;
-    match pruned.unknown_words {
-        0 => Ok(()),
-        _ => Err(
-            Failure::message(Exit::Usage, pruned.to_string()).help(format!(
-                "name words as {} has them: topicmill inspect {} --table vocabulary",
-                result.display(),
-                result.display()
-            )),
-        ),
-    }
+    Ok(knowledge.tree(&vocabulary, &job.tokens, &settings)?.1)
 }
 
 /// The constraints of a finished job.

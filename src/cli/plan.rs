@@ -240,7 +240,10 @@ fn train(job: &Job) -> String {
     let phases = match (train.memory, train.online_passes) {
         _ if train.method == LocalMethod::Cvb0 => "all documents in each, γ remembered".to_owned(),
         (Memory::Off, _) => format!("all online, {sweeps}, no assignments remembered"),
-        (_, 0) => "Gibbs sampling from random topics".to_owned(),
+        (_, 0) => match &job.warm_start {
+            Some(folder) => format!("Gibbs sampling from the topics of {}", folder.display()),
+            None => "Gibbs sampling from random topics".to_owned(),
+        },
         (_, online) => format!("{online} online, {sweeps}, then Gibbs sampling"),
     };
     let schedule = match train.schedule {

@@ -14,6 +14,7 @@
 mod architecture;
 mod cli;
 mod cluster;
+mod constrain;
 #[cfg(debug_assertions)]
 mod crash_points;
 mod drift;

@@ -37,7 +37,7 @@ const KNOWN: &str = "# as the vocabulary has them, and not\nmust: North, south\n
 
 /// A folder with documents about money and about rivers, which both speak of banks, and about travels to
 /// the north or to the south, never to both.
-fn ground() -> Workdir {
+pub fn ground() -> Workdir {
     let ground = Workdir::new().with_job(JOB);
     let line = |document: u64| {
         let mut stream = Stream::keyed(5, Stage::Synth, 0, document);
@@ -64,12 +64,12 @@ fn ground() -> Workdir {
     ground
 }
 
-fn number(row: &Row, column: &str) -> f64 {
+pub fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap()
 }
 
 /// The topic that has most tokens of a term.
-fn topic_of(terms: &[Row], term: &str) -> String {
+pub fn topic_of(terms: &[Row], term: &str) -> String {
     let own = terms.iter().filter(|row| row["term"] == term);
     let most = own.max_by(|a, b| number(a, "count").total_cmp(&number(b, "count")));
     most.unwrap()["topic"].clone()

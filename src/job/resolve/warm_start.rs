@@ -17,11 +17,12 @@ impl Values {
         if !self.starts_warm() {
             return Ok(());
         }
-        let fixed: [(&'static str, Value); 4] = [
+        let fixed: [(&'static str, Value); 5] = [
             ("train.method", "sampled".into()),
             ("train.schedule", "uniform".into()),
             ("train.memory", "on".into()),
             ("train.online_passes", 0.into()),
+            ("train.estimator", "counts".into()),
         ];
         for (path, value) in fixed {
             if source.get(path).is_some_and(|entry| entry.value != value) {

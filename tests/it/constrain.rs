@@ -1,0 +1,218 @@
+//! Correcting a finished model, and starting from one: topics keep their numbers, what is asked for is
+//! seen in them, and nothing depends on the number of workers.
+
+use crate::tree::{ground, number, topic_of};
+use crate::workdir::{Row, Workdir, said};
+
+/// The folder of the tests of trees, with a result whose prior is none.
+fn finished() -> Workdir {
+    let ground = ground();
+    let job = std::fs::read_to_string(ground.path("job.toml")).unwrap();
+    let (before, tree) = job.split_once("[tree]").unwrap();
+    let (_, after) = tree.split_once("[train]").unwrap();
+    ground.write("job.toml", format!("{before}[train]{after}"));
+    ground.succeed("run job.toml --quiet -w 2");
+    ground
+}
+
+fn weight(terms: &[Row], topic: &str, term: &str) -> f64 {
+    let own = terms
+        .iter()
+        .find(|row| row["topic"] == topic && row["term"] == term);
+    own.map_or(0.0, |row| number(row, "weight"))
+}
+
+#[test]
+fn a_finished_model_is_corrected_and_corrected_again() {
+    let ground = finished();
+    let before = ground.table("out/topic_terms");
+    let travel = topic_of(&before, "travel61");
+    let screen = ground.succeed(
+        &[
+            "constrain",
+            "out",
+            "--merge",
+            "north, south",
+            "--split",
+            "bank: money3, money4 | river1, river2",
+            "--strength",
+            "10000",
+        ][..],
+    );
+    assert!(screen.contains("changes "), "{screen}");
+    assert!(screen.contains("Hellinger distance of topic"), "{screen}");
+    assert!(
+        !screen.contains("MiB/s"),
+        "the input is not read again: {screen}"
+    );
+    let lines = std::fs::read_to_string(ground.path("out-constrained.txt")).unwrap();
+    let first = "must: north, south\nsplit: bank: money3, money4 | river1, river2\n";
+    assert_eq!(lines, first);
+    let after = ground.table("out-constrained/topic_terms");
+    for term in ["money5", "river5", "travel61"] {
+        assert_eq!(topic_of(&before, term), topic_of(&after, term), "{term}");
+    }
+    let [north, south] = ["north", "south"].map(|term| weight(&after, &travel, term));
+    assert!((north / south - 1.0).abs() < 0.1, "{north}, {south}");
+    let nodes = ground.table("out-constrained/topic_nodes");
+    for about in ["money5", "river5"] {
+        let topic = topic_of(&after, about);
+        let banks = nodes
+            .iter()
+            .filter(|row| row["term"] == "bank" && row["topic"] == topic);
+        let counts: Vec<f64> = banks.map(|row| number(row, "count")).collect();
+        let most = counts.iter().copied().fold(0.0, f64::max);
+        assert!(
+            most > 0.9 * counts.iter().sum::<f64>(),
+            "{about}: {counts:?}"
+        );
+    }
+    let changes = ground.table("out-constrained/topic_changes");
+    assert_eq!(changes.len(), 3);
+    for row in &changes {
+        assert!((0.0..0.5).contains(&number(row, "distance")), "{row:?}");
+        let shares = [number(row, "share_before"), number(row, "share")];
+        assert!((shares[0] - shares[1]).abs() < 0.05, "{row:?}");
+    }
+    ground.succeed("verify out-constrained");
+
+    ground.succeed(
+        &[
+            "constrain",
+            "out-constrained",
+            "--separate",
+            "money1,money2",
+            "--quiet",
+        ][..],
+    );
+    let lines = std::fs::read_to_string(ground.path("out-constrained-2.txt")).unwrap();
+    assert_eq!(lines, format!("{first}cannot: money1, money2\n"));
+    let again = ground.table("out-constrained-2/topic_terms");
+    assert_ne!(topic_of(&again, "money1"), topic_of(&again, "money2"));
+    // What it left can be edited and run.
+    ground.write("out-constrained-2.txt", first);
+    ground.succeed("run out-constrained-2.toml --quiet --set output.path=back");
+    let nodes = |out: &str| ground.table(&format!("{out}/topic_nodes")).len();
+    assert!(nodes("back") < nodes("out-constrained-2"));
+}
+
+#[test]
+fn workers_do_not_show_after_a_correction() {
+    let ground = finished();
+    for unassign in ["nothing", "terms", "documents", "all"] {
+        let constrain = |out: &str, threads: &str| {
+            let flags = [
+                "constrain",
+                "out",
+                "--merge",
+                "north, south",
+                "--unassign",
+                unassign,
+            ];
+            let place = ["-o", out, "-w", threads, "--quiet"];
+            ground.succeed(&[&flags[..], &place[..]].concat()[..]);
+            ground.digest(out)
+        };
+        let alone = constrain(&format!("{unassign}1"), "1");
+        assert_eq!(constrain(&format!("{unassign}3"), "3"), alone);
+        let out = format!("{unassign}-processes");
+        let sets = format!("--set output.path={out} --set train.sample_mib=0");
+        ground.succeed(&format!(
+            "run {unassign}1.toml --quiet --processes 2 -w 1 {sets}"
+        ));
+        assert_eq!(ground.digest(&out), alone, "{unassign}");
+    }
+}
+
+#[test]
+fn a_warm_start_without_a_change_trains_all_documents_further() {
+    let ground = finished();
+    let run = |out: &str, more: &str| {
+        ground.succeed(&format!(
+            "run job.toml --set train.warm_start=out --set train.passes=4 --set output.path={out} {more}"
+        ))
+    };
+    let screen = run("further", "-w 1");
+    assert!(screen.contains("from the topics of"), "{screen}");
+    run("further3", "-w 3 --set model.seed=1");
+    assert_eq!(ground.digest("further"), ground.digest("further3"));
+    let [before, after] = ["out", "further"].map(|out| ground.table(&format!("{out}/topic_terms")));
+    for term in ["money5", "river5", "travel61", "travel95"] {
+        assert_eq!(topic_of(&before, term), topic_of(&after, term), "{term}");
+    }
+    // Another vocabulary: terms are found by their names.
+    run("smaller", "-w 2 --set vocabulary.min_documents=40");
+    let smaller = ground.table("smaller/topic_terms");
+    assert_eq!(topic_of(&before, "money5"), topic_of(&smaller, "money5"));
+}
+
+#[test]
+fn what_cannot_be_corrected_is_refused() {
+    let ground = finished();
+    let denied = |flags: &[&str], code: i32, says: &str| {
+        let output = ground.output(&[&["constrain"][..], flags].concat()[..]);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{flags:?}: {}",
+            said(&output)
+        );
+        assert!(said(&output).contains(says), "{flags:?}: {}", said(&output));
+    };
+    denied(&["out"], 64, "--merge");
+    denied(&["absent", "--merge", "a, b"], 64, "absent");
+    denied(&["out", "--merge", "north"], 64, "--merge 'north'");
+    denied(
+        &["out", "--split", "bank: money3"],
+        64,
+        "--split 'bank: money3'",
+    );
+    denied(&["out", "--merge", "north, sooth"], 64, "sooth");
+    denied(&["out", "--merge", "nord, sud"], 65, "nothing is left");
+    let both = [
+        "out",
+        "--merge",
+        "north, south",
+        "--separate",
+        "south, north",
+    ];
+    denied(&both, 65, "keeps `");
+    assert!(
+        !ground.path("out-constrained").exists(),
+        "nothing was begun"
+    );
+    ground.write(
+        "tree.json",
+        "{\"children\": [{\"terms\": [\"north\", \"south\"]}]}",
+    );
+    ground.succeed("run job.toml --quiet --set tree.file=tree.json --set output.path=outline");
+    denied(
+        &["outline", "--merge", "money1, money2"],
+        64,
+        "is no list of linked words",
+    );
+    let run = |sets: &str, code: i32, says: &str| {
+        let output = ground.output(&format!(
+            "run job.toml --quiet --set output.path=other --set train.warm_start=out {sets}"
+        ));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{sets}: {}",
+            said(&output)
+        );
+        assert!(said(&output).contains(says), "{sets}: {}", said(&output));
+    };
+    run("--set train.online_passes=3", 64, "with train.warm_start");
+    run("--set train.memory=off", 64, "with train.warm_start");
+    run("--set train.method=cvb0", 64, "with train.warm_start");
+    run("--set train.estimator=soft", 64, "with train.warm_start");
+    run("--set model.topics=4", 65, "has 3 topics");
+    run("--set train.warm_start=nowhere", 64, "nowhere");
+    let output = ground.output("run job.toml --set train.unassign=terms --set output.path=other");
+    assert!(
+        said(&output).contains("train.warm_start"),
+        "{}",
+        said(&output)
+    );
+}
