@@ -15,8 +15,13 @@ pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<
         Ok(found) if found == text => return Ok(()),
         Ok(_) if !overwrite => {
             let message = format!("{}: exists, and is another file", path.display());
-            return Err(Failure::message(Exit::Usage, message)
-                .help("choose another --output, or replace it: --overwrite"));
+            let run = match path.extension().is_some_and(|ending| ending == "toml") {
+                true => format!("run that one: topicmill run {}; or ", path.display()),
+                false => String::new(),
+            };
+            return Err(Failure::message(Exit::Usage, message).help(format!(
+                "{run}choose another --output, or replace it: --overwrite"
+            )));
         }
         _ => {}
     }

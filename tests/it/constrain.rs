@@ -36,7 +36,7 @@ fn a_finished_model_is_corrected_and_corrected_again() {
             "--split",
             "bank: money3, money4 | river1, river2",
             "--strength",
-            "10000",
+            "1000000",
         ][..],
     );
     assert!(screen.contains("changes "), "{screen}");
@@ -167,7 +167,7 @@ fn what_cannot_be_corrected_is_refused() {
         64,
         "--split 'bank: money3'",
     );
-    denied(&["out", "--merge", "north, sooth"], 64, "sooth");
+    denied(&["out", "--merge", "north, south, sooth"], 64, "sooth");
     denied(&["out", "--merge", "nord, sud"], 65, "nothing is left");
     let both = [
         "out",
