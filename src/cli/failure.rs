@@ -148,6 +148,7 @@ impl From<KnowledgeError> for Failure {
         Self::new(Exit::Data, error)
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

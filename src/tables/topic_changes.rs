@@ -1,6 +1,6 @@
 //! Table `topic_changes`: how topics have moved since the result that training started from.
 
-super::schema::table! {
+super::writer::table! {
     /// Writes a part of `topic_changes`.
     writer: TopicChangesWriter,
     table: "topic_changes",

@@ -240,8 +240,8 @@ fn write_labels(output: &Output) {
         distance: 0.25,
         share_before: 0.5,
         share: 0.5,
-        gained: if topic == 0 { &terms } else { &[] },
-        lost: if topic == 1 { &terms } else { &[] },
+        gained: &terms[..1 - topic as usize],
+        lost: &terms[..topic as usize],
     });
     part!(output, TopicChangesWriter, "topic_changes", rows);
 }
