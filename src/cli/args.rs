@@ -111,7 +111,7 @@ pub enum Command {
     /// Compare two results: which topics are the same, and how alike the documents are
     #[command(after_help = inspect::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Write a page about a result: topics, map, trends, documents, figures
+    /// Write an HTML report of a result: topics, map, trends, documents, figures
     #[command(after_help = report::EXAMPLES)]
     Report(ReportArgs),
     /// Check a result against its manifest
@@ -120,10 +120,10 @@ pub enum Command {
     /// Show the progress of a run, from its output folder
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArgs),
-    /// Make a corpus with planted topics
+    /// Generate a corpus with planted topics
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
-    /// Make certificates for the hosts of a run, to encrypt its connections
+    /// Create certificates for the hosts of a run, to encrypt its connections
     #[command(after_help = CERTIFICATES_EXAMPLES)]
     Certificates(CertificatesArgs),
     /// Print a completion script for a shell
@@ -175,17 +175,17 @@ Examples:
   topicmill synth --path out/planted-corpus
   topicmill synth --path out/large --documents 1000000 --topics 100 --terms 20000
 
-Makes a folder: documents-00000.jsonl, … with `id`, `topic` and `text`, and under answer/ the
+Creates a folder with documents-00000.jsonl, … (`id`, `topic` and `text`) and, in answer/, the
 planted topics, so that a model can be checked against them. A finished folder is reused.";
 
 const CERTIFICATES_EXAMPLES: &str = "\
 Example:
   topicmill certificates --hosts hosts.txt --out certificates
 
-Makes ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: to add a
-host, make all certificates again. Connections also need a secret.
+Creates ca.pem, and HOST.pem and HOST.key for each host. The authority's key is not kept: to add a
+host, create all certificates again. Connections also need a secret.
 
-Needs a build with `--features tls`; `topicmill --version` lists the features of this one.";
+This needs a build with `--features tls`; `topicmill --version` lists the features of your build.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
@@ -200,7 +200,7 @@ pub struct RunArgs {
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
     pub set: Vec<String>,
-    /// How much time a document's topics may take: sets `project.budget`
+    /// How much time to spend on a document's topics: sets `project.budget`
     #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
     pub budget: Option<String>,
     /// Replace an output of another configuration, instead of refusing to touch it
@@ -338,19 +338,19 @@ pub struct SynthArgs {
     /// Terms in the vocabulary
     #[arg(long, value_name = "V", default_value = keys::default_of("synth.terms"))]
     pub terms: u64,
-    /// Tokens in a document, on average
+    /// Average number of tokens in a document
     #[arg(long, value_name = "TOKENS", default_value = keys::default_of("synth.mean_length"))]
     pub mean_length: f64,
-    /// Sum of the Dirichlet that documents' proportions are drawn from: small means few topics per document
+    /// Sum of the Dirichlet prior of documents' proportions: the smaller, the fewer topics per document
     #[arg(long, value_name = "A", default_value = keys::default_of("synth.alpha_sum"))]
     pub alpha_sum: f64,
-    /// Exponent of the Zipf law of the terms' frequencies
+    /// Zipf exponent of the terms' frequencies
     #[arg(long, value_name = "S", default_value = keys::default_of("synth.zipf"))]
     pub zipf: f64,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value = keys::default_of("synth.seed"))]
     pub seed: u64,
-    /// Use the words of this file, one per line, instead of made-up ones
+    /// Use the words in this file, one per line, instead of generated ones
     #[arg(long, value_name = "FILE")]
     pub words: Option<PathBuf>,
     /// Print only errors

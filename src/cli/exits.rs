@@ -82,7 +82,7 @@ impl From<InputError> for Failure {
         );
         let failure = Self::new(exit, error);
         match is_absent {
-            true => failure.help("jobs/planted.toml needs no input: it makes its own corpus"),
+            true => failure.help("jobs/planted.toml needs no input: it generates its own corpus"),
             false => failure,
         }
     }

@@ -95,7 +95,7 @@ fn of_document(args: &SimilarArgs, root: &Path) -> Result<Subject, Failure> {
     let refuse = |message: &str| Failure::message(Exit::Usage, message);
     match &found[..] {
         [] => Err(refuse("there is no such document").help(
-            "table `documents` has them all: `doc_id` is for --document, `source_id` for --source-id",
+            "the table `documents` lists all documents: use `doc_id` with --document, `source_id` with --source-id",
         )),
         [document] if document.topics.is_empty() => {
             Err(refuse("the document has no topics: it has no words in the vocabulary, or none that reaches \

@@ -71,7 +71,7 @@ pub(super) fn refuse_other_job(job: &Job) -> Result<(), Failure> {
         return Ok(());
     };
     let output = job.output.path.display();
-    let message = format!("{output}: holds the result of another job, whose {differs} differs");
+    let message = format!("{output}: contains the result of another job, whose {differs} differs");
     Err(Failure::message(Exit::Usage, message)
         .help("choose another --output, or replace it: --overwrite"))
 }

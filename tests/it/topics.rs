@@ -85,7 +85,7 @@ fn topics_says_what_it_took_and_leaves_the_job() {
 
     let other = place.denied(64, &line.replace("--topics 2", "--topics 3"));
     assert!(
-        other.contains("holds the result of another job, whose model differs"),
+        other.contains("contains the result of another job, whose model differs"),
         "{other}"
     );
     assert_eq!(

@@ -17,10 +17,10 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
 
-The job's collection must be ingested, and without --model its model trained; neither is changed.
-docs/EVALUATION.md defines each figure and lists the files that --model reads.";
+The job's collection must have been ingested and, without --model, its model trained. Neither
+changes. docs/EVALUATION.md defines each figure and lists the files that --model reads.";
 
-/// Flags of evaluate: those of run, and which model.
+/// Flags of evaluate: those of run, and the model to evaluate.
 #[derive(Clone, Debug, Args)]
 pub struct EvaluateArgs {
     #[allow(
@@ -41,7 +41,7 @@ pub struct EvaluateArgs {
     /// Terms per topic for the metrics umass and npmi [default: 20 and 10]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pub coherence_terms: Option<u64>,
-    /// Texts to count coherence on, instead of the training sample; may be repeated
+    /// Texts on which to count coherence, instead of the training sample; may be repeated
     #[arg(long, value_name = "FILES", help_heading = HEADING)]
     pub reference: Vec<String>,
     /// Predict this column (of corpus.metadata, or corpus.group) from the topics, and report the accuracy

@@ -22,13 +22,13 @@ pub struct ExportArgs {
     /// The output folder of a finished run
     #[arg(value_name = "OUT")]
     pub result: PathBuf,
-    /// What to write
+    /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: Format,
     /// The file to write, or the folder for gensim and npy [default: OUT with a suffix]
     #[arg(long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     pub overwrite: bool,
     /// Print only errors

@@ -16,7 +16,7 @@ Examples:
   topicmill compare out/fifty out/hundred
   topicmill compare out/seed-1 out/seed-2 --topics 0
 
-Topics are matched one to one by the distance of their words. `topicmill evaluate --compare` writes
+Topics are matched one to one by the distance between their words. `topicmill evaluate --compare` writes
 the figures as a table.";
 
 /// Flags of inspect.
@@ -31,7 +31,7 @@ pub struct InspectArgs {
     /// Show this topic: its terms, documents and nearest topics
     #[arg(long, value_name = "TOPIC", conflicts_with = "topics")]
     pub topic: Option<usize>,
-    /// Terms to show per topic, at most [default: what fits, or 20 with --topic]
+    /// Maximum number of terms per topic [default: as many as fit, or 20 with --topic]
     #[arg(long, value_name = "N")]
     pub terms: Option<usize>,
     /// Rows to show of a table
@@ -48,7 +48,7 @@ pub struct CompareArgs {
     /// An output folder
     #[arg(value_name = "A")]
     pub first: PathBuf,
-    /// Another one
+    /// Another output folder
     #[arg(value_name = "B")]
     pub second: PathBuf,
     /// Pairs of topics to show, the nearest first; 0 shows all

@@ -15,7 +15,7 @@ Examples:
 Starts one process per line of the host file, in order: directly on this machine, by ssh elsewhere.
 When one is lost, all are restarted and resume from the newest checkpoint.";
 
-/// Flags of run that say the place of one process, which launch chooses.
+/// Flags of run that place one process; launch chooses the placement itself.
 pub(super) const PLACE: [&str; 4] = ["processes", "process_count", "process", "port"];
 
 /// Leaves the flags of [`PLACE`] out of the help of launch.
@@ -56,7 +56,7 @@ pub struct LaunchArgs {
 const HEADING: &str = "How it is started";
 
 impl LaunchArgs {
-    /// A flag that was given and that says the place of one process.
+    /// A given flag that places one process.
     pub fn place(&self) -> Option<&'static str> {
         let placement = &self.run.placement;
         let given = [

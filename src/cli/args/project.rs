@@ -41,7 +41,7 @@ pub struct ProjectArgs {
 
 const HEADING: &str = "A stream of documents";
 
-/// Flags of run that say something to a stream; so does --threads, which is one of place.
+/// Flags of run that a stream accepts. It also accepts --threads, a flag of placement.
 const HEEDED: [&str; 3] = ["--set", "--budget", "--quiet"];
 
 impl ProjectArgs {
@@ -50,7 +50,7 @@ impl ProjectArgs {
         self.stdin || self.dash.is_some() || self.strict
     }
 
-    /// A flag that was given and that says nothing to a stream.
+    /// A given flag that a stream does not accept.
     pub fn idle(&self) -> Option<String> {
         let placement = &self.run.placement;
         let place = [

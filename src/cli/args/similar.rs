@@ -11,8 +11,8 @@ Examples:
   topicmill similar out/newsgroups --topic 7 --limit 50
   echo 'the rocket left the launch pad' | topicmill similar out/newsgroups --text -
 
-Distances are Hellinger distances of the listed topics, from 0 to 1. Reads all documents of the
-result, in little memory.";
+Distances are Hellinger distances of the listed topics, from 0 to 1. The search reads all documents
+of the result and needs little memory.";
 
 /// Flags of similar.
 #[derive(Clone, Debug, Args)]
@@ -21,19 +21,19 @@ pub struct SimilarArgs {
     /// The output folder of a finished run
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
-    /// Near to the document of this number (`doc_id`)
+    /// Nearest to the document with this number (`doc_id`)
     #[arg(long, value_name = "N", group = "subject")]
     pub document: Option<i64>,
-    /// Near to the document that has this id in the input (`source_id`)
+    /// Nearest to the document with this id in the input (`source_id`)
     #[arg(long, value_name = "ID", group = "subject")]
     pub source_id: Option<String>,
-    /// Near to a document of this topic alone
+    /// Nearest to a document that has only this topic
     #[arg(long, value_name = "TOPIC", group = "subject")]
     pub topic: Option<i32>,
-    /// Near to the text in this file, inferred with the result's model; `-` is standard input
+    /// Nearest to the text in this file, inferred with the result's model; `-` is standard input
     #[arg(long, value_name = "FILE", group = "subject")]
     pub text: Option<PathBuf>,
-    /// Documents to show, at most
+    /// Maximum number of documents to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     /// Print one JSON object

@@ -14,17 +14,17 @@ Examples:
   topicmill topics 'logs/**/*.jsonl.zst' --output out/logs --language de
   zcat articles.jsonl.gz | topicmill topics - --stop-words en --stop-words ./our-words.txt
 
-Detects formats, columns and language from the first records, and says what it took. The job that
-was run is written beside the output, OUTPUT.toml: edit it, and `topicmill run OUTPUT.toml`.
+Detects formats, columns and language from the first records, and reports them. The job that was run
+is written beside the output: to change a setting, edit OUTPUT.toml and `topicmill run OUTPUT.toml`.
 
-On standard input: JSON Lines, CSV or TSV with a header, Parquet, Arrow, or a document on each line.";
+Standard input is JSON Lines, CSV or TSV with a header, Parquet, Arrow, or one document per line.";
 
 pub(super) const NEW_EXAMPLES: &str = "\
 Examples:
   topicmill new texts/
   topicmill new articles.csv --output articles.toml --topics 100
 
-Writes what `topicmill topics` would run, and runs nothing.";
+Writes the job that `topicmill topics` would run, without running it.";
 
 /// Flags that describe a new job.
 #[derive(Clone, Debug, Args)]
@@ -32,10 +32,10 @@ pub struct StarterArgs {
     /// Folders, files and globs; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
     pub input: Vec<String>,
-    /// Number of topics [default: 50; below 500 documents, one for 10 documents, but 5 at least]
+    /// Number of topics [default: 50; with fewer than 500 documents, one per 10 documents, at least 5]
     #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
     pub topics: Option<u32>,
-    /// Column or key with the text; may be repeated, texts are joined [default: detected]
+    /// Column or key with the text; may be repeated to join several [default: detected]
     #[arg(long, value_name = "COLUMN")]
     pub text: Vec<String>,
     /// Column or key with the document's id [default: detected]
@@ -45,7 +45,7 @@ pub struct StarterArgs {
     #[arg(long, value_name = "CODE", hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(languages()))]
     pub language: Option<String>,
-    /// Words never kept, instead of the language's: a language, a file, or `none`; may be repeated
+    /// Stop words, instead of the language's: a language, a file, or `none`; may be repeated
     #[arg(long, value_name = "LIST")]
     pub stop_words: Vec<String>,
     /// The seed of every random choice

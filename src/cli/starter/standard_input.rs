@@ -71,7 +71,7 @@ fn name_of(target: &Path) -> String {
 
 fn differs(target: &Path) -> Failure {
     let message = format!(
-        "{}: holds other documents than standard input",
+        "{}: contains other documents than standard input",
         target.display()
     );
     Failure::message(Exit::Usage, message)
@@ -110,7 +110,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     if looks_binary(start) {
         return refuse(
             "standard input is not text".to_owned(),
-            "pass JSON Lines, CSV, TSV, Parquet, Arrow, or a document on each line",
+            "pass JSON Lines, CSV, TSV, Parquet, Arrow, or one document per line",
         );
     }
     let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();

@@ -27,7 +27,7 @@ fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)>
             "topicmill run {} --overwrite",
             word(&job.path.to_string_lossy())
         );
-        commands.push((edit, "again, after a change of the job"));
+        commands.push((edit, "again, after changing the job"));
     }
     commands.push((duckdb_line(summary), "the tables, in SQL"));
     commands
