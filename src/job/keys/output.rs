@@ -21,9 +21,9 @@ const WITHIN_32_BITS: Reals = Reals(
 pub(super) const PROJECT: Section = rows! {
     "project", Some(Stage::Project);
 
-    /// How much time a document may take: sets those of the next six keys that the job does not set
-    /// ([INFERENCE.md](INFERENCE.md#budgets)). Also `--budget`. In a job that names its budget, as a saved one does,
-    /// overriding the budget or the method replaces the values it implies.
+    /// How much time to spend on a document: sets those of the next six keys that the job does not set
+    /// ([INFERENCE.md](INFERENCE.md#budgets)). Also `--budget`. In a job that names its budget, as a saved job does,
+    /// overriding the budget or the method replaces the values that the budget implies.
     budget: Word(BUDGETS), Default("balanced"), Unhashed;
     /// `"gibbs"`, `"variational"`, `"cvb0"`, `"maxent"`, `"naive-bayes"` and `"hybrid"` infer each document alone;
     /// `"gibbs-joint"` infers the documents not trained on together, `"retrain"` all documents together; `"none"` stops
@@ -40,26 +40,26 @@ pub(super) const PROJECT: Section = rows! {
     estimator: Word(ESTIMATORS), Default("soft"), Inference;
     /// Maximum iterations of `"cvb0"` and `"variational"`.
     iterations: Whole(1, SWEEPS), Default(3), Inference;
-    /// They stop when less than this share of a document's tokens moves.
+    /// `"cvb0"` and `"variational"` stop when less than this share of a document's tokens moves.
     tolerance: Real(NOT_NEGATIVE), Default(0.001), Inference;
     /// τ of `"maxent"` and `"hybrid"`: the classifier's features are weighted 1/τ.
     temperature: Real(POSITIVE), Default(1.0), Inference;
-    /// Topics with a smaller share of a document are not written; their sum is, as `dropped_mass`.
+    /// Topics with a smaller share of a document are not written; the sum of their shares is written as `dropped_mass`.
     // A topic with less than 1 % of a document is within the noise of sampling.
     threshold: Real(PART), Default(0.01);
     /// Write at most this many topics per document; 0 sets no limit.
     // The threshold already bounds the rows.
     top: Whole(0, 65_535), Default(0);
-    /// Topics over labels, from which `"cvb0"` knows which labels come together (Dependency-LDA); 0: labels are
-    /// independent, as with the other methods and with `model.label_prior = "uniform"`.
+    /// Number of topics over labels, from which `"cvb0"` knows which labels occur together (Dependency-LDA). 0: labels
+    /// are independent, as with the other methods and with `model.label_prior = "uniform"`.
     // Better than none on three corpora, by 0.02 to 0.05 in F1, and no worse than 20 or 200 beyond chance.
     label_topics: Whole(0, 65_535), Default(50), Labelled, Later;
-    /// How many labels a document is predicted to have, those of the largest shares of its tokens; `"auto"` estimates it from the
-    /// document's terms (a linear regression: the Meta-Labeler).
+    /// Number of labels predicted for a document: those with the largest shares of its tokens. `"auto"` estimates the
+    /// number from the document's terms (a linear regression: the Meta-Labeler).
     label_count: Auto(&Whole(1, 65_535)), Default("auto"), Labelled, Later;
-    /// Above 0, the labels of at least this share of a document's tokens are predicted, however many they are.
+    /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
     label_threshold: Real(PART), Default(0.0), Labelled, Later;
-    /// Columns of `corpus.metadata` by whose values the topics are summed up, in `topic_trends`
+    /// Columns of `corpus.metadata` for whose values the shares of topics are summed, in the table `topic_trends`
     /// ([FORMATS.md](FORMATS.md#topic_trends)).
     // Which columns are worth it, a job has to say.
     trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference, Later;
@@ -74,16 +74,17 @@ pub(super) const PROJECT: Section = rows! {
 pub(super) const MAXENT: Section = rows! {
     "maxent", Some(Stage::Project);
 
-    /// Maximum number of documents of the sample that it is trained on.
+    /// Maximum number of documents of the sample on which the classifier is trained.
     // Enough for a stable classifier; its time grows with them.
     documents: Whole(1, COUNT), Default(20000);
-    /// σ², the variance of the Gaussian prior of its weights; the bias of a topic has none.
+    /// σ², the variance of the Gaussian prior of the classifier's weights; a topic's bias has no prior.
     // The usual choice in text classification.
     prior_variance: Real(POSITIVE), Default(1.0);
     /// Maximum iterations of L-BFGS. Training ends earlier when an iteration gains less than 10⁻⁶ nats per document.
     // It has mostly settled before.
     iterations: Whole(1, COUNT), Default(100);
-    /// MiB of memory that training may take; a job that needs more ends there. Does not change the result.
+    /// Maximum MiB of memory for training the classifier; a job that needs more ends with an error. Does not change the
+    /// result.
     // 1000 topics of some 33,000 terms.
     memory_mib: Mib(POSITIVE), Default(8192.0), Unhashed;
 };
@@ -95,19 +96,20 @@ pub(super) const EVALUATE: Section = rows! {
     /// `labels` or `compare`.
     // What training itself measures by, and cheap.
     metrics: Words(METRICS), Default(["completion"]);
-    /// Which documents to evaluate: `"sample"` was trained on, `"projected"` is not in the sample.
+    /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
+    /// trained on, `"projected"` those not in the sample.
     // What the model has not seen.
     split: Word(SPLITS), Default("held_out");
     /// Maximum number of documents, chosen by their hash; 0 takes all.
     // The split already bounds them.
     documents: Whole(0, COUNT), Default(0);
-    /// Particles of left-to-right.
+    /// Number of particles of `"left-to-right"`.
     // What Wallach 2009 uses.
     particles: Whole(1, 100_000), Default(20);
-    /// Whether left-to-right resamples the topics of earlier tokens at each position: more accurate, but a document of
-    /// N tokens takes N² draws.
+    /// Whether `"left-to-right"` resamples the topics of earlier tokens at each position: more accurate, but a document
+    /// of N tokens takes N² draws.
     resample: Flag, Default(false);
-    /// Sweeps of completion; the first half is discarded.
+    /// Sweeps of `"completion"`; the first half is discarded.
     // What training measures with, so that figures can be compared.
     completion_sweeps: Whole(1, SWEEPS), Default(16);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic; `"auto"`
@@ -116,13 +118,13 @@ pub(super) const EVALUATE: Section = rows! {
     /// Top terms of a topic used by `"umass"` and `"npmi"`; 0 means 20 for `"umass"`, 10 for `"npmi"`. Also
     /// `--coherence-terms`.
     coherence_terms: ZeroOr(2, MOST_TERMS as u64), Default(0);
-    /// Files, folders and globs, as in `corpus.input`, with texts to count coherence on; `[]` uses the documents trained
-    /// on, and for `"c_v"` all texts of the input. Also `--reference`.
+    /// Files, folders and globs, as in `corpus.input`, with texts on which coherence is counted; `[]` uses the
+    /// documents trained on, and for `"c_v"` all texts of the input. Also `--reference`.
     reference: List(|names| !names.contains(&""), "a text or a list of texts, none of them empty"), Default([]);
-    /// A column of `corpus.metadata`, or that of `corpus.group`, with one label per document, to be predicted from its
-    /// topics; `""` predicts none. Also `--labels`.
+    /// A column of `corpus.metadata`, or that of `corpus.group`, with one label per document, which is predicted from
+    /// the document's topics; `""` predicts none. Also `--labels`.
     labels: Text, Default("");
-    /// Folds of its cross-validation.
+    /// Number of folds in the cross-validation of `labels`.
     // What Wahabzada & Kersting 2011 use.
     folds: Whole(2, 1_000), Default(5);
     /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for

@@ -22,7 +22,8 @@ pub(super) const SAMPLE: Section = rows! {
     // Smaller collections are trained on whole; of larger ones this many documents of a hundred distinct terms take
     // 160 MB.
     documents: Whole(1, COUNT), Default(200000);
-    /// This share of the sample is not trained on; quality is measured on it. With 0, quality is not measured.
+    /// Share of the sample that is not trained on, so that quality can be measured on it. With 0, quality is not
+    /// measured.
     // 4,000 of 200,000 documents give the figure three digits.
     held_out: Real(PART), Default(0.02);
 };
@@ -42,13 +43,14 @@ pub(super) const MODEL: Section = rows! {
     alpha_sum: Auto(&Real(POSITIVE)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
     eta: Auto(&Real(POSITIVE)), Default("auto");
-    /// The same prior for the topics that are written and projected on; `"auto"` chooses it on the held-out documents.
+    /// The same prior for the published topics, with which documents are also inferred; `"auto"` chooses it on the
+    /// held-out documents.
     published_eta: Auto(&Real(POSITIVE)), Default("auto");
     /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
     /// `train.memory = "off"`.
     geometry: Word(GEOMETRIES), Default("mean");
-    /// What inference knows of a label beforehand: how many documents have it (`"frequency"`: Prior-LDA), or nothing
-    /// (`"uniform"`: Labeled LDA).
+    /// The prior of a label in inference: in proportion to the documents that have it (`"frequency"`: Prior-LDA), or
+    /// the same for every label (`"uniform"`: Labeled LDA).
     // Papanikolaou 2017, §6.3.
     label_prior: Word(LABEL_PRIORS), Default("frequency"), Labelled, Later;
 };
@@ -56,35 +58,38 @@ pub(super) const MODEL: Section = rows! {
 pub(super) const TREE: Section = rows! {
     "tree", Some(Stage::Train);
 
-    /// What is known of words: a list of words that belong together, or do not; a tree; WordNet's folder; a bilingual
-    /// dictionary ([TREES.md](TREES.md)). `""`: nothing.
+    /// A file with knowledge of words: a list of words that belong together or do not, a tree, WordNet's folder, or a
+    /// bilingual dictionary ([TREES.md](TREES.md)). `""`: none.
     file: File, Default(""), Later;
-    /// What the file is: `"constraints"`, `"outline"`, `"wordnet"`, `"dictionary"`; `"auto"` decides by its name.
+    /// Form of the file: `"constraints"`, `"outline"`, `"wordnet"`, `"dictionary"`; `"auto"` decides by its name.
     format: Word(KNOWLEDGE), Default("auto"), Later, Tree;
-    /// β₁: of each edge from words that belong together to one of them; the larger, the closer they are.
+    /// β₁, the prior of each edge from words that belong together to one of them. The larger it is, the more alike
+    /// their probabilities.
     // The value of Hu, Boyd-Graber & Satinoff 2011.
     must_link: Real(POSITIVE), Default(100.0), Later, Tree;
-    /// β₂: of each edge from words that do not belong together to those of them that do; the smaller, the stricter.
+    /// β₂, the prior of each edge from words that do not belong together to those of them that do. The smaller it is,
+    /// the more strictly they are separated.
     // Far below any count, and far above the smallest number.
     cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
-    /// What is taken of WordNet: each `"synsets"` as words that belong together, or its `"hierarchy"`.
+    /// What is used of WordNet: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
     // The paper's experiments link synsets.
     structure: Word(STRUCTURES), Default("synsets"), Later, Tree;
-    /// Parts of speech that are taken of WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
+    /// Parts of speech that are used of WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
     parts_of_speech: Words(PARTS), Default(["noun", "verb", "adjective", "adverb"]), Later, Tree;
-    /// The most senses of a term, in each part of speech, that are taken of WordNet: the most frequent.
+    /// Maximum number of a term's senses, in each part of speech, that are used of WordNet: the most frequent ones.
     max_senses: Whole(1, 1000), Default(3), Later, Tree;
 };
 
 pub(super) const TRAIN: Section = rows! {
     "train", Some(Stage::Train);
 
-    /// What an online round does with a document: samples its topics (`"sampled"`); samples them once, for good (`"smc"`);
-    /// approximates them by `"online-vb"`, by `"scvb0"` or, all documents at once, by `"batch-vb"` or `"cvb0"`. All but the
-    /// first are the papers' comparisons: they have no Gibbs passes, and all but `"cvb0"` remember nothing.
+    /// What an online round does with a document: sample its topics (`"sampled"`); sample them once, for good
+    /// (`"smc"`); approximate them by `"online-vb"`, by `"scvb0"` or, for all documents at once, by `"batch-vb"` or
+    /// `"cvb0"`. All but the first are for comparison with the papers: they have no Gibbs passes, and all but `"cvb0"`
+    /// remember nothing.
     method: Word(LOCAL_METHODS), Default("sampled"), Later;
-    /// Documents in a minibatch, on average; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches, at least
-    /// 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
+    /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
+    /// at least 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
     minibatch: Auto(&Whole(1, COUNT)), Default("auto"), NotBatch;
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered.
@@ -96,17 +101,18 @@ pub(super) const TRAIN: Section = rows! {
     /// error if it takes more (2 bytes per topic and distinct term of a document).
     // The assignments of two thousand million tokens. A larger sample is told enough by passes that remember nothing.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
-    /// Which documents a round visits. Each once a pass: at random (`"uniform"`), the longest first (`"sorted"`), or those
-    /// with a large Σ n² earlier (`"influence"`). Or drawn in each round: with a probability proportional to Σ n²
-    /// (`"influence-draws"`), by how much their topics changed (`"residual"`), or by the share of their tokens that moved
-    /// (`"moved"`); a pass is then as many draws as there are documents.
+    /// Which documents a round visits. Three schedules visit each document once per pass: at random (`"uniform"`), the
+    /// longest first (`"sorted"`), or those with a large Σ n² earlier (`"influence"`). Three draw documents in each
+    /// round: with a probability proportional to Σ n² (`"influence-draws"`), by how much their topics changed
+    /// (`"residual"`), or by the share of their tokens that moved (`"moved"`); a pass is then as many draws as there
+    /// are documents.
     // No other schedule reached a held-out figure with fewer draws on all corpora.
     schedule: Word(SCHEDULES), Default("uniform"), Later;
-    /// In online rounds, whether a drawn document counts by the inverse of its probability.
+    /// Whether a drawn document is weighted by the inverse of its probability in online rounds.
     // Algorithm 3 of Wahabzada & Kersting 2011 does not.
     importance: Flag, Default(false), Online, Drawn;
-    /// c: the least influence of a document, in tokens with `"residual"`, as a share with `"moved"`; `"auto"` is the length
-    /// of the shortest document, or 0.1.
+    /// c, the minimum influence of a document: in tokens with `"residual"`, as a share with `"moved"`; `"auto"` is the
+    /// length of the shortest document, or 0.1.
     residual_floor: Auto(&Real(POSITIVE)), Default("auto"), Residual;
     /// ε: a round draws uniformly if the entropy of the probabilities is this close to its maximum, in nats.
     // Draws are nearly uniform by themselves then.
@@ -145,13 +151,13 @@ pub(super) const TRAIN: Section = rows! {
     /// Gibbs passes between two samples of the counts whose average is published; `"auto"` is a fiftieth of them, 1 to 5;
     /// 0 publishes the last counts.
     average_every: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
-    /// What is averaged and published: `"counts"`, or `"soft"`, φ^p of Papanikolaou et al. 2017: each token counts in all
-    /// topics, by the probabilities of its next draw. Each sample of it is one more round over the whole sample, in time
-    /// proportional to `topics`.
+    /// What is averaged and published: `"counts"`, or `"soft"` (φ^p of Papanikolaou et al. 2017), with which each token
+    /// counts in all topics by the probabilities of its next draw. Each soft sample takes one more round over the whole
+    /// sample, in time proportional to `topics`.
     estimator: Word(ESTIMATORS), Default("counts"), Later, Gibbs;
-    /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term) and,
-    /// separately, for remembered assignments. The rest is kept in a file below the output folder, and each minibatch is
-    /// read when its round comes. 32 with `memory = "off"`. Does not change the result.
+    /// MiB of memory that a process uses for its share of the sample: for the documents (8 bytes per distinct term)
+    /// and, separately, for remembered assignments. The rest is kept in a file below the output folder, from which each
+    /// round reads its minibatch. With `memory = "off"` the default is 32. Does not change the result.
     // The documents of some thousand million tokens in a process; more are kept on disk.
     sample_mib: Mib(NOT_NEGATIVE), Default(4096.0), Unhashed;
     /// Online rounds, or Gibbs passes, between two evaluations on the held-out documents; `"auto"` is a
