@@ -16,7 +16,7 @@ use arrow_array::{Array, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 
 /// Whether the cells of a column of this type are texts, or have one way to be written as such: numbers, truth
-/// values, days and moments, and what a dictionary holds of these.
+/// values, days and moments, and what a dictionary contains of these.
 pub fn is_text(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_text(values),
@@ -82,13 +82,13 @@ pub fn text(array: &dyn Array, row: usize) -> Option<Cow<'_, str>> {
     Some(text.into())
 }
 
-/// A column of texts; null where a cell is none.
+/// A column of texts; null where a cell is not one.
 pub fn texts(array: &dyn Array) -> Option<StringArray> {
     let rows = 0..array.len();
     is_text(array.data_type()).then(|| rows.map(|row| text(array, row)).collect())
 }
 
-/// A column of numbers, or of texts that are numbers; null where a cell is none. A decimal is rounded to the
+/// A column of numbers, or of texts that are numbers; null where a cell is not one. A decimal is rounded to the
 /// nearest f64.
 pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
@@ -103,7 +103,7 @@ pub fn numbers(array: &dyn Array) -> Option<Float64Array> {
     is_number(array.data_type()).then(|| (0..array.len()).map(number).collect())
 }
 
-/// A column of whole numbers, or of texts that are such; null where a cell is none.
+/// A column of whole numbers, or of texts that are such; null where a cell is not one.
 pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
     let parsed = |row| text(array, row).and_then(|text| text.trim().parse().ok());
     let number = |row| whole_number(array, row).or_else(|| parsed(row));

@@ -1,6 +1,6 @@
 //! The command line: the only place that knows flags, prints, and chooses exit codes.
 //!
-//! `args` holds the flags as typed and `placement` checks them once; each subcommand is one file;
+//! `args` contains the flags as typed and `placement` checks them once; each subcommand is one file;
 //! `failure` turns errors into lines for people and codes for schedulers; `progress` and `summary`
 //! are the display of a run.
 
@@ -64,8 +64,8 @@ use crate::tables::output::exists;
 /// Reads the command line.
 ///
 /// # Errors
-/// What was asked for is not a run: help or the version (already printed; exit 0), or a usage
-/// error (already printed; exit 64).
+/// Help or the version was requested (already printed; exit 0), or the usage is wrong (already
+/// printed; exit 64).
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitCode> {
     let parse = || {
         let matches = Cli::command().try_get_matches_from(arguments)?;
@@ -84,7 +84,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, ExitC
     })
 }
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
 /// The error, with its exit code and, often, a remedy.
@@ -120,7 +120,7 @@ pub fn report(failure: &Failure) {
 }
 
 /// Makes this process end as one when any of its threads fails or its peers are lost, and with the
-/// process that started it. To be called before anything else.
+/// process that started it. Call it before anything else.
 pub fn guard() {
     cluster::guard::install(|failure| {
         report(&Failure::message(Exit::of(failure.code), &failure.message));

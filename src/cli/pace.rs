@@ -51,7 +51,7 @@ impl Pace {
         Duration::try_from_secs_f64(rest as f64 / self.per_second()).ok()
     }
 
-    /// "3,210 documents/s, 12.0 s left, held-out −7.61": what is known of it.
+    /// "3,210 documents/s, 12.0 s left, held-out −7.61": what is known about it.
     pub(super) fn remarks(&self) -> String {
         let mut parts = Vec::new();
         if self.per_second() > 0.0 {

@@ -10,7 +10,7 @@ use std::io;
 const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// Heights of a point of a curve, the lowest first.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Points of a curve, at most.
+/// Maximum number of points of a curve.
 const MOST_POINTS: usize = 24;
 /// Width of a page where it is not known.
 const WIDTH: usize = 100;

@@ -16,7 +16,7 @@ use crate::job::{ProgressSnapshot, SynthStage};
 /// Makes the corpus.
 ///
 /// # Errors
-/// The flags are wrong; the folder holds something else, or cannot be written.
+/// The flags are wrong; the folder contains something else, or cannot be written.
 pub(super) fn run(args: &SynthArgs) -> Result<(), Failure> {
     let stage = checked(args)?;
     let display = Display::choose(args.quiet, args.json);

@@ -22,7 +22,7 @@ impl Channel {
         Ok(Channel { socket, tls: None })
     }
 
-    /// Encrypts what follows, and holds the other side to a certificate for `host`. Gives back a
+    /// Encrypts what follows, and holds the other side to a certificate for `host`. Returns a
     /// value that only the two ends know.
     pub(super) fn encrypt(
         &mut self,

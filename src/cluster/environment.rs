@@ -85,7 +85,7 @@ pub fn variables() -> Variables {
 /// a SLURM job knows better than SLURM.
 ///
 /// # Errors
-/// A variable makes no sense, ours are incomplete, or the addresses of the others are missing.
+/// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
 pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, EnvironmentError> {
     let Some(candidate) = candidate(variables)?.filter(|candidate| candidate.processes > 1) else {
         return Ok(None);

@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(2);
 /// The links of the current run, or of the last one.
 static LINKS: Mutex<Vec<Link>> = Mutex::new(Vec::new());
 
-/// Begins a run on these links: from now on a failure is told on them.
+/// Begins a run on these links: from now on a failure is reported on them.
 pub(super) fn begin(links: Vec<Link>) {
     *LINKS.lock().unwrap_or_else(PoisonError::into_inner) = links;
     guard::set_last_words(say);

@@ -13,7 +13,7 @@ pub const MOST_LENGTH: usize = 2 * MOST_PAYLOAD;
 /// Most bytes of a farewell.
 pub const MOST_FAREWELL: usize = 4096;
 
-/// What a frame holds.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {

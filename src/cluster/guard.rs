@@ -1,6 +1,6 @@
 //! A failure in any thread terminates the whole process, at once and with a code.
 //!
-//! timely has no recovery: when one worker stops, the others wait for its messages for ever. A
+//! timely has no recovery: when one worker stops, the others wait for its messages forever. A
 //! panic in any thread, an error in a worker, a stalled worker and a lost peer therefore all end
 //! here: the other processes are told, so that they end in the same way (`farewell`, through a hook); the first
 //! cause is reported through the hook that the command line supplied; and the process exits.

@@ -60,7 +60,7 @@ pub enum HostsError {
         path: PathBuf,
         /// Addresses in the file.
         found: usize,
-        /// Processes asked for with `-n`.
+        /// Processes requested with `-n`.
         wanted: usize,
     },
 }

@@ -96,7 +96,7 @@ impl Launch {
     }
 
     /// The commands in the words of a shell, in order, with a placeholder for the attempt's token.
-    /// The secret is in none of them: the first line on standard input holds it, or for a process on
+    /// The secret is in none of them: the first line on standard input contains it, or for a process on
     /// this machine its environment.
     pub fn commands(&self) -> Vec<OsString> {
         let token = "ATTEMPT";

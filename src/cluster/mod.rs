@@ -1,11 +1,11 @@
 //! How the workers of a run are distributed, come together and end together.
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
-//! (`connect`, `setup`, `handshake`, `hello`), keeps strangers out (`proof`, [`secret`], [`tls`]), starts
+//! (`connect`, `setup`, `handshake`, `hello`), authenticates them (`proof`, [`secret`], [`tls`]), starts
 //! timely on the links between them (`link`, `peer`, `frame`, `sender`, `receiver`) and waits. [`hosts`]
 //! reads the host file, [`environment`] the variables of schedulers; [`spawn`] starts all processes
 //! on this machine, [`launch`] on many, and [`family`] watches them. [`guard`], `heartbeat`,
-//! `stall` and `farewell` make sure that no process waits for ever when something breaks, and that
+//! `stall` and `farewell` make sure that no process waits forever when something breaks, and that
 //! every process knows the cause; [`interrupt`] stops at a point from which the run can resume.
 
 mod callers;
@@ -96,12 +96,12 @@ impl Placement {
 /// Why the processes of a run could not start, or how one of them failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// The numbers of threads and processes make no sense.
+    /// The numbers of threads and processes are invalid.
     #[error(
         "{threads} threads in process {process} of {processes}: at least one thread is needed, and -p must be from 0 to -n minus 1"
     )]
     Placement {
-        /// Threads asked for.
+        /// Requested threads.
         threads: usize,
         /// Number of this process.
         process: usize,
@@ -216,7 +216,7 @@ impl ClusterError {
 /// for a run of one process only the time after which a worker counts as stalled matters.
 ///
 /// A worker that returns an error or panics ends the process through [`guard::fail`], since the
-/// other workers would wait for it for ever; only a run of a single worker returns its error. The
+/// other workers would wait for it forever; only a run of a single worker returns its error. The
 /// dataflows that `func` leaves behind are run to their end before it counts as done.
 ///
 /// # Errors

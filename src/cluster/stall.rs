@@ -1,7 +1,7 @@
 //! Ends a run when one of its workers hangs while the process lives.
 //!
 //! Heartbeats come from separate threads and continue when a worker is stuck in a loop, a deadlock
-//! or a read that never returns; the other workers would wait for it for ever. Each process
+//! or a read that never returns; the other workers would wait for it forever. Each process
 //! therefore watches the signs of life of its own workers (`liveness`) and ends the run (`guard`)
 //! when a worker shows none for too long. A worker that steps timely gives signs through an
 //! operator; a worker that waits for others never counts as stalled. Workers that all wait for each

@@ -24,7 +24,7 @@ pub use session::Tls;
 /// Bytes of a value that only the two ends of one encrypted connection know.
 pub(super) const BINDING_BYTES: usize = 32;
 
-/// What a build without the feature says when it is asked for TLS.
+/// What a build without the feature says when TLS is requested.
 pub const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
 
 /// Why certificates cannot be used.

@@ -1,6 +1,6 @@
 //! Blocks: the units in which input is parsed and, later, stored and projected.
 //!
-//! A block holds complete documents and is numbered (source, number), the source being the index of
+//! A block contains complete documents and is numbered (source, number), the source being the index of
 //! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
 //! depend on the input and the settings alone, never on the reader: the n-th block of a file of
 //! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
@@ -70,7 +70,7 @@ impl Block {
     }
 }
 
-/// What a block holds, or where it lies.
+/// The content of a block, or its location.
 pub(crate) enum Content {
     /// Files of the input that are read whole: each a text, or a volume.
     Files(Range<usize>),

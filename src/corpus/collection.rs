@@ -190,7 +190,7 @@ impl Collection {
         format!("{SHARDS_FOLDER}/shard-{number:05}.parquet")
     }
 
-    /// The shard that holds a document, or none beyond the last one.
+    /// The shard that contains a document, or none beyond the last one.
     pub fn shard_of(&self, document: u64) -> Option<usize> {
         let after = self
             .shards

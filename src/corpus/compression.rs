@@ -56,12 +56,12 @@ impl Compression {
         }
     }
 
-    /// Opens the file and reads what it holds, decompressed as it goes.
+    /// Opens the file and reads what it contains, decompressed as it goes.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
         self.decode(Source::open(path)?)
     }
 
-    /// What a stream holds, decompressed as it goes.
+    /// The content of a stream, decompressed as it goes.
     pub(crate) fn decode(
         self,
         file: impl Read + Send + 'static,

@@ -55,7 +55,7 @@ pub struct SynthSummary {
 ///
 /// # Errors
 ///
-/// A setting out of its range, a word list that is too short, a folder that holds something else,
+/// A setting out of its range, a word list that is too short, a folder that contains something else,
 /// or whatever reading and writing may run into.
 pub fn synthesize(
     settings: &SynthSettings,

@@ -43,7 +43,7 @@ pub struct TermCounter {
     changed: Vec<u32>,
 }
 
-/// What the index holds: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
+/// What the index contains: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     bits: u64,

@@ -38,7 +38,7 @@ pub enum RunError {
     /// The vocabulary's file.
     #[error(transparent)]
     VocabularyFile(#[from] VocabularyFileError),
-    /// What ingest has left.
+    /// The result of ingest.
     #[error(transparent)]
     Collection(#[from] CollectionError),
     /// Training.

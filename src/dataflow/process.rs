@@ -37,7 +37,7 @@ pub struct Process {
     pub placement: Placement,
     /// The progress of the current stage.
     pub progress: Progress,
-    /// Where the workers' time goes, if that was asked for.
+    /// Where the workers' time goes, if requested.
     pub profile: Option<Profile>,
     barrier: Barrier,
     is_joined: AtomicBool,
@@ -111,7 +111,7 @@ impl Process {
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
-    /// the process, so none waits for ever.
+    /// the process, so none waits forever.
     pub fn meet(&self) {
         let since = Instant::now();
         liveness::waiting(|| self.barrier.wait());

@@ -113,7 +113,7 @@ impl Progress {
         })
     }
 
-    /// Changes what is known of training.
+    /// Changes what is known about training.
     pub fn train(&self, change: impl FnOnce(&mut TrainingSnapshot)) {
         change(&mut lock(&self.training));
     }

@@ -29,7 +29,7 @@ pub struct Reference {
 pub struct ReferenceCounts {
     /// Documents: for UMass and NPMI.
     pub documents: CoherenceCounter,
-    /// Windows of 110 tokens, where they are asked for: for C_V.
+    /// Windows of 110 tokens, where requested: for C_V.
     pub windows: Option<SlidingWindowCounter>,
     /// Documents that could not be read, and count for nothing.
     pub unreadable: u64,
@@ -63,7 +63,7 @@ impl Reference {
         self.input.fingerprint()
     }
 
-    /// The first file that holds counts, and so no order to slide a window over.
+    /// The first file that contains counts, and so no order to slide a window over.
     pub fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
         let counts = files.find(|file| self.corpus.gives_counts(file.format));

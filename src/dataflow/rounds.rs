@@ -139,7 +139,7 @@ impl<S: Sampling> Rounds<S> {
         Ok(sums)
     }
 
-    /// Works until all that was asked for is done.
+    /// Works until all that was requested is done.
     fn finish(&self, worker: &mut Worker) -> Result<(), RunError> {
         loop {
             {
@@ -266,7 +266,7 @@ impl<S: Sampling> State<S> {
     }
 }
 
-/// Takes the rounds that are asked for from `start` on, as `changes` allow; gives the statistics of
+/// Takes the rounds that are requested from `start` on, as `changes` allow; gives the statistics of
 /// this worker's documents, and passes on what is to be summed.
 fn sample<'scope, S: Sampling>(
     start: Stream<'scope, u64, Block>,

@@ -62,7 +62,7 @@ pub trait Measure {
     /// Takes a document in.
     ///
     /// # Errors
-    /// The model holds no positive, finite factor for a term that it has.
+    /// The model has no positive, finite factor for a term that it has.
     fn add(&mut self, seen: Seen<'_>) -> Result<Option<DocumentScore>, ImpossibleDraw>;
 
     /// What this worker has added up; of the same length on every worker.

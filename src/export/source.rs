@@ -17,7 +17,7 @@ use lda::evaluate::TermDistribution;
 use lda::model::published::{PublishedTopic, publish};
 use lda::train::publish::published;
 
-/// A finished result. Its files are read when they are asked for; of a result in an object store,
+/// A finished result. Its files are read when they are requested; of a result in an object store,
 /// copies are read.
 #[derive(Debug)]
 pub struct Source {

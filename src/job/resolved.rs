@@ -39,7 +39,7 @@ impl Job {
     }
 
     /// Names the projection: a sha256, in hex, of [`train_hash`](Self::train_hash) and what
-    /// `[project]` says, and `[maxent]` where the method heeds it.
+    /// `[project]` says, and `[maxent]` where the method uses it.
     pub fn project_hash(&self) -> String {
         let train = self.train_hash();
         self.hash("project", Stage::Project, &[("train", &train)])

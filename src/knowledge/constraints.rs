@@ -190,7 +190,7 @@ impl fmt::Display for Constraint {
 /// and what follows a `#` at the start of a line or after white space.
 ///
 /// # Errors
-/// A line that is none; no constraint at all.
+/// An invalid line; no constraint at all.
 pub fn parse(file: &str, text: &str) -> Result<Vec<(usize, Constraint)>, KnowledgeError> {
     let mut constraints = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

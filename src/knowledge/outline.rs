@@ -89,7 +89,7 @@ impl Written {
 /// Parses a tree: JSON if it begins with `{`, else TOML.
 ///
 /// # Errors
-/// Neither; unknown keys; nodes without anything; a word twice in a node; priors that are none; more
+/// Neither; unknown keys; nodes without anything; a word twice in a node; invalid priors; more
 /// than [`MAX_DEPTH`] levels. All but a few errors of TOML name the line.
 pub fn parse(file: &str, text: &str) -> Result<Outline, KnowledgeError> {
     let outline: Outline = if text.trim_start().starts_with('{') {

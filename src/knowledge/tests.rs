@@ -46,7 +46,7 @@ pub(super) fn all_synsets() -> WordNetSettings {
     }
 }
 
-/// A file in a folder of its own.
+/// A file in its own folder.
 fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

@@ -28,7 +28,7 @@ use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
 use sums::sums;
 
-/// The share of tokens that stop lists leave, at most.
+/// Maximum share of tokens that stop lists leave.
 const NOT_STOPPED: f64 = 0.6;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
@@ -48,7 +48,7 @@ const FACTOR_BYTES: u64 = 10;
 const PART_BYTES: [u64; 2] = [8 << 20, 96 << 20];
 /// Bytes that a byte of Extracted Features takes while its volume is parsed: 11 and 12 with volumes of 4 and 6 MB.
 const VOLUME_BYTES: u64 = 14;
-/// Parts that a thread writes at a time, at most: `documents` and `document_topics`.
+/// Maximum number of parts that a thread writes at a time: `documents` and `document_topics`.
 const OPEN_PARTS: u64 = 2;
 /// Bytes on disk of a pair in a shard, of a row in a table of proportions, of a document's row
 /// (without its metadata), of a term's row; compressed ones are smaller.
@@ -68,13 +68,13 @@ fn topic_count(job: &Job) -> usize {
 /// What a job will take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
-    /// Documents trained on, at most.
+    /// Maximum number of documents trained on.
     pub sample_documents: u64,
     /// Documents of the sample that quality is measured on.
     pub held_out_documents: u64,
     /// Minibatches a pass.
     pub minibatches: u64,
-    /// Rounds, at most.
+    /// Maximum number of rounds.
     pub rounds: u64,
     /// Passes, at most, and those of them that are online.
     pub passes: [u64; 2],
@@ -88,7 +88,7 @@ pub struct Estimate {
     pub disk: Disk,
 }
 
-/// Bytes of memory of one process, at most.
+/// Maximum number of bytes of memory of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Memory {
     /// Ingest: the terms that are counted.
@@ -119,7 +119,7 @@ pub struct Memory {
     pub classifier: u64,
 }
 
-/// Bytes on disk, at most.
+/// Maximum number of bytes on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Disk {
     /// The corpus as bags of words, drafts included.

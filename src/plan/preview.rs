@@ -147,7 +147,7 @@ impl Preview {
     /// every file is a document.
     ///
     /// # Errors
-    /// The records have no column that is asked for, or none with text.
+    /// The records have no column that is requested, or none with text.
     pub fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, PreviewError> {
         let Some(file) = &self.example else {
             return Ok(Vec::new());

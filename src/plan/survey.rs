@@ -23,7 +23,7 @@ const SYNTH_LINE_BYTES: u64 = 45;
 /// Rows of a long table that are looked at.
 const LOOK_ROWS: usize = 10_000;
 
-/// What an input holds.
+/// The content of an input.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Survey {
     /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
@@ -57,7 +57,7 @@ pub struct Kind {
     pub bytes: u64,
 }
 
-/// Finds the input and says what it holds; reads at most the first MiB of a few files of each
+/// Finds the input and says what it contains; reads at most the first MiB of a few files of each
 /// format, and Parquet's footers.
 ///
 /// # Errors

@@ -20,11 +20,11 @@ pub struct Line {
     pub number: u64,
     /// Where it begins, in bytes of the stream.
     pub offset: u64,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug)]
 pub enum Content {
     /// Its bytes, the line break included.
@@ -330,7 +330,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes come, the lines are those of a file that holds them.
+        /// However the bytes come, the lines are those of a file that contains them.
         #[test]
         fn lines_are_those_of_a_file(
             bytes in bytes(),

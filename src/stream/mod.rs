@@ -23,7 +23,7 @@ pub use flow::{Options, Summary, run};
 pub use lines::Line;
 pub use model::{Source, StreamModel};
 
-/// A line that holds a document, with the document's number.
+/// A line that contains a document, with the document's number.
 #[derive(Debug)]
 pub struct Numbered {
     /// The document's number in the stream, from 0; blank lines have none.

@@ -8,7 +8,7 @@ use super::TableError;
 use super::parts::{Batches, part_files};
 use crate::cells;
 
-/// A row of the columns asked for.
+/// A row of the requested columns.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [Values],

@@ -30,7 +30,7 @@ const HELD_DOCUMENTS: u64 = 1 << 20;
 /// How alike two results are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Documents compared: in both results, of the split asked for, with topics in both.
+    /// Documents compared: in both results, of the requested split, with topics in both.
     pub documents: u64,
     /// Such documents of the first result that the second has not.
     pub unmatched: u64,

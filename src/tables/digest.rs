@@ -62,7 +62,7 @@ pub fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
     Ok(digests)
 }
 
-/// Whether a column holds times or traffic, which no two runs share.
+/// Whether a column contains times or traffic, which no two runs share.
 ///
 /// ```
 /// # use topicmill::tables::digest::is_timing;

@@ -24,7 +24,7 @@ super::writer::table! {
         /// Distinct terms in the new documents: of the run all but stop words and `frequent` ones, of a
         /// group kept ones alone.
         pub terms: i64,
-        /// Of these, terms that a training document holds.
+        /// Of these, terms that a training document contains.
         pub known_terms: i64,
         /// known_terms over terms, 0 to 1.
         pub known_term_share: Option<f64>,

@@ -28,7 +28,7 @@ pub enum MatrixError {
     /// It cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// What it holds is wrong.
+    /// Its content is wrong.
     #[error(transparent)]
     Foreign(#[from] ForeignError),
 }
@@ -41,7 +41,7 @@ pub fn is_parquet(path: &Path) -> bool {
 /// Reads a model from a Parquet file, a folder of parts, or an output folder of topicmill.
 ///
 /// # Errors
-/// It cannot be read, has other columns, or weights that are none; a topic without any.
+/// It cannot be read, has other columns, or invalid weights; a topic without weights.
 pub fn read(path: &Path, list: Option<&Path>) -> Result<ForeignModel, MatrixError> {
     let table = match path.join("topic_terms").is_dir() {
         true => path.join("topic_terms"),
@@ -255,7 +255,7 @@ fn read_output(root: &Path, parts: Vec<PathBuf>) -> Result<ForeignModel, MatrixE
     })
 }
 
-/// The column of texts that holds the terms: by its name, or the only one that there is.
+/// The column of texts that contains the terms: by its name, or the only one that there is.
 fn term_column(schema: &Schema) -> Option<String> {
     let is_text = |data: &DataType| match data {
         DataType::Dictionary(_, values) => values.is_string(),

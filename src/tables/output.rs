@@ -58,7 +58,7 @@ impl Output {
     /// ends, and empties `_temporary`; in a complete output there is none.
     ///
     /// Errors: [`Locked`](TableError::Locked) while another run has it,
-    /// [`NotOurs`](TableError::NotOurs) if the folder holds anything that is not topicmill's
+    /// [`NotOurs`](TableError::NotOurs) if the folder contains anything that is not topicmill's
     /// (names that begin with a dot are overlooked).
     pub fn lead(place: impl Into<Place>) -> Result<Self, TableError> {
         let mut output = Self::follow(place)?;
@@ -83,7 +83,7 @@ impl Output {
     /// The same folder for the other processes of a run: no lock, and nothing is touched before
     /// [`join`](Self::join).
     ///
-    /// Errors: for an address in an object store, that it is none, or the settings.
+    /// Errors: for an address in an object store, that it is invalid, or the settings.
     pub fn follow(place: impl Into<Place>) -> Result<Self, TableError> {
         let place = place.into();
         Ok(Self {

@@ -17,7 +17,7 @@ use super::schema::Kind;
 use super::{PartInfo, TableError, hex};
 use crate::liveness;
 
-/// Rows in a batch, at most.
+/// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
 /// Bytes a batch should take once decoded, about.
 const BATCH_BYTES: usize = 16 << 20;

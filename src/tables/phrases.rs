@@ -8,7 +8,7 @@ super::writer::table! {
     looked_up_by: &[];
     /// A row of `phrases`.
     pub struct PhraseRow<'a> {
-        /// The term that takes the place of the two tokens.
+        /// The term that replaces the two tokens.
         pub phrase: &'a str,
         /// The first token, a word or a phrase of the pass before.
         pub first: &'a str,

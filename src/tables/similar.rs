@@ -7,10 +7,10 @@ use std::path::Path;
 use super::TableError;
 use super::projected::{ProjectedDocument, ProjectedReader};
 
-/// Documents with the same `source_id` that are told apart for a person, at most.
+/// Maximum number of documents with the same `source_id` that are told apart for a person.
 const MOST_ALIKE: usize = 10;
 
-/// A document near to what was asked for.
+/// A document near to what was requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimilarDocument {
     /// Its number.

@@ -1,6 +1,6 @@
 //! Table `topic_correlations`: which topics go together in documents.
 
-/// Topics of a model for which there is the table, at most.
+/// Maximum number of topics of a model for which there is the table.
 pub const MOST_TOPICS: usize = 4096;
 
 super::writer::table! {

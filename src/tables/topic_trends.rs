@@ -1,10 +1,10 @@
 //! Table `topic_trends`: the share of each topic by the values of metadata columns.
 
-/// Values of a column that are named, at most.
+/// Maximum number of values of a column that are named.
 pub const MOST_VALUES: usize = 1_000;
 /// The same at least, however many topics there are.
 pub const LEAST_VALUES: usize = 12;
-/// Named values of all columns times topics, at most.
+/// Maximum number of named values of all columns times topics.
 pub const MOST_PAIRS: usize = 1 << 19;
 
 super::writer::table! {

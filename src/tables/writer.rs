@@ -20,15 +20,15 @@ use super::schema::{Builder, Cell, Kind, Row, TableSpec};
 use super::{FileMetadata, TableError, hex};
 use crate::storage;
 
-/// Rows in a batch, at most.
+/// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
 /// Bytes of text in a batch after which it is closed.
 const BATCH_TEXT_BYTES: usize = 8 << 20;
-/// Rows in a row group, at most.
+/// Maximum number of rows in a row group.
 const GROUP_ROWS: usize = 1 << 20;
 /// Encoded bytes in a row group after which it is closed.
 const GROUP_BYTES: usize = 64 << 20;
-/// Bytes of text in one row, at most: Arrow's offsets are 32 bits wide.
+/// Maximum number of bytes of text in one row: Arrow's offsets are 32 bits wide.
 const ROW_TEXT_BYTES: usize = 1 << 30;
 
 /// A finished part, as the manifest records it; serializable, so that a process can tell another.

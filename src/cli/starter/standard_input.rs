@@ -13,10 +13,10 @@ use crate::corpus::compression::{Compression, read_start};
 use crate::plan::preview::{is_text_name, looks_binary};
 use crate::storage::{Disk, Store, Writer, create_folder, remove_file};
 
-/// Bytes by which the format is told.
+/// Bytes by which the format is recognised.
 const START: usize = 64 << 10;
 
-/// What standard input holds, by the ending of a file of it.
+/// What standard input contains, by the ending of a file of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// As it is.

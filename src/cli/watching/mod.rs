@@ -164,7 +164,7 @@ impl Watched {
         );
     }
 
-    /// Serves metrics, if they are asked for.
+    /// Serves metrics, if requested.
     fn serve_metrics(self: &Arc<Self>, args: &WatchingArgs) {
         let Some(address) = &args.metrics_addr else {
             return;

@@ -12,7 +12,7 @@ use crate::dataflow::profile::{OperatorProfile, WorkerProfile};
 const MOST_OPERATORS: usize = 15;
 
 /// Writes the profile of the process below `logs`, and says on stderr what of the first process is
-/// worth seeing; nothing if none was asked for.
+/// worth seeing; nothing if none was requested.
 pub(super) fn report(process: &Process) {
     let Some(profile) = &process.profile else {
         return;

@@ -12,7 +12,7 @@ pub enum EnvironmentError {
     Value {
         /// The variable.
         variable: &'static str,
-        /// What it holds.
+        /// Its content.
         value: String,
         /// What it should hold.
         expected: &'static str,

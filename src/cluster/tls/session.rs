@@ -28,7 +28,7 @@ impl Tls {
     /// certificate (with those between, if any), and its key.
     ///
     /// # Errors
-    /// A file cannot be read or holds something else; certificate and key do not fit; this build has
+    /// A file cannot be read or contains something else; certificate and key do not fit; this build has
     /// no TLS.
     pub fn load(ca: &Path, certificate: &Path, key: &Path) -> Result<Tls, TlsError> {
         let authorities = certificates("certificate of the authority", ca)?;

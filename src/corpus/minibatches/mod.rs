@@ -1,4 +1,4 @@
-//! The documents of a process in minibatches: in memory or, beyond a limit, in a file that holds
+//! The documents of a process in minibatches: in memory or, beyond a limit, in a file that contains
 //! each minibatch in one piece, so that a round reads once.
 //!
 //! A minibatch is a range of [places](lda::train::minibatches): documents can be sorted before it is

@@ -26,7 +26,7 @@ pub(super) fn count_of(text: &str) -> Option<u32> {
     exact.or_else(|| whole(text.parse().ok()?))
 }
 
-/// The counts of fields `number:count`; an error says which is none. A number stands for a term of
+/// The counts of fields `number:count`; an error names an invalid one. A number stands for a term of
 /// the vocabulary, the first of which has the number `first`, or for itself.
 pub(super) fn numbered<'a>(
     fields: impl Iterator<Item = &'a str>,
@@ -67,7 +67,7 @@ pub(super) struct Line<'a> {
     pub(super) counts: Counted<'a>,
 }
 
-/// Parses a line, with the vocabulary beside the file: `None` if it holds no document; an error says
+/// Parses a line, with the vocabulary beside the file: `None` if it contains no document; an error says
 /// what is wrong with it.
 pub(super) type ParseLine =
     for<'a> fn(&'a str, Option<&'a [String]>) -> Result<Option<Line<'a>>, String>;

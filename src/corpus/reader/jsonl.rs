@@ -69,7 +69,7 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document that a line holds.
+    /// The document that a line contains.
     fn document<'a>(
         &self,
         context: &Context<'_>,
@@ -103,7 +103,7 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document's text or counts; an error says what the key holds instead, and what to do.
+    /// The document's text or counts; an error says what the key contains instead, and what to do.
     fn body<'a>(
         &self,
         context: &Context<'_>,
@@ -147,7 +147,7 @@ impl<'s> Keys<'s> {
     }
 }
 
-/// What an object holds under a key.
+/// The value of a key of an object.
 #[derive(Clone, Default)]
 enum Held<'a> {
     /// Null, or an absent key.

@@ -29,7 +29,7 @@ impl LineReader {
         }
     }
 
-    /// Whether a line holds a document, however broken: blank ones do not.
+    /// Whether a line contains a document, however broken: blank ones do not.
     pub fn holds_document(line: &[u8]) -> bool {
         !line.trim_ascii().is_empty()
     }

@@ -22,7 +22,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// What the file holds; of one that is empty, too large or damaged nothing, but a document with that
+/// The content of the file; of one that is empty, too large or damaged nothing, but a document with that
 /// status is handed over.
 pub(super) fn read_whole(
     context: &Context<'_>,
@@ -61,7 +61,7 @@ pub(super) fn read_whole(
     Ok(None)
 }
 
-/// All that the file holds, or `limit` + 1 bytes of it.
+/// All that the file contains, or `limit` + 1 bytes of it.
 pub(super) fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
     let opened = file.compression.open(&file.path)?;
     read_start(opened.take(limit.saturating_add(1)), u64::MAX)

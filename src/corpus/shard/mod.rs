@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
-/// Documents in a record batch, at most: what the reader holds decoded.
+/// Maximum number of documents in a record batch: what the reader holds decoded.
 const BATCH_ROWS: usize = 1024;
 /// Bytes of values in a record batch after which it is closed.
 const BATCH_BYTES: usize = 4 << 20;
-/// Documents in a row group, at most.
+/// Maximum number of documents in a row group.
 const GROUP_ROWS: usize = 1 << 16;
 /// Bytes of values in a row group after which it is closed: 4 Mi (term, count) pairs.
 const GROUP_BYTES: usize = 32 << 20;
-/// Bytes of text in one document (ids and metadata), at most: Arrow's offsets are 32 bits wide.
+/// Maximum number of bytes of text in one document (ids and metadata): Arrow's offsets are 32 bits wide.
 const DOCUMENT_TEXT_BYTES: usize = 1 << 30;
 
 /// Key of the file metadata that marks a shard, and the version of its layout.

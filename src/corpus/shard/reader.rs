@@ -78,7 +78,7 @@ impl ShardReader {
     }
 
     /// Reads the next document over `document`, whose buffers are reused; false after the last.
-    /// On an error or at the end, what `document` holds is unspecified.
+    /// On an error or at the end, what `document` contains is unspecified.
     pub fn read_into(&mut self, document: &mut ShardDocument) -> Result<bool, ShardError> {
         loop {
             if let Some(batch) = &self.batch
@@ -186,7 +186,7 @@ fn check_schema(path: &Path, footer: &ArrowReaderMetadata) -> Result<Vec<String>
     names.collect()
 }
 
-/// A decoded batch; the columns that were not asked for are absent.
+/// A decoded batch; the columns that were not requested are absent.
 struct Batch {
     rows: usize,
     status: StringArray,
@@ -194,7 +194,7 @@ struct Batch {
     rest: Option<Rest>,
     /// Metadata columns, with their places.
     metadata: Vec<(usize, StringArray)>,
-    /// How many there are in all, where any was asked for.
+    /// How many there are in all, where any was requested.
     metadata_count: usize,
 }
 

@@ -31,7 +31,7 @@ pub enum ShardCompression {
     Zstd,
 }
 
-/// What a finished shard holds.
+/// The content of a finished shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardInfo {
     /// Rows.

@@ -22,7 +22,7 @@ pub enum SynthError {
         /// What it must be.
         expected: &'static str,
     },
-    /// The folder holds a corpus of other settings.
+    /// The folder contains a corpus of other settings.
     #[error(
         "{path} contains a corpus made with different settings; remove it or choose another folder"
     )]
@@ -30,7 +30,7 @@ pub enum SynthError {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder holds something else.
+    /// The folder contains something else.
     #[error(
         "{path} is not empty and contains no finished corpus; remove it or choose another folder"
     )]
@@ -38,7 +38,7 @@ pub enum SynthError {
         /// The folder.
         path: PathBuf,
     },
-    /// A line of the word list holds more than one word.
+    /// A line of the word list contains more than one word.
     #[error("{path}:{line}: expected one word per line")]
     WordList {
         /// The list.
@@ -53,7 +53,7 @@ pub enum SynthError {
         path: PathBuf,
         /// Distinct words in it.
         found: usize,
-        /// The vocabulary asked for.
+        /// The requested vocabulary.
         wanted: usize,
     },
     /// The answer is not as it was written.

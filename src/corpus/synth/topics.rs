@@ -9,7 +9,7 @@
 //! - A document has Poisson(`mean_length`) words; their topics follow proportions θ_d ~
 //!   Dirichlet(`alpha_sum`/K), with θ_d integrated out: Pólya's urn (Blackwell & MacQueen 1973).
 //!
-//! Every topic and every document has a random stream of its own.
+//! Every topic and every document has its own random stream.
 
 use crate::corpus::synth_settings::SynthSettings;
 use lda::math::draw::{categorical, dirichlet, poisson, prefix_sums};
@@ -22,7 +22,7 @@ const DOCUMENT_ROUND: u64 = 1;
 
 /// The share of each topic that the common terms have.
 const COMMON_SHARE: f64 = 0.1;
-/// Common terms, at most.
+/// Maximum number of common terms.
 const COMMON_TERMS: usize = 100;
 /// Heads that a term is in, on average.
 const HEADS_PER_TERM: usize = 4;

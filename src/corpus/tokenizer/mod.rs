@@ -37,7 +37,7 @@ use super::settings::{TokenRule, TokenSettings};
 /// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), and the token is
 ///   NFC afterwards too;
 /// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
-///   linear in the text whatever it holds.
+///   linear in the text whatever it contains.
 ///
 /// ```
 /// use topicmill::corpus::settings::{TokenRule, TokenSettings};

@@ -235,7 +235,7 @@ impl Evaluation {
         })
     }
 
-    /// What ingest has left, if it is this job's.
+    /// The result of ingest, if it is this job's.
     fn collection(&self) -> Result<Collection, RunError> {
         let root = self.run.output.local_root(&[COLLECTION_FILE])?;
         let collection = Collection::read(root)?;

@@ -130,7 +130,7 @@ impl Finisher<'_> {
     ) -> Result<Option<f64>, RunError> {
         let recorded = self.record.top_terms.get(topic).into_iter().flatten();
         let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();
-        // Of the terms that are asked for, those that training has counted.
+        // Of the terms that are requested, those that training has counted.
         let counted = top.iter().filter_map(|t| Some((t, recorded.get(&t.term)?)));
         let (weights, documents): (Vec<f32>, Vec<u64>) =
             counted.map(|(t, r)| (t.weight, r.documents)).unzip();

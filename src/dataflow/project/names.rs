@@ -2,7 +2,7 @@
 
 use lda::math::random::{Stage, hash};
 
-/// Bytes of a name, at most: one that is longer is not summed up.
+/// Maximum number of bytes of a name: one that is longer is not summed up.
 pub(super) const MOST_NAME_BYTES: usize = 1 << 16;
 
 /// The same for every worker.

@@ -48,7 +48,7 @@ pub struct Wanted<'a> {
     pub vocabulary_hash: &'a str,
     /// The process's documents to train on.
     pub training: &'a Minibatches,
-    /// Room for their assignments, if they are remembered; holds those of the checkpoint afterwards.
+    /// Room for their assignments, if they are remembered; contains those of the checkpoint afterwards.
     pub assignments: Option<&'a Assignments>,
 }
 

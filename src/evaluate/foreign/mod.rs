@@ -198,7 +198,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
     refuse(unknown)
 }
 
-/// What a file holds, unpacked.
+/// The content of a file, unpacked.
 fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
     let opening = |source| ForeignError::opening(path, source);
     let start = Compression::Plain

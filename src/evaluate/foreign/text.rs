@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{ForeignError, ForeignModel, Weights, for_each_line};
 
-/// What MALLET adds to counts unless it is told otherwise (`--beta`); the lists do not say it.
+/// What MALLET adds to counts by default (`--beta`); the lists do not say it.
 pub const MALLET_BETA: f64 = 0.01;
 
 /// Whether a file that begins with this line lists weights: `topic TAB term TAB weight`, perhaps
@@ -24,7 +24,7 @@ fn is_heading(line: &str) -> bool {
 /// Reads weights (`--topic-word-weights-file`): they are normalised.
 ///
 /// # Errors
-/// It cannot be read; a line is of another form; a weight that is none.
+/// It cannot be read; a line is of another form; an invalid weight.
 pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut weights = Weights::default();

@@ -1,4 +1,4 @@
-//! A column of the first records, and what it probably holds.
+//! A column of the first records, and what it probably contains.
 
 use std::collections::BTreeSet;
 
@@ -38,10 +38,10 @@ const IDS: [&str; 12] = [
 ];
 /// Mean characters of a value that can be carried along.
 const SHORT: f64 = 40.0;
-/// Columns that are carried along, at most.
+/// Maximum number of columns that are carried along.
 const MOST_METADATA: usize = 8;
 
-/// Whether a column of this name usually holds text.
+/// Whether a column of this name usually contains text.
 pub fn is_text_name(name: &str) -> bool {
     TEXTS.iter().any(|text| text.eq_ignore_ascii_case(name))
 }

@@ -30,7 +30,7 @@ pub enum PreviewError {
         /// Whether the file is a JSON array.
         is_array: bool,
     },
-    /// No column holds text.
+    /// No column contains text.
     #[error("{}: no column contains text; the columns are: {}", path.display(), columns.join(", "))]
     NoText {
         /// The file.

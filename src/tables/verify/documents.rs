@@ -176,7 +176,7 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// What `document_topics` holds for one document.
+/// What `document_topics` contains for one document.
 #[derive(Debug, Default)]
 struct DocumentWeights {
     sum: f64,

@@ -23,7 +23,7 @@ pub struct Sampled<'a> {
     pub active: &'a [u16],
 }
 
-/// Accumulates topic proportions of one document over samples. Lent from document to document.
+/// Accumulates topic proportions of one document over samples. Reused from document to document.
 #[derive(Clone, Debug, Default)]
 pub struct Proportions {
     /// Σ over samples of the document's part, for each topic.

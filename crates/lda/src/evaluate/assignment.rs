@@ -11,7 +11,7 @@
 ///
 /// # Panics
 ///
-/// If `costs` is not rows × columns long, or holds a number that is not finite.
+/// If `costs` is not rows × columns long, or contains a number that is not finite.
 pub fn assign(costs: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> {
     assert_eq!(costs.len(), rows * columns, "a cost for each pair");
     assert!(costs.iter().all(|c| c.is_finite()), "costs are finite");

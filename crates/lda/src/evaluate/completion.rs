@@ -17,7 +17,7 @@ pub const METHOD: &str = "document_completion";
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sweeps from which proportions are inferred: enough that more do not change the figure. The first
-/// half is thrown away.
+/// half is discarded.
 pub const SWEEPS: u32 = 16;
 
 /// The score of some documents.
@@ -58,7 +58,7 @@ pub struct Completer {
 }
 
 impl Completer {
-    /// With `sweeps` sweeps, at least 1, the first half of which is thrown away.
+    /// With `sweeps` sweeps, at least 1, the first half of which is discarded.
     pub fn with_sweeps(sweeps: u32) -> Self {
         Self {
             sweeps: Some(sweeps),
@@ -70,7 +70,7 @@ impl Completer {
     /// geometry; terms that it lacks are not part of the document.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn score(
         &mut self,
         seed: u64,

@@ -105,7 +105,7 @@ pub fn entropy(topic: &TermDistribution<'_>) -> f64 {
 
 /// Effective number of terms, 1 / Σ_w φ_kw²: how many equally likely terms would be as
 /// concentrated (MALLET's `eff_num_words`; the inverse Simpson index). Not exp of the entropy,
-/// which heeds the tail more.
+/// which weights the tail more.
 pub fn effective_terms(topic: &TermDistribution<'_>) -> f64 {
     let square = |weight: f64| weight * weight;
     let listed: f64 = topic.entries.iter().map(|e| square(f64::from(e.1))).sum();

@@ -3,7 +3,7 @@
 //! Yao, Mimno & McCallum 2009 §6.2: "the training set should contain roughly 70 % of the distinct word
 //! types in the 'new' documents"; below that, inferred topics get worse, and the paper advises to
 //! train again. A term that was pruned as rare counts: most terms of new documents that no training
-//! document holds are rare, and without them the share is always near 1. Terms removed as stop words
+//! document contains are rare, and without them the share is always near 1. Terms removed as stop words
 //! or too frequent do not. Beside it stand the tokens, the topics and the likelihood, which move with
 //! it.
 //!
@@ -36,7 +36,7 @@ impl TermSet {
         self.0[term as usize / 64] |= 1 << (term % 64);
     }
 
-    /// Whether it holds a term.
+    /// Whether it contains a term.
     pub fn contains(&self, term: u32) -> bool {
         let word = self.0.get(term as usize / 64);
         word.is_some_and(|bits| bits >> (term % 64) & 1 == 1)

@@ -20,7 +20,7 @@ pub const MOST_COMPARED: usize = 8;
 ///
 /// A topic is compared with the 8 earlier ones that share most of its 10 heaviest terms (the smaller
 /// ones among equals), and with none that shares none. A topic without a listed term, and one that is
-/// `dead`, is nobody's duplicate: there is nothing to repeat.
+/// `dead`, is not a duplicate: there is nothing to repeat.
 ///
 /// Takes the time of 8 Hellinger distances a topic, and of the pairs that share a top term.
 ///

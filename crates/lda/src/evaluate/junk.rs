@@ -1,4 +1,4 @@
-//! Junk topics: those that have tokens, and say nothing.
+//! Junk topics: topics with tokens but without information.
 //!
 //! After AlSumait, Barbará, Gentle & Domeniconi 2009, *Topic significance ranking of LDA generative
 //! models* (ECML PKDD), who measure how far a topic is from distributions that are junk for certain:

@@ -13,7 +13,7 @@ pub struct DocumentScores {
     pub precision: f64,
     /// |A ∩ P| / |A|.
     pub recall: f64,
-    /// 1 if the first label is none of its own.
+    /// 1 if the first label is not one of its own.
     pub one_error: f64,
     /// How far down the order the last of its own labels is: its rank, less one.
     pub coverage: f64,

@@ -74,7 +74,7 @@ impl Scorer {
     /// geometry, so that factors are φ.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term that it has.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term that it has.
     pub fn score(
         &mut self,
         seed: u64,

@@ -13,13 +13,13 @@ use crate::evaluate::TermDistribution;
 use crate::math::special::ln;
 use scaling::scale;
 
-/// Topics whose distances to all others place the map's axes, at most: those with the most tokens.
+/// Maximum number of topics whose distances to all others place the map's axes: those with the most tokens.
 pub const MOST_LANDMARKS: usize = 256;
 
 /// Heaviest terms of a topic by which its nearest topics are looked up.
 const HEAD_TERMS: usize = 100;
 
-/// Topics that a topic is compared with in full, for each of its nearest that is asked for.
+/// Topics that a topic is compared with in full, for each of its nearest that is requested.
 const COMPARED_PER_NEAREST: usize = 4;
 
 /// Places of topics in two dimensions.
@@ -56,7 +56,7 @@ pub fn jensen_shannon(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> Opt
 /// distances the smaller topic first.
 ///
 /// Not all pairs are compared: the candidates are the topics with which a topic has most in common
-/// among the 100 heaviest terms of both, four for each that is asked for. A topic that shares none of
+/// among the 100 heaviest terms of both, four for each that is requested. A topic that shares none of
 /// them with any other has no nearest.
 pub fn nearest(topics: &[TermDistribution<'_>], count: usize) -> Vec<Vec<(usize, f64)>> {
     let all: Vec<Vec<Share>> = topics.iter().map(shares).collect();

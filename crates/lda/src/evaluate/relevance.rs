@@ -23,7 +23,7 @@ impl Relevance {
 }
 
 /// The places, ascending, of the terms that are among the `count` most relevant ones at some of
-/// λ = 0, 1/steps, …, 1: all that a display with a slider of so many steps can show. Of equal terms
+/// λ = 0, 1/steps, …, 1: all that a display with a slider of that many steps can show. Of equal terms
 /// the earlier one counts as more relevant.
 pub fn most_relevant(terms: &[Relevance], count: usize, steps: u32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..terms.len()).collect();

@@ -1,6 +1,6 @@
 //! Hybrid of classifier and sampling (Yao, Mimno & McCallum 2009, §5.3): MaxEnt's proportions,
 //! then sweeps in which every token's topic is drawn by itself, and the proportions are estimated
-//! anew:
+//! again:
 //!
 //! ```text
 //! θ̂ = MaxEnt's;  each sweep: z_i ~ p(k) ∝ θ̂_k φ_kw    θ̂_k = (α_k + n_dk) / (A + N_d)
@@ -24,7 +24,7 @@ pub struct Hybrid {
     terms: Vec<(u32, Row, u32)>,
     /// θ̂, K long.
     current: Vec<f32>,
-    /// n_dk of the sweep in hand.
+    /// n_dk of the current sweep.
     counts: Vec<u32>,
     /// Running sums of θ̂_k h_k, K long.
     smoothing: Vec<f32>,
@@ -39,13 +39,13 @@ pub struct Hybrid {
 
 impl Hybrid {
     /// θ_d for each topic, given the terms of `bag` that have factors; adds up to 1. `table` must
-    /// hold the mean geometry. `burn_in_sweeps` are thrown away, `kept_sweeps` averaged, over so
+    /// hold the mean geometry. `burn_in_sweeps` are discarded, `kept_sweeps` averaged, over so
     /// many `chains`, each of which begins with the classifier's proportions.
     ///
     /// With no such term the proportions are the prior's, α_k / A.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,

@@ -69,7 +69,7 @@ impl Inferrer {
     /// If the method needs a classifier and there is none.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,

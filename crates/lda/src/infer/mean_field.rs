@@ -59,12 +59,12 @@ pub struct MeanField {
     ends: Vec<usize>,
     /// CVB0: topic, g_kw, γ_wk of a token.
     entries: Vec<Entry>,
-    /// CVB0: g_kw (a_k − γ_wk) of the term in hand.
+    /// CVB0: g_kw (a_k − γ_wk) of the current term.
     masses: Vec<f32>,
     proportions: Vec<f32>,
 }
 
-/// A topic that a term has in the document in hand.
+/// A topic that a term has in the current document.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     topic: u32,
@@ -102,7 +102,7 @@ impl MeanField {
     /// when less than `settings.tolerance` of a document's tokens move.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn variational(
         &mut self,
         bag: Bag<'_>,
@@ -307,7 +307,7 @@ impl MeanField {
         Ok((left, change))
     }
 
-    /// Spreads tokens over all topics as h_k a_k, in the place of those spread before. What rounding
+    /// Spreads tokens over all topics as h_k a_k, instead of those spread before. What rounding
     /// took below α_k is given back.
     fn spread(&mut self, tokens: f32, table: FactorTable<'_>) {
         let smoothing = table.smoothing();

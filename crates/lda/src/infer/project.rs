@@ -28,7 +28,7 @@ impl Projector {
     /// With no such term the proportions are the prior's, α_k / A.
     ///
     /// # Errors
-    /// [`ImpossibleDraw`] if the model holds no positive, finite factor for a term.
+    /// [`ImpossibleDraw`] if the model has no positive, finite factor for a term.
     pub fn infer(
         &mut self,
         bag: Bag<'_>,

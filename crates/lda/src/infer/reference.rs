@@ -5,7 +5,7 @@
 
 use crate::math::random::Stream;
 
-/// One sweep: draws each token's topic anew, in order, given all the others:
+/// One sweep: draws each token's topic again, in order, given all the others:
 /// p(z_i = k | rest) ∝ (α_k + n_dk without i) e_ik.
 ///
 /// A token whose topic is not yet drawn is `None`; a sweep over a document of such tokens is the

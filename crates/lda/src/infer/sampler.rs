@@ -44,7 +44,7 @@ use crate::estimate::Sampled;
 use crate::math::random::Stream;
 use crate::model::factors::{BLOCK, CHUNK, FactorTable, Row};
 
-/// One document being sampled. Lent from document to document: its buffers are used again.
+/// One document being sampled. Reused from document to document: its buffers are used again.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
     /// n_dk for each topic, and 0 for the topics from K on: as many as a u16 can name, or
@@ -65,7 +65,7 @@ pub struct Sampler {
     senses: Vec<u16>,
     /// Σ_{k∈d} n_dk h_k.
     smoothing_mass: f64,
-    /// Running sums of the draw in hand, then infinities: room for every topic.
+    /// Running sums of the current draw, then infinities: room for every topic.
     running: Vec<f32>,
     /// Where there are few topics, in place of what is above from `is_active` on, less the terms
     /// and the assignments.

@@ -123,7 +123,7 @@ pub(super) fn search(running: &[f32], target: f32) -> usize {
     }
 }
 
-/// Rounding can put a target on the very end: the last place with a mass of its own.
+/// Rounding can put a target on the very end: the last place with its own mass.
 #[cold]
 fn last_rise(running: &[f32]) -> usize {
     let whole = running[running.len() - 1];

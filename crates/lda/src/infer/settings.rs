@@ -16,7 +16,7 @@ pub enum Method {
     Gibbs,
     /// Gibbs2: all documents that were not trained on, together; the sample's counts are fixed.
     GibbsJoint,
-    /// Gibbs1: all documents together, the sample's among them: training goes on with everything.
+    /// Gibbs1: all documents together, the sample's among them: training continues with all documents.
     Retrain,
     /// Mean-field variational inference, each document alone.
     Variational,
@@ -47,12 +47,12 @@ impl Method {
     }
 }
 
-/// How a document's topics are inferred. Each method heeds the values that say something to it.
+/// How a document's topics are inferred. Each method uses the values that apply to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferSettings {
     /// Which method.
     pub method: Method,
-    /// Sweeps thrown away after the sequential first one.
+    /// Sweeps discarded after the sequential first one.
     pub burn_in_sweeps: u32,
     /// Sweeps that are averaged, ≥ 1.
     pub kept_sweeps: u32,
@@ -69,7 +69,7 @@ pub struct InferSettings {
 }
 
 impl InferSettings {
-    /// Gibbs sampling of one chain; what other methods heed is as in the defaults of a job.
+    /// Gibbs sampling of one chain; the values of other methods are the defaults of a job.
     pub fn gibbs(burn_in_sweeps: u32, kept_sweeps: u32, estimator: Estimator) -> Self {
         Self {
             method: Method::Gibbs,

@@ -1,5 +1,5 @@
 //! The dense local step of online LDA (Hoffman, Blei & Bach 2010, Algorithm 2, E step; Blei, Ng &
-//! Jordan 2003, §5.2): what Mimno 2012 puts sampling in the place of, kept to compare with.
+//! Jordan 2003, §5.2): Mimno 2012 replaces it by sampling; kept for comparison.
 //!
 //! A document's topics are approximated by a Dirichlet γ and, per distinct term, responsibilities
 //! φ, each the best given the other:

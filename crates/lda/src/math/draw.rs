@@ -63,7 +63,7 @@ pub fn gamma(stream: &mut Stream, shape: f64) -> f64 {
     exp(ln_gamma_draw(stream, shape))
 }
 
-/// Fills `proportions` with a draw from the Dirichlet distribution whose parameters it holds:
+/// Fills `proportions` with a draw from the Dirichlet distribution whose parameters it contains:
 /// independent gamma draws, normalised. The largest logarithm is taken off first, so that small
 /// parameters give a one and zeros, never 0/0.
 ///

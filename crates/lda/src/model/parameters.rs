@@ -2,7 +2,7 @@
 //!
 //! Kept is the unsmoothed λ̃_kw = λ_kw − η, as v_kw = λ̃_kw / π with one scale π for all, so that a
 //! round touches only the entries it sampled. A process may cut its model in parts, one a thread:
-//! part p of P holds the terms w with w mod P = p, and a copy of everything that is per topic.
+//! part p of P contains the terms w with w mod P = p, and a copy of everything that is per topic.
 //! However it is cut, every value is the same: each λ̃_kw is changed by one addition a round, and
 //! row sums come from integers.
 

@@ -60,6 +60,6 @@ pub struct ModelSettings {
     pub published_eta: Option<f64>,
     /// How factors are read off the parameters.
     pub geometry: Geometry,
-    /// What inference knows of labels beforehand, where documents have them.
+    /// The prior of labels in inference, where documents have them.
     pub label_prior: LabelPrior,
 }

@@ -103,7 +103,7 @@ impl Aggregator {
     }
 }
 
-/// Collects tokens that move from topic to topic, or are assigned one, and gives back how the
+/// Collects tokens that move from topic to topic, or are assigned one, and returns how the
 /// counts have changed, as an [`Aggregator`] does.
 ///
 /// A move is one word: term in the high 32 bits, then the topic it left, then the one it came to.

@@ -15,7 +15,7 @@ use argmin::solver::quasinewton::LBFGS;
 use super::objective::{Evaluation, Objective};
 use super::{Examples, Fitted, HISTORY, RegressionError, Settings, VECTORS};
 
-/// Fits weights to examples; `watch` is told after each iteration how many there have been.
+/// Fits weights to examples; `watch` is called after each iteration with their number.
 ///
 /// # Errors
 /// There are no examples; it would take more memory than it may; no way leads down from the start.

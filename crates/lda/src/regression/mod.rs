@@ -1,6 +1,6 @@
 //! Multinomial logistic regression with soft targets: Yao, Mimno & McCallum 2009, §5.1 (MaxEnt).
 //!
-//! `examples` holds what is learnt from, `objective` its penalised loss and gradient, on several
+//! `examples` contains the training data, `objective` its penalised loss and gradient, on several
 //! threads with a result that does not depend on their number; `fit` minimises it by L-BFGS.
 //! `linear` is the regression of one number. Nothing here knows of documents or topics: features are numbers with values, targets are
 //! distributions over classes.
@@ -40,7 +40,7 @@ const VECTORS: usize = 2 * HISTORY + 18;
 pub struct Settings {
     /// σ², the variance of the Gaussian prior of the weights; the bias has none. Above 0.
     pub prior_variance: f64,
-    /// Iterations of L-BFGS, at most.
+    /// Maximum number of iterations of L-BFGS.
     pub iterations: u32,
     /// It ends when an iteration changes the mean loss by less than this, in nats an example.
     pub tolerance: f64,

@@ -1,4 +1,4 @@
-//! The dense local steps of the papers' baselines: a document's expected counts in the place of sampled
+//! The dense local steps of the papers' baselines: a document's expected counts instead of sampled
 //! ones. Those of online and batch variational Bayes (Hoffman, Blei & Bach 2010, Algorithm 2; Blei, Ng &
 //! Jordan 2003), n_w φ_wk in the exp Ψ geometry, and those of SCVB0 (Foulds et al. 2013).
 //!

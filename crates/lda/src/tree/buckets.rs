@@ -142,7 +142,7 @@ impl Buckets {
     }
 
     /// The topic and the path at `uniform`, in [0, 1), of the whole mass of a term that is not
-    /// counted (the paper's Algorithm 1; without RB, s takes the place of s').
+    /// counted (the paper's Algorithm 1; without RB, s replaces s').
     pub(super) fn draw(
         &self,
         state: &State<'_>,

@@ -3,7 +3,7 @@
 
 use super::ranked::Ranked;
 
-/// n_dk of one document. Lent from document to document.
+/// n_dk of one document. Reused from document to document.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     counts: Vec<u32>,

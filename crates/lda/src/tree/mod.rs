@@ -14,8 +14,8 @@
 //! [`model::factors`](crate::model::factors) is the same prior for rounds, whose parameters stay fixed
 //! while documents are sampled.
 //!
-//! An edge is named by the node that it leads to, so that n_{i→j|k} is the count of node j. Whoever
-//! passes an inner node i goes on to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
+//! An edge is named by the node that it leads to, so that n_{i→j|k} is the count of node j. A walk that
+//! reaches an inner node i continues to one of its children; so Σ_j' n_{i→j'|k} is the count of node i,
 //! and needs no sum.
 //!
 //! ```

@@ -102,7 +102,7 @@ impl Values {
     }
 }
 
-/// A batch of rows, the columns in the order in which they were asked for.
+/// A batch of rows, the columns in the order in which they were requested.
 pub(super) struct Batch {
     pub(super) rows: usize,
     pub(super) values: Vec<Values>,

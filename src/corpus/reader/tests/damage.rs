@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_truncated_gzip_fails_or_keeps_what_was_read() {
-    // Lines that hardly compress, so that half of the bytes holds half of the lines.
+    // Lines that hardly compress, so that half of the bytes contains half of the lines.
     let line = |number: u64| {
         format!(
             "{{\"id\":{number},\"text\":\"{:x}\"}}\n",

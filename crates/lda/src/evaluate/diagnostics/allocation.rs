@@ -2,7 +2,7 @@
 //! a little. MALLET's `rank_1_docs`, `allocation_ratio` and `allocation_count`.
 //!
 //! MALLET counts hard assignments and looks at documents with a token in the topic. Proportions are
-//! never 0 here, so a document *holds* a topic when at least one of its tokens can be expected
+//! never 0 here, so a document *contains* a topic when at least one of its tokens can be expected
 //! there, θ_dk N_d ≥ 1, or when the topic is its largest. Counts are integers, which add up in any
 //! order.
 
@@ -21,7 +21,7 @@ pub struct Allocation {
     pub reaching: [i64; 3],
 }
 
-/// Whether a document of `tokens` tokens holds a topic of proportion `weight`.
+/// Whether a document of `tokens` tokens contains a topic of proportion `weight`.
 pub fn holds(weight: f32, tokens: f64, is_first: bool) -> bool {
     is_first || f64::from(weight) * tokens >= 1.0
 }

@@ -92,7 +92,7 @@ pub fn token_document_difference(weights: &[f32], documents: &[u64]) -> Option<V
 }
 
 /// The mean length of some terms in characters (MALLET's `word-length`, which counts UTF-16 units
-/// and divides by the number of words asked for, even where there are fewer); `None` for no terms.
+/// and divides by the requested number of words, even where there are fewer); `None` for no terms.
 ///
 /// ```
 /// use lda::evaluate::diagnostics::terms::mean_length;

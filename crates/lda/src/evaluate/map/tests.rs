@@ -155,7 +155,7 @@ fn planar_points_keep_their_distances_whichever_are_landmarks() {
 
 #[test]
 fn many_topics_are_placed_by_landmarks_near_where_all_would_place_them() {
-    // 300 topics between three poles: the plane holds most of their distances.
+    // 300 topics between three poles: the plane preserves most of their distances.
     let mut stream = Stream::keyed(4, Stage::Synth, 0, 0);
     let topics: Vec<(Vec<(u32, f32)>, f64)> = (0..300)
         .map(|_| {

@@ -15,7 +15,7 @@
 //!    part, and cold rows come from memory one after the other, before any draw waits for them.
 //! 2. Topics are gone through in another order, one that adds four sums at a time: chunk by chunk
 //!    within a lane, and lane after lane; a lane of a chunk has its topics l, l + 8, l + 4, l + 12.
-//! 3. A token's old topic comes last, with a mass of its own: that most draws end there is
+//! 3. A token's old topic comes last, with its own mass: that most draws end there is
 //!    something a branch predictor learns. Chosen without that branch, draws took 15 % longer.
 //!    And the token's own count is left out of λ̃_kw exactly: no draw has to be refused.
 //! 4. How many chunks there are is known to the compiler, and tokens are gone through one by one,

@@ -1,6 +1,6 @@
 //! The factors of a tree-structured prior (Hu & Boyd-Graber 2012, Eq. 1) within a round.
 //!
-//! [`Parameters`] are kept by leaf: a leaf's number takes the place of a term's, λ̃_kl. They change by
+//! [`Parameters`] are kept by leaf: a leaf's number replaces a term's, λ̃_kl. They change by
 //! sums and factors only, so that the parameter of an edge is the sum of those of the leaves below it,
 //! and nothing is kept for inner nodes. With x_e that sum and B_i = Σ β over node i's edges,
 //!

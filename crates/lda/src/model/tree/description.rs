@@ -45,7 +45,7 @@ pub enum TreeError {
         /// The term.
         term: u32,
     },
-    /// An edge prior that is none.
+    /// An invalid edge prior.
     #[error("node {node}: an edge prior of {prior}; it must be positive and finite")]
     Prior {
         /// The node.

@@ -67,7 +67,7 @@ impl Tree {
     /// are attached to the root, with the prior `eta`.
     ///
     /// # Errors
-    /// A description that is no tree over terms below `vocabulary_size`, or whose priors are none.
+    /// A description that is no tree over terms below `vocabulary_size`, or whose priors are invalid.
     pub fn new(vocabulary_size: usize, eta: f64, structures: &[Node]) -> Result<Self, TreeError> {
         let mut tree = Self::only_root(eta);
         check_prior(eta, || tree.names[0].clone())?;
@@ -104,7 +104,7 @@ impl Tree {
     /// The tree without structure, of plain LDA: all terms are attached to the root.
     ///
     /// # Errors
-    /// A prior `eta` that is none.
+    /// An invalid prior `eta`.
     pub fn flat(vocabulary_size: usize, eta: f64) -> Result<Self, TreeError> {
         Self::new(vocabulary_size, eta, &[])
     }

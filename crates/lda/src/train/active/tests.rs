@@ -246,7 +246,7 @@ fn equal_influence_is_uniform_and_unequal_is_not() {
     assert_eq!(draw.probability(equal[0]), 1.0);
 }
 
-/// However unequal documents are, as many are drawn as were asked for.
+/// However unequal documents are, as many are drawn as were requested.
 #[test]
 fn documents_that_are_certain_leave_their_share_to_others() {
     let residual = schedule(DocumentSchedule::Residual);

@@ -33,7 +33,7 @@ impl Schedule {
         self.estimates() && !position.is_estimate && is_sampled
     }
 
-    /// Rounds that estimate φ^p, at most.
+    /// Maximum number of rounds that estimate φ^p.
     pub fn estimate_count(&self) -> u64 {
         let passes = 1..=self.passes - self.online_passes;
         match self.estimates() {

@@ -68,7 +68,7 @@ impl<'a> SparseLda<'a> {
         self.buckets
     }
 
-    /// The masses and coefficients of topics without regard to a document, anew: rounding does not
+    /// The masses and coefficients of topics without regard to a document, recomputed: rounding does not
     /// build up over sweeps.
     fn start_sweep(&mut self) {
         let state = &self.state;

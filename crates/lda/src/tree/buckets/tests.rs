@@ -103,7 +103,7 @@ fn what_is_kept_up_to_date_is_what_it_would_be_made_anew() {
 
 #[test]
 fn every_sampler_draws_from_the_enumerated_conditional() {
-    // Evenly spread numbers in the place of random ones: shares come out to within a few of them.
+    // Evenly spread numbers instead of random ones: shares come out to within a few of them.
     let steps = 20_000;
     for (seed, variant) in (0..4).flat_map(|seed| Variant::ALL.map(|variant| (seed, variant))) {
         let tree = random_tree(seed);
