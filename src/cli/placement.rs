@@ -85,8 +85,8 @@ impl PlacementError {
                     .into(),
             ),
             Self::Incomplete { .. } => Some(
-                "one process of several needs all of -n COUNT, -p INDEX and --hosts FILE, \
-                 or by the environment (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
+                "pass -n COUNT, -p INDEX and --hosts FILE together, or provide them by the environment \
+                 (TOPICMILL_HOSTS and TOPICMILL_PROCESS, SLURM, Open MPI …)"
                     .into(),
             ),
         }

@@ -29,7 +29,7 @@ pub struct ProjectArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// `-` means --stdin
-    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
+    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true, help_heading = HEADING)]
     pub dash: Option<String>,
     /// Project JSON Lines from standard input, and answer on standard output
     #[arg(long, help_heading = HEADING)]
