@@ -6,8 +6,8 @@
 //! Parquet tables. The same job writes the same bytes on any number of threads, processes and
 //! hosts.
 //!
-//! Modules form layers: each one uses only those above it in this list. The mathematics is a crate
-//! of its own below them all, [`lda`]. ARCHITECTURE.md describes them; `tests/it/architecture.rs`
+//! Modules form layers: each one uses only those above it in this list. The mathematics is a
+//! separate crate below them all, [`lda`]. ARCHITECTURE.md describes them; `tests/it/architecture.rs`
 //! enforces the order.
 
 pub use lda;

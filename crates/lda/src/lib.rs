@@ -2,24 +2,24 @@
 //!
 //! # Modules
 //!
-//! They stand in layers: each one uses only those above it in this list.
+//! Modules form layers: each one uses only those above it in this list.
 //!
 //! - [`math`]: random streams, draws and special functions that are the same on every machine.
 //! - [`regression`]: multinomial logistic regression, which evaluation and MaxEnt inference use.
-//!   It takes as many threads as it is asked to; nothing else in this crate starts any.
+//!   It uses the requested number of threads; nothing else in this crate starts threads.
 //! - [`bags`]: documents in memory.
 //! - [`model`]: priors, topic–term parameters, and the factors that documents are sampled with.
 //! - [`estimate`]: from samples to proportions.
 //! - [`infer`]: the topics of one document against a fixed model; [`infer::inferrer`] does it by any
 //!   method.
-//! - [`evaluate`]: how good topics are.
-//! - [`train`]: from documents to a model, on one thread. Its parts are what a program calls that
-//!   spreads training over threads and machines.
-//! - [`tree`]: tree-structured priors, which correlate terms and tell senses apart; batch collapsed
+//! - [`evaluate`]: the quality of topics.
+//! - [`train`]: from documents to a model, on one thread. A program that distributes training over
+//!   threads and machines calls its parts.
+//! - [`tree`]: tree-structured priors, which correlate terms and distinguish senses; batch collapsed
 //!   Gibbs sampling with them, on one thread.
 //!
-//! Settings are structs with public fields; nothing checks them here. topicmill's `docs/JOB.md` says
-//! which values make sense, `docs/NOTATION.md` which symbol of which paper a name stands for.
+//! Settings are structs with public fields and are not validated here. topicmill's `docs/JOB.md` lists
+//! the valid values, `docs/NOTATION.md` the symbols of the papers for each name.
 
 pub mod math;
 

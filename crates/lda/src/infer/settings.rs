@@ -41,7 +41,7 @@ impl Method {
         !matches!(self, Self::MaxEnt | Self::NaiveBayes | Self::Hybrid)
     }
 
-    /// Whether documents are inferred together, and not one by one.
+    /// Whether documents are inferred together instead of one by one.
     pub fn is_joint(self) -> bool {
         matches!(self, Self::GibbsJoint | Self::Retrain)
     }
@@ -50,7 +50,7 @@ impl Method {
 /// How a document's topics are inferred. Each method uses the values that apply to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferSettings {
-    /// Which method.
+    /// The method.
     pub method: Method,
     /// Sweeps discarded after the sequential first one.
     pub burn_in_sweeps: u32,
@@ -60,9 +60,9 @@ pub struct InferSettings {
     pub chains: u32,
     /// How proportions are estimated.
     pub estimator: Estimator,
-    /// Iterations at most of the methods that do not sample, ≥ 1.
+    /// Maximum number of iterations of the methods that do not sample, ≥ 1.
     pub iterations: u32,
-    /// They stop when less than this share of a document's tokens moves.
+    /// These methods stop when less than this share of a document's tokens moves.
     pub tolerance: f64,
     /// τ: the classifier's features are weighted 1/τ (Yao 2009, §5).
     pub temperature: f64,
