@@ -43,7 +43,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    /// Adds what a document has.
+    /// Adds a document's value.
     #[inline]
     pub fn add(&mut self, value: i64, weights: &Weights) {
         for (sum, &weight) in self.0.iter_mut().zip(weights) {
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Shares of 200 documents of very different lengths: the intervals hold the truth about as often as they
+    /// Shares of 200 documents of very different lengths: the intervals contain the truth about as often as they
     /// say.
     #[test]
     fn intervals_hold_the_truth_nineteen_times_in_twenty() {

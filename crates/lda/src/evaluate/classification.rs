@@ -1,4 +1,4 @@
-//! How well topics tell documents apart: labels predicted from proportions alone, by a linear
+//! How well topics separate documents: labels predicted from proportions alone, by a linear
 //! classifier, cross-validated (Wahabzada & Kersting 2011, §5, who take a support vector machine
 //! and five folds; here it is multinomial logistic regression).
 
@@ -17,7 +17,7 @@ pub struct ClassificationSettings {
 }
 
 impl Default for ClassificationSettings {
-    /// Five folds, as in the paper. Proportions are at most 1, so that telling classes apart takes
+    /// Five folds, as in the paper. Proportions are at most 1, so that separating classes takes
     /// large weights: their variance is 10⁴.
     fn default() -> Self {
         Self {
@@ -44,7 +44,7 @@ pub struct Classification {
     pub mean: f64,
     /// The standard error of the mean: their standard deviation by √folds.
     pub standard_error: f64,
-    /// The accuracy of saying the most frequent label of all documents, always.
+    /// The accuracy of always predicting the most frequent label.
     pub baseline: f64,
 }
 
@@ -86,7 +86,7 @@ pub enum ClassificationError {
 /// documents' order, their labels and the seed alone.
 ///
 /// # Errors
-/// What was given does not fit together, or the regression cannot be fitted.
+/// The arguments do not fit together, or the regression cannot be fitted.
 pub fn classification<L: Ord>(
     proportions: &[f32],
     topic_count: usize,

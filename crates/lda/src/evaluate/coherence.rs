@@ -5,7 +5,7 @@
 //! are read off the sum. A document costs about its number of distinct terms.
 //!
 //! UMass uses a topic's 20 heaviest terms with ε = 1, as in the original; NPMI the 10 heaviest.
-//! Both can be had for another number of terms. What a document is, is the caller's business: a
+//! Both also work with another number of terms. The caller decides what a document is: a
 //! document of the training sample, of another reference corpus, or a window of one
 //! ([`window`], which C_V is read off).
 
@@ -219,8 +219,8 @@ impl CoherenceCounter {
         sum
     }
 
-    /// How badly a topic's term by rank goes with those before it: the least of the parts that it
-    /// has in [`umass`](Self::umass), or 0 (MALLET's `coherence` of a word).
+    /// How badly a topic's term by rank fits those before it: the least of its parts in
+    /// [`umass`](Self::umass), or 0 (MALLET's `coherence` of a word).
     ///
     /// # Panics
     ///

@@ -98,7 +98,7 @@ impl Moments {
         self.squares += from_old * (value - self.mean);
     }
 
-    /// What they come to.
+    /// The mean and its standard error.
     pub fn figure(&self) -> Figure {
         let n = self.count as f64;
         let enough = self.count > 1;

@@ -1,16 +1,16 @@
-//! Which topics go together: correlations of their proportions over documents, and of their presence.
+//! Which topics occur together: correlations of their proportions over documents, and of their presence.
 //!
 //! Both are read off integer sums over documents, which are added up in any order. Pearson's correlation is that of
 //! the proportions as listed (stm's `topicCorr`, method "simple"; Roberts, Stewart & Tingley 2019): proportions
-//! sum to 1, so that topics that have nothing to do with each other are a little below 0. NPMI (Bouma 2009) asks
-//! only which documents list both topics, not with how much.
+//! sum to 1, so that unrelated topics are slightly below 0. NPMI (Bouma 2009)
+//! depends only on which documents list both topics, not on their proportions.
 
 use crate::math::special::ln;
 
 /// Proportions, their squares and products are added up in units of 2⁻³².
 pub const UNIT: f64 = (1_u64 << 32) as f64;
 
-/// What is known of a topic by itself: sums over the documents that list it.
+/// Sums of one topic over the documents that list it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
     /// These documents.
@@ -21,7 +21,7 @@ pub struct Presence {
     pub squares: i64,
 }
 
-/// What is known of two topics: sums over the documents that list both.
+/// Sums of two topics over the documents that list both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Together {
     /// These documents.
@@ -53,7 +53,7 @@ impl Presence {
 
 impl Together {
     /// Pearson's correlation of the two proportions over `documents` documents, with 0 where a topic is not listed;
-    /// `None` if one of them is the same everywhere.
+    /// `None` if one of them is constant.
     pub fn correlation(&self, one: &Presence, other: &Presence, documents: i64) -> Option<f64> {
         let documents = documents as f64;
         let mean = |topic: &Presence| topic.sum as f64 / UNIT / documents;

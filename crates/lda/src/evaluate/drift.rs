@@ -4,8 +4,7 @@
 //! types in the 'new' documents"; below that, inferred topics get worse, and the paper advises to
 //! train again. A term that was pruned as rare counts: most terms of new documents that no training
 //! document contains are rare, and without them the share is always near 1. Terms removed as stop words
-//! or too frequent do not. Beside it stand the tokens, the topics and the likelihood, which move with
-//! it.
+//! or too frequent do not. The shifts of tokens, topics and likelihood accompany it.
 //!
 //! Documents are added up in integers ([`DriftSums`]), in any order; the figures are read off the sums
 //! and a reference, the sums of the documents trained on.
@@ -149,7 +148,7 @@ impl DriftSums {
     }
 }
 
-/// How far some documents are from those trained on; `None` where there is nothing to tell it by.
+/// How far some documents are from those trained on; `None` where it cannot be measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftFigures {
     /// Distinct terms in them.

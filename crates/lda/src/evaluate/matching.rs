@@ -9,7 +9,7 @@ use crate::evaluate::assignment::assign;
 /// and a topic as a duplicate.
 ///
 /// Among 20 to 1000 topics trained on seven collections the one pair of the same words is at 0.14,
-/// and the nearest of those that a person would tell apart is at 0.33.
+/// and the nearest of those that people would distinguish is at 0.33.
 pub const SAME_TOPIC_WITHIN: f64 = 0.3;
 
 /// Hellinger distance √(½ Σ_w (√p_w − √q_w)²): 0 for equal distributions, 1 for disjoint ones.

@@ -1,6 +1,6 @@
 //! The relevance of terms to a topic (Sievert & Shirley 2014, "LDAvis", §3.1).
 
-/// How much a term says of a topic: the two parts of its relevance.
+/// How much a term says about a topic: the two parts of its relevance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relevance {
     /// ln φ_kw.
