@@ -9,6 +9,7 @@
 
 pub mod assignments;
 pub mod classifier;
+pub mod labels;
 mod sealed;
 
 use std::io::{Read, Write};

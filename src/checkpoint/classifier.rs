@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::sealed::{self, explain, invalid};
-use super::{CheckpointError, read_bytes};
+use super::CheckpointError;
+use super::sealed::{self, explain, invalid, read_all, write_all};
 use lda::infer::maxent::Classifier;
 use lda::model::MAX_TOPICS;
 
@@ -18,9 +18,6 @@ use lda::model::MAX_TOPICS;
 pub const CLASSIFIER_FILE: &str = "model/maxent";
 
 const MAGIC: &[u8; 8] = b"tmmaxen1";
-
-/// A header longer than this is not one of ours.
-const MAX_HEADER_BYTES: u64 = 1 << 16;
 
 /// Everything about a classifier but its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,10 +58,7 @@ fn write_body(
     header: &ClassifierHeader,
     classifier: &Classifier,
 ) -> std::io::Result<()> {
-    let json = serde_json::to_vec(header)?;
-    out.write_all(MAGIC)?;
-    out.write_all(&(json.len() as u64).to_le_bytes())?;
-    out.write_all(&json)?;
+    sealed::write_header(out, MAGIC, header)?;
     write_all(out, classifier.bias())?;
     let mut has_weights = vec![0; classifier.vocabulary_size()];
     for &term in classifier.terms() {
@@ -72,11 +66,6 @@ fn write_body(
     }
     out.write_all(&has_weights)?;
     write_all(out, classifier.weights())
-}
-
-fn write_all(out: &mut impl Write, values: &[f32]) -> std::io::Result<()> {
-    let mut values = values.iter();
-    values.try_for_each(|value| out.write_all(&value.to_le_bytes()))
 }
 
 /// Reads a classifier, and checks all of it.
@@ -100,19 +89,7 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(ClassifierHead
 }
 
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHeader, Classifier)> {
-    if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid(
-            "it is not a classifier of this version of topicmill",
-        ));
-    }
-    let length = u64::from_le_bytes(read_bytes(input)?);
-    if length > size.min(MAX_HEADER_BYTES) {
-        return Err(invalid("its header is too long"));
-    }
-    let mut json = vec![0; length as usize];
-    input.read_exact(&mut json)?;
-    let header: ClassifierHeader =
-        serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))?;
+    let header: ClassifierHeader = sealed::read_header(input, MAGIC, size, "a classifier")?;
     let (topics, terms) = (header.topic_count, header.term_count);
     let rows = (terms as u64).saturating_add(1);
     let bytes = rows.saturating_mul(4).saturating_mul(topics as u64);
@@ -129,12 +106,6 @@ fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(ClassifierHea
     let classifier = Classifier::new(header.vocabulary_size, bias, ids, weights)
         .ok_or_else(|| invalid("a term or a weight is out of range"))?;
     Ok((header, classifier))
-}
-
-fn read_all(input: &mut impl Read, count: usize) -> std::io::Result<Vec<f32>> {
-    (0..count)
-        .map(|_| read_bytes(input).map(f32::from_le_bytes))
-        .collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::CheckpointError;
+use super::{CheckpointError, read_bytes};
 use crate::hex::hex;
 use crate::storage::Writer;
 
@@ -69,6 +71,55 @@ pub(super) fn read<R: Read, T>(
         true => Ok((content, hex(&expected))),
         false => Err(invalid("its checksum is wrong")),
     }
+}
+
+/// A header longer than this is none of a file beside a model.
+const MAX_HEADER_BYTES: u64 = 1 << 16;
+
+/// Writes what a file beside a model begins with: `magic`, the length of its header, and the header, in JSON.
+pub(super) fn write_header(
+    out: &mut impl Write,
+    magic: &[u8; 8],
+    header: &impl Serialize,
+) -> io::Result<()> {
+    let json = serde_json::to_vec(header)?;
+    out.write_all(magic)?;
+    out.write_all(&(json.len() as u64).to_le_bytes())?;
+    out.write_all(&json)
+}
+
+/// Reads that from a file of `size` bytes that should be `what`.
+pub(super) fn read_header<H: DeserializeOwned>(
+    input: &mut impl Read,
+    magic: &[u8; 8],
+    size: u64,
+    what: &str,
+) -> io::Result<H> {
+    if read_bytes::<8>(input)? != *magic {
+        return Err(invalid(&format!(
+            "it is not {what} of this version of topicmill"
+        )));
+    }
+    let length = u64::from_le_bytes(read_bytes(input)?);
+    if length > size.min(MAX_HEADER_BYTES) {
+        return Err(invalid("its header is too long"));
+    }
+    let mut json = vec![0; length as usize];
+    input.read_exact(&mut json)?;
+    serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))
+}
+
+/// Writes numbers, one after the other.
+pub(super) fn write_all(out: &mut impl Write, values: &[f32]) -> io::Result<()> {
+    let mut values = values.iter();
+    values.try_for_each(|value| out.write_all(&value.to_le_bytes()))
+}
+
+/// Reads `count` numbers.
+pub(super) fn read_all(input: &mut impl Read, count: usize) -> io::Result<Vec<f32>> {
+    (0..count)
+        .map(|_| read_bytes(input).map(f32::from_le_bytes))
+        .collect()
 }
 
 /// Content that no version of this program has written.

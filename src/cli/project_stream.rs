@@ -94,6 +94,7 @@ impl From<StreamError> for Failure {
             StreamError::Vocabulary(error) => return error.into(),
             StreamError::NotFinished { .. }
             | StreamError::NoClassifier { .. }
+            | StreamError::NoLabelModel { .. }
             | StreamError::Method(_)
             | StreamError::OtherSettings { .. } => Exit::Usage,
             StreamError::NoModel { .. }

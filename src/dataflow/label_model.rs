@@ -2,26 +2,30 @@
 //! a document has, from its terms (the Meta-Labeler of Papanikolaou 2017, §6.3, a linear regression), and
 //! which of them come together (Dependency-LDA).
 //!
-//! Documents go to every process, and each learns the same. It takes a pass over the shards and some seconds,
-//! so that it is not stored: a run that resumes does it again.
+//! Documents go to every process, and each learns the same. It is stored beside the model, where a run that
+//! resumes and a stream find it.
 
 use timely::worker::Worker;
 
 use super::error::RunError;
 use super::examples::{Example, gather, key_bound, pack, unpack};
+use super::gather::barrier;
 use super::process::{Once, Process, Tickets};
 use super::sample::for_each_document;
+use crate::checkpoint::labels::{self, LABELS_FILE};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::labels::LabelReader;
 use crate::corpus::sample::{SampleRule, Split};
 use crate::corpus::shard::Columns;
+use crate::job::Job;
 use lda::bags::Bags;
 use lda::infer::Bag;
 use lda::infer::label_topics::LabelTopics;
+use lda::infer::labels::{LabelModel, count_features};
 use lda::model::settings::Alpha;
 use lda::regression::{Examples, Linear};
-use lda::train::labels::{ALPHA_SUM, count_features, label_topics};
+use lda::train::labels::{ALPHA_SUM, label_topics};
 
 /// Documents that are looked at, at most: more change no estimate by a label.
 const DOCUMENTS: usize = 50_000;
@@ -32,18 +36,10 @@ const PRIOR_VARIANCE: f64 = 0.1;
 /// Steps of conjugate gradients, at most.
 const ITERATIONS: u32 = 100;
 
-/// What was learnt, as far as the job asks for it.
-#[derive(Clone, Debug, Default)]
-pub struct LabelModel {
-    /// How many labels a document has.
-    pub count: Option<Linear>,
-    /// Topics over labels.
-    pub topics: Option<LabelTopics>,
-}
-
 /// What the workers of a process share.
 #[derive(Debug, Default)]
 pub struct LabelShared {
+    found: Once<Option<LabelModel>>,
     bound: Once<u64>,
     shards: Tickets,
     learnt: Once<LabelModel>,
@@ -58,47 +54,54 @@ struct Documents {
     labels: Vec<u64>,
 }
 
-/// Learns what the job asks for. All workers must call it.
+/// What the job asks for, found or learnt; all workers must call it. `model_hash` names the model.
 ///
 /// # Errors
-/// Files that cannot be read; a regression that cannot be fitted; a draw that cannot be made.
+/// Files that cannot be read or written; a regression that cannot be fitted; a draw that cannot be made.
 pub fn label_model<'s>(
     worker: &mut Worker,
     process: &Process,
-    collection: &Collection,
-    rule: &SampleRule,
+    (collection, rule): (&Collection, &SampleRule),
+    model_hash: &str,
     shared: &'s LabelShared,
 ) -> Result<&'s LabelModel, RunError> {
-    let (project, model) = (&process.job.project, &process.job.model);
-    let counts = project.label_count.is_none() && project.label_threshold == 0.0;
-    let depends = project.label_topics > 0;
-    let reader = LabelReader::new(&process.job.corpus, &collection.labels);
-    let Some(reader) = reader.filter(|_| counts || depends) else {
+    let (project, output) = (&process.job.project, &process.output);
+    let Some(reader) = LabelReader::new(&process.job.corpus, &collection.labels) else {
         return shared.learnt.get(|| Ok(LabelModel::default()));
     };
-    let read = read(worker, (process, collection, rule), &reader, shared)?;
-    let streams = [(counts, read.terms), (depends, read.labels)].map(|(is_wanted, words)| {
-        if is_wanted {
-            gather(worker, &words)
-        } else {
-            Vec::new()
+    let is_published = output.is_published(LABELS_FILE)?;
+    barrier(worker);
+    if !project.needs_label_model() {
+        if worker.index() == 0 && is_published {
+            output.remove(LABELS_FILE)?;
         }
-    });
-    shared.learnt.get(|| {
-        let [terms, labels] = &streams;
-        Ok(LabelModel {
-            count: counts.then(|| fit(terms)).transpose()?,
-            topics: depends
-                .then(|| {
-                    let sets = bags(labels);
-                    let size = [collection.labels.len(), project.label_topics];
-                    let alpha = model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
-                    let alpha_sum = alpha.values(size[0]).iter().sum();
-                    label_topics(&sets, size, alpha_sum, model.seed)
-                })
-                .transpose()?,
+        return shared.learnt.get(|| Ok(LabelModel::default()));
+    }
+    let found = || {
+        let (hash, found) = labels::read(&output.local(LABELS_FILE)?)?;
+        let wanted = project.label_model(found.clone(), collection.labels.len());
+        let is_ours = hash == model_hash && wanted.as_ref() == Some(&found);
+        Ok::<_, RunError>(is_ours.then_some(found))
+    };
+    if is_published && let Some(found) = shared.found.get(found)? {
+        return Ok(found);
+    }
+    let read = read(worker, (process, collection, rule), &reader, shared)?;
+    let terms = (project.estimates_label_count()).then(|| gather(worker, &read.terms));
+    let labels = (project.label_topics > 0).then(|| gather(worker, &read.labels));
+    let learnt = shared.learnt.get(|| {
+        let topics = |labels| topics(labels, &process.job, collection.labels.len());
+        Ok::<_, RunError>(LabelModel {
+            count: terms.as_deref().map(fit).transpose()?,
+            topics: labels.as_deref().map(topics).transpose()?,
         })
-    })
+    })?;
+    if worker.index() == 0 {
+        let temporary = output.temporary_path("labels-model");
+        labels::write(&temporary, model_hash, learnt)?;
+        output.publish(&temporary, LABELS_FILE)?;
+    }
+    Ok(learnt)
 }
 
 /// Reads this worker's share of the documents that were trained on.
@@ -145,6 +148,19 @@ fn fit(streams: &[Vec<u64>]) -> Result<Linear, RunError> {
     }
     Linear::fit(&examples, PRIOR_VARIANCE, ITERATIONS)
         .map_err(|error| RunError::Data(format!("the number of labels: {error}")))
+}
+
+/// Topics over the labels, of which there are `count`.
+fn topics(streams: &[Vec<u64>], job: &Job, count: usize) -> Result<LabelTopics, RunError> {
+    let alpha = job.model.alpha.clone().unwrap_or(Alpha::Sum(ALPHA_SUM));
+    let alpha_sum = alpha.values(count).iter().sum();
+    let size = [count, job.project.label_topics];
+    Ok(label_topics(
+        &bags(streams),
+        size,
+        alpha_sum,
+        job.model.seed,
+    )?)
 }
 
 /// The documents as bags of labels.

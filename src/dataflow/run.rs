@@ -299,10 +299,12 @@ impl<'a> Run<'a> {
         let before = Instant::now();
         let classifier = classifier(worker, maxent, &self.shared.maxent)?;
         let training = before.elapsed().as_secs_f64();
+        let documents = (collection, rule);
+        let labels = &self.shared.labels;
+        let labels = label_model(worker, process, documents, &model.hash, labels)?;
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
-        let labels = label_model(worker, process, collection, rule, &self.shared.labels)?;
         let plan = ProjectPlan {
             process,
             model: &model.parts,

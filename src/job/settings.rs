@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::knowledge::wordnet::WordNetSettings;
 use crate::knowledge::{self, Kind, Knowledge, KnowledgeError, KnowledgeSettings};
+use lda::infer::labels::{LabelCount, LabelModel, LabelRanker};
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::summary::Listing;
 use lda::tree::constraints::Strengths;
@@ -104,6 +105,37 @@ impl ProjectSettings {
             threshold: self.threshold as f32,
             top: self.top,
         }
+    }
+
+    /// Whether it is estimated how many labels a document has.
+    pub fn estimates_label_count(&self) -> bool {
+        self.label_count.is_none() && self.label_threshold == 0.0
+    }
+
+    /// Whether anything is learnt of labels besides their topics.
+    pub fn needs_label_model(&self) -> bool {
+        self.estimates_label_count() || self.label_topics > 0
+    }
+
+    /// What these settings ask for of `model`, which was learnt of so many labels; `None` if it lacks some of it.
+    pub fn label_model(&self, model: LabelModel, labels: usize) -> Option<LabelModel> {
+        let wanted = self.label_topics.min(labels);
+        let count = model.count.filter(|_| self.estimates_label_count());
+        let topics = model.topics.filter(|topics| topics.topics() == wanted);
+        let is_whole =
+            count.is_some() == self.estimates_label_count() && topics.is_some() == (wanted > 0);
+        is_whole.then_some(LabelModel { count, topics })
+    }
+
+    /// Ranks labels of documents, and predicts as many as these settings say; `model` is
+    /// [`label_model`](Self::label_model)'s, and `method` the one that infers documents.
+    pub fn label_ranker<'a>(&self, model: &'a LabelModel, method: Method) -> LabelRanker<'a> {
+        let count = match (self.label_threshold > 0.0, self.label_count, &model.count) {
+            (true, ..) => LabelCount::Threshold(self.label_threshold as f32),
+            (false, None, Some(linear)) => LabelCount::Estimated(linear),
+            (false, count, _) => LabelCount::Fixed(count.unwrap_or(1)),
+        };
+        LabelRanker::new(count, method.has_prior())
     }
 
     /// Whether documents are inferred by a method that starts from the classifier.

@@ -12,6 +12,7 @@ use crate::corpus::settings::OnDamage;
 use crate::corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 use crate::tables::documents::DocumentRow;
 use lda::infer::inferrer::{Inferrer, Target};
+use lda::infer::labels::LabelRanker;
 use lda::infer::summary::Projection;
 use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::random::{Stage, Stream};
@@ -27,6 +28,15 @@ pub struct TopicWeight {
     pub topic: u16,
     /// θ_dk.
     pub weight: f32,
+}
+
+/// A label that a document is predicted to have.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LabelScore<'m> {
+    /// The label.
+    pub label: &'m str,
+    /// The share of the document's tokens that it is expected to have, 0–1: `weight` of table `predictions`.
+    pub score: f32,
 }
 
 /// An answer: the row of table `documents`, and the document's rows of `document_topics`. What
@@ -45,6 +55,8 @@ struct Answer<'a> {
     tokens_stopped: i64,
     tokens_unknown: i64,
     topics: Vec<TopicWeight>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'a [LabelScore<'a>]>,
     top_topic: Option<i32>,
     top_weight: Option<f32>,
     entropy: Option<f32>,
@@ -72,8 +84,7 @@ pub struct Answerer<'a> {
     strict: bool,
     reader: LineReader,
     bagger: Bagger<'a>,
-    inferrer: Inferrer,
-    projection: Projection,
+    inference: Inference<'a>,
 }
 
 impl<'a> Answerer<'a> {
@@ -84,8 +95,7 @@ impl<'a> Answerer<'a> {
             strict,
             reader: LineReader::new(NAME, &model.corpus),
             bagger: Bagger::new(&model.tokenizer, &model.vocabulary),
-            inferrer: Inferrer::default(),
-            projection: Projection::default(),
+            inference: Inference::new(model),
         }
     }
 
@@ -106,15 +116,13 @@ impl<'a> Answerer<'a> {
             strict,
             reader,
             bagger,
-            inferrer,
-            projection,
+            inference,
         } = self;
         let mut about = About {
             model,
             strict: *strict,
             bagger,
-            inferrer,
-            projection,
+            inference,
         };
         let reader = &*reader;
         let emit = &mut |raw: RawDocument<'_>| {
@@ -140,8 +148,7 @@ struct About<'a, 'm> {
     model: &'m StreamModel,
     strict: bool,
     bagger: &'a mut Bagger<'m>,
-    inferrer: &'a mut Inferrer,
-    projection: &'a mut Projection,
+    inference: &'a mut Inference<'m>,
 }
 
 impl About<'_, '_> {
@@ -170,17 +177,16 @@ impl About<'_, '_> {
                 reason: error.unwrap_or_default(),
             });
         }
-        let projection = match document.status.has_terms() {
-            true => Some(
-                project(self.model, self.inferrer, self.projection, document, doc_id).map_err(
-                    |source| StreamError::Infer {
-                        line: line.number,
-                        source,
-                    },
-                )?,
-            ),
-            false => None,
-        };
+        let has_terms = document.status.has_terms();
+        self.inference.labels.clear();
+        if has_terms {
+            let inferred = self.inference.infer(document, doc_id);
+            inferred.map_err(|source| StreamError::Infer {
+                line: line.number,
+                source,
+            })?;
+        }
+        let projection = has_terms.then_some(&self.inference.projection);
         let row = DocumentRow::new(doc_id, document, Split::Projected, projection);
         let answer = Answer {
             doc_id: row.doc_id,
@@ -193,6 +199,7 @@ impl About<'_, '_> {
             tokens_stopped: row.tokens_stopped,
             tokens_unknown: row.tokens_unknown,
             topics: projection.into_iter().flat_map(listed).collect(),
+            labels: (!self.model.labels.is_empty()).then_some(&self.inference.labels[..]),
             top_topic: row.top_topic,
             top_weight: row.top_weight,
             entropy: row.entropy,
@@ -229,10 +236,10 @@ pub fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, St
     if !document.status.has_terms() {
         return Ok(Vec::new());
     }
-    let (mut inferrer, mut projection) = (Inferrer::default(), Projection::default());
-    let projected = project(model, &mut inferrer, &mut projection, document, 0);
-    let projected = projected.map_err(|source| StreamError::Infer { line: 1, source })?;
-    Ok(listed(projected).collect())
+    let mut inference = Inference::new(model);
+    let inferred = inference.infer(document, 0);
+    inferred.map_err(|source| StreamError::Infer { line: 1, source })?;
+    Ok(listed(&inference.projection).collect())
 }
 
 /// Its listed topics.
@@ -241,29 +248,58 @@ fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
     topics.map(|&(weight, topic)| TopicWeight { topic, weight })
 }
 
-/// Infers a document, by the random stream of its number.
-fn project<'p>(
-    model: &StreamModel,
-    inferrer: &mut Inferrer,
-    projection: &'p mut Projection,
-    document: &ShardDocument,
-    doc_id: u64,
-) -> Result<&'p Projection, ImpossibleDraw> {
-    let bag = Bag {
-        terms: &document.terms,
-        counts: &document.counts,
-    };
-    let parts = [&model.factors];
-    let table = FactorTable::new(&parts);
-    let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
-    let target = Target {
-        table,
-        topics: &model.topics,
-        classifier: model.classifier.as_ref(),
-    };
-    let proportions = inferrer.infer(bag, target, &model.infer, &mut stream)?;
-    projection.describe(proportions, bag, table, model.project.listing());
-    Ok(projection)
+/// Infers documents, one after the other, with the same buffers.
+struct Inference<'m> {
+    model: &'m StreamModel,
+    inferrer: Inferrer,
+    ranker: LabelRanker<'m>,
+    /// The topics of the last document.
+    projection: Projection,
+    /// The labels that it is predicted to have, the first ones first; none if topics are no labels.
+    labels: Vec<LabelScore<'m>>,
+}
+
+impl<'m> Inference<'m> {
+    fn new(model: &'m StreamModel) -> Self {
+        Self {
+            model,
+            inferrer: Inferrer::default(),
+            ranker: (model.project).label_ranker(&model.label_model, model.infer.method),
+            projection: Projection::default(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Infers a document, by the random stream of its number.
+    fn infer(&mut self, document: &ShardDocument, doc_id: u64) -> Result<(), ImpossibleDraw> {
+        let model = self.model;
+        let bag = Bag {
+            terms: &document.terms,
+            counts: &document.counts,
+        };
+        let parts = [&model.factors];
+        let table = FactorTable::new(&parts);
+        let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);
+        let target = Target {
+            table,
+            topics: &model.topics,
+            classifier: model.classifier.as_ref(),
+        };
+        let topics = model.label_model.topics.as_ref();
+        let (proportions, alpha) =
+            (self.inferrer).infer_labels(bag, target, topics, &model.infer, &mut stream)?;
+        self.projection
+            .describe(proportions, bag, table, model.project.listing());
+        if !model.labels.is_empty() {
+            let ranked = self.ranker.rank(bag, proportions, alpha);
+            let scored = ranked.predicted.iter().map(|&topic| LabelScore {
+                label: &model.labels[usize::from(topic)].label,
+                score: ranked.shares[usize::from(topic)],
+            });
+            self.labels.extend(scored);
+        }
+        Ok(())
+    }
 }
 
 /// The values of the job's `corpus.metadata`, by name; those of a bad line are null.

@@ -45,6 +45,17 @@ pub enum StreamError {
         /// Where it would be.
         path: PathBuf,
     },
+    /// Labels are predicted with what was learnt of them, and that is not there for the model and the job.
+    #[error(
+        "{} is missing, or belongs to another model or other settings: run `topicmill project` with this \
+         project.label_count and project.label_topics first (with --overwrite, if the tables are from others), \
+         or set others, as in --set project.label_count=3 --set project.label_topics=0",
+        path.display()
+    )]
+    NoLabelModel {
+        /// Where it would be.
+        path: PathBuf,
+    },
     /// The model is another job's, or of another vocabulary.
     #[error(
         "{} was made with different settings of {what}; pass the job that it was trained with",

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use super::StreamError;
 use crate::checkpoint;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE};
+use crate::checkpoint::labels::{self, LABELS_FILE};
 use crate::corpus::collection::{COLLECTION_FILE, Collection};
+use crate::corpus::labels::Label;
+use crate::corpus::phrases::Phrase;
 use crate::corpus::settings::CorpusSettings;
 use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::Vocabulary;
@@ -16,6 +19,7 @@ use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
 use crate::storage::is_remote;
 use crate::tables::output::{View, Wanted, exists};
+use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
@@ -80,6 +84,10 @@ pub struct StreamModel {
     pub topics: TermTopics,
     /// What the methods start from that need it.
     pub classifier: Option<Classifier>,
+    /// The labels that documents are predicted to have, topic by topic; none if topics are no labels.
+    pub labels: Vec<Label>,
+    /// What was learnt of them besides.
+    pub label_model: LabelModel,
 }
 
 impl StreamModel {
@@ -115,9 +123,10 @@ impl StreamModel {
             Method::Cvb0 => TermTopics::new(FactorTable::new(&[&factors]), vocabulary.kept()),
             _ => TermTopics::default(),
         };
+        let (phrases, labels) = found_in_collection(source)?;
         Ok(Self {
             corpus: job.corpus.clone(),
-            tokenizer: tokenizer(source)?,
+            tokenizer: job.tokenizer(&phrases)?,
             project: job.project.clone(),
             infer,
             seed: job.model.seed,
@@ -128,21 +137,24 @@ impl StreamModel {
                 true => Some(load_classifier(source, &saved.hash)?),
                 false => None,
             },
+            label_model: match !labels.is_empty() && job.project.needs_label_model() {
+                true => load_label_model(source, &saved.hash, labels.len())?,
+                false => LabelModel::default(),
+            },
+            labels,
         })
     }
 }
 
-/// Cuts texts as those of the collection were.
-fn tokenizer(source: &Source) -> Result<Tokenizer, StreamError> {
+/// The phrases and the labels that were found in the collection, if the job looks for any.
+fn found_in_collection(source: &Source) -> Result<(Vec<Phrase>, Vec<Label>), StreamError> {
     let Source { job, root } = source;
-    let phrases = match job.phrases.detection {
-        None => Vec::new(),
-        Some(_) => {
-            let file = View::open(&root.join(COLLECTION_FILE), Wanted::All)?;
-            Collection::read_file(file.path())?.phrases
-        }
-    };
-    Ok(job.tokenizer(&phrases)?)
+    if job.phrases.detection.is_none() && job.corpus.labels.is_none() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let file = View::open(&root.join(COLLECTION_FILE), Wanted::All)?;
+    let collection = Collection::read_file(file.path())?;
+    Ok((collection.phrases, collection.labels))
 }
 
 /// The classifier beside the model of this hash, if it is the job's.
@@ -158,6 +170,23 @@ fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Stre
         true => Ok(classifier),
         false => Err(StreamError::NoClassifier { path }),
     }
+}
+
+/// What was learnt of so many labels beside the model of this hash, as far as the job asks for it.
+fn load_label_model(
+    source: &Source,
+    model_hash: &str,
+    labels: usize,
+) -> Result<LabelModel, StreamError> {
+    let path = source.root.join(LABELS_FILE);
+    if !exists(&path)? {
+        return Err(StreamError::NoLabelModel { path });
+    }
+    let (hash, found) = labels::read(View::open(&path, Wanted::All)?.path())?;
+    let wanted = source.job.project.label_model(found, labels);
+    wanted
+        .filter(|_| hash == model_hash)
+        .ok_or(StreamError::NoLabelModel { path })
 }
 
 /// How topics are inferred, if that can be done document by document.

@@ -1,11 +1,14 @@
 //! Labelled documents in whole runs: each label is a topic, documents that are not trained on are
 //! predicted to have labels, and nothing depends on the number of workers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 
 use lda::math::random::{Stage, Stream};
 
-use crate::workdir::{Workdir, said};
+use serde_json::Value;
+
+use crate::workdir::{Workdir, said, succeed};
 
 const LABELS: [&str; 6] = ["art", "birds", "cars, fast", "dance", "earth", "food"];
 const DOCUMENTS: u64 = 1200;
@@ -200,6 +203,98 @@ fn workers_do_not_show_in_labels() {
         assert_eq!(run("-w 3", &["--set", "train.sample_mib=0"]), alone);
         assert_eq!(run("--processes 2 -w 1", &[]), alone);
     }
+}
+
+/// The answers of `project out --stdin` to the collection's own lines; it must end well.
+fn stream(ground: &Workdir, more: &str) -> Vec<Value> {
+    let mut command = ground.command(&format!("project out --stdin --quiet {more}"));
+    command.stdin(File::open(ground.path("documents.jsonl")).expect("a file of ours"));
+    let output = succeed(command);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let parse = |line| serde_json::from_str(line).expect("JSON");
+    text.lines().map(parse).collect()
+}
+
+#[test]
+fn a_stream_answers_the_labels_of_the_tables() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let answers = stream(&ground, "-w 3");
+    assert_eq!(stream(&ground, "-w 1"), answers);
+    let mut predictions: BTreeMap<String, Vec<(String, f32)>> = BTreeMap::new();
+    for row in ground.table("out/predictions") {
+        let of_document = predictions.entry(row["doc_id"].clone()).or_default();
+        if row["predicted"] == "true" {
+            of_document.push((row["label"].clone(), number(&row["weight"])));
+        }
+    }
+    let mut topics: BTreeMap<String, Vec<(u64, f32)>> = BTreeMap::new();
+    for row in ground.table("out/document_topics") {
+        let topic = (number(&row["topic"]), number(&row["weight"]));
+        topics.entry(row["doc_id"].clone()).or_default().push(topic);
+    }
+    assert_eq!(answers.len() as u64, DOCUMENTS);
+    for answer in &answers {
+        let labels = answer["labels"].as_array().expect("a list");
+        let label = |it: &Value| {
+            let score = it["score"].as_f64().expect("a number") as f32;
+            (it["label"].as_str().expect("a text").to_owned(), score)
+        };
+        let document = answer["doc_id"].to_string();
+        let labels: Vec<_> = labels.iter().map(label).collect();
+        assert_eq!(labels, predictions[&document], "{answer}");
+        let topic = |it: &Value| {
+            let weight = it["weight"].as_f64().expect("a number") as f32;
+            (it["topic"].as_u64().expect("a number"), weight)
+        };
+        let listed = answer["topics"].as_array().expect("a list");
+        let listed: Vec<_> = listed.iter().map(topic).collect();
+        assert_eq!(listed, topics[&document], "{answer}");
+    }
+    let counts: BTreeSet<_> = predictions.values().map(Vec::len).collect();
+    assert!(counts.len() > 1, "as many as the terms say: {counts:?}");
+    for answer in stream(&ground, "--set project.label_count=3") {
+        assert_eq!(answer["labels"].as_array().map(Vec::len), Some(3));
+    }
+    ground.write("none.jsonl", "{\"text\": \"unknown\"}\nno JSON\n");
+    let mut command = ground.command("project out --stdin --quiet");
+    command.stdin(File::open(ground.path("none.jsonl")).expect("a file of ours"));
+    for line in String::from_utf8_lossy(&succeed(command).stdout).lines() {
+        assert!(line.contains("\"topics\":[],\"labels\":[],"), "{line}");
+    }
+}
+
+#[test]
+fn what_is_learnt_of_labels_is_stored_for_the_model_and_the_settings() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let (digest, file) = (ground.digest("out"), ground.path("out/model/labels"));
+    let refused = |set: &str| {
+        let output = ground.output(&format!("project out --stdin --set {set}"));
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(64), "{said}");
+        assert!(
+            said.contains("model/labels is missing, or belongs"),
+            "{said}"
+        );
+    };
+    refused("project.label_topics=3");
+    // Without anything to be learnt there is no file; with the first settings it is learnt again.
+    let again = "run job.toml --quiet -w 3 --overwrite";
+    let none = "--set project.label_count=2 --set project.label_topics=0";
+    ground.succeed(&format!("{again} {none}"));
+    assert!(!file.exists());
+    refused("project.label_count=auto");
+    ground.succeed(again);
+    assert_eq!(ground.digest("out"), digest);
+    let bytes = fs::read(&file).expect("a file of the result");
+    fs::write(&file, &bytes[..bytes.len() - 1]).expect("written");
+    let output = ground.output("project out --stdin");
+    assert!(
+        said(&output).contains("out/model/labels: "),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]

@@ -131,7 +131,7 @@ pub fn job(bytes: &[u8]) {
     }
 }
 
-/// Models, checkpoints and classifiers, as they are and with a checksum that is right.
+/// Models, checkpoints, classifiers and what is learnt of labels, as they are and with a checksum that is right.
 pub fn model(bytes: &[u8]) {
     for bytes in [bytes, &sealed(bytes)] {
         match checkpoint::read_from(bytes, bytes.len() as u64) {
@@ -149,6 +149,16 @@ pub fn model(bytes: &[u8]) {
             Err(error) => says(&error),
         }
         classifier(bytes);
+        match checkpoint::labels::read_from(bytes, bytes.len() as u64) {
+            Ok((_, model)) => {
+                let mut alpha = Vec::new();
+                if let Some(topics) = &model.topics {
+                    topics.alpha(&vec![1.0; topics.labels], &mut alpha);
+                    assert_eq!(alpha.len(), topics.labels);
+                }
+            }
+            Err(error) => says(&error),
+        }
     }
 }
 

@@ -23,29 +23,25 @@ const SMOOTHING: f32 = 0.1;
 /// Topics over labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelTopics {
-    labels: usize,
-    /// φ′_tk, topic by topic.
-    weights: Vec<f32>,
-    /// A, and what every label has beside it.
-    alpha_sum: f32,
-    shared: f32,
+    /// K, the labels, ≥ 1.
+    pub labels: usize,
+    /// φ′_tk, T × K, topic by topic; T ≥ 1.
+    pub weights: Vec<f32>,
+    /// A.
+    pub alpha_sum: f32,
+    /// What every label has beside it, 0.6 A / K.
+    pub shared: f32,
 }
 
 impl LabelTopics {
-    /// Topics with these distributions over labels, T × K, topic by topic; A is `alpha_sum`, and each label has
-    /// `shared` beside it.
-    pub fn new(labels: usize, weights: Vec<f32>, alpha_sum: f64, shared: f64) -> Self {
-        Self {
-            labels,
-            weights,
-            alpha_sum: alpha_sum as f32,
-            shared: shared as f32,
-        }
+    /// T.
+    pub fn topics(&self) -> usize {
+        self.weights.len() / self.labels
     }
 
     /// α_d of a document with these expected tokens of each label, over `alpha`.
     pub fn alpha(&self, tokens: &[f32], alpha: &mut Vec<f32>) {
-        let topics = self.weights.len() / self.labels;
+        let topics = self.topics();
         let mut mixture = vec![1.0 / topics as f32; topics];
         let present: Vec<(usize, f32)> = (tokens.iter().copied().enumerate())
             .filter(|&(_, tokens)| tokens >= LEAST_TOKENS)
@@ -81,7 +77,12 @@ mod tests {
     #[test]
     fn labels_that_come_together_raise_each_other() {
         let weights = vec![0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5];
-        let topics = LabelTopics::new(4, weights, 50.0, 7.5);
+        let topics = LabelTopics {
+            labels: 4,
+            weights,
+            alpha_sum: 50.0,
+            shared: 7.5,
+        };
         let mut alpha = Vec::new();
         topics.alpha(&[8.0, 0.0, 0.0, 0.0], &mut alpha);
         assert!(alpha[1] > 30.0 && alpha[2] < 8.5, "{alpha:?}");

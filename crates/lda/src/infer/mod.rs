@@ -4,12 +4,13 @@
 //! distribution in the time of the topics present, and `project` turns its samples into topic
 //! proportions. `mean_field` draws nothing: CVB0 and variational Bayes, whose dense form is
 //! `variational`. `maxent` predicts proportions from terms alone, `hybrid` goes on from there, and
-//! `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them.
+//! `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them. `labels` ranks topics that are labels.
 
 pub mod collapsed;
 pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;
+pub mod labels;
 mod lanes;
 pub mod maxent;
 pub mod mean_field;

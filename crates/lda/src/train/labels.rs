@@ -8,9 +8,7 @@
 use super::settings::TrainSettings;
 use super::{Setup, TrainError, train};
 use crate::bags::Bags;
-use crate::infer::Bag;
 use crate::infer::label_topics::LabelTopics;
-use crate::math::special::ln;
 use crate::model::Priors;
 use crate::model::published::publish;
 use crate::model::settings::{Geometry, LabelPrior, ModelSettings};
@@ -41,33 +39,6 @@ pub fn inference_alpha(prior: LabelPrior, alpha_sum: f64, documents: &[u64]) -> 
         LabelPrior::Frequency => alpha_sum * documents as f64 / all + SHARED * each,
     };
     documents.iter().map(alpha).collect()
-}
-
-/// What the number of a document's labels is estimated from: its terms, and ln(1 + n) of the tokens of each.
-pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
-    let value = |&tokens: &u32| ln(1.0 + f64::from(tokens)) as f32;
-    bag.terms.iter().copied().zip(bag.counts.iter().map(value))
-}
-
-/// Fewer expected tokens than this, of a prior of 1 or less, are none.
-const LEAST_TOKENS: f32 = 1e-5;
-
-/// The share of a document's `tokens` tokens that each label is expected to have, over `shares`: θ_dk without
-/// the prior's part of it, (θ_dk (N_d + A) − α_k) / N_d.
-///
-/// Labels are predicted by these, and not by θ: a prior that knows which labels are frequent would put them
-/// first in every short document. On bibtex, Prior-LDA ranked by θ comes near the micro-F1 that Papanikolaou
-/// 2017, Table 6, has for θ, and without the prior's part near the one that it has for θ^p.
-pub fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Vec<f32>) {
-    let tokens = tokens.max(1) as f32;
-    let whole = tokens + alpha.iter().sum::<f32>();
-    let share = |(theta, alpha): (&f32, &f32)| match theta * whole - alpha {
-        // Rounding leaves next to nothing where there is nothing.
-        expected if expected > LEAST_TOKENS * alpha.max(1.0) => expected / tokens,
-        _ => 0.0,
-    };
-    shares.clear();
-    shares.extend(proportions.iter().zip(alpha).map(share));
 }
 
 /// Topics over labels, `topics` of them, of documents whose labels are the terms of `sets`, `labels` in all;
@@ -113,8 +84,12 @@ pub fn label_topics(
             weights[label as usize] = weight;
         }
     }
-    let shared = SHARED * alpha_sum / labels as f64;
-    Ok(LabelTopics::new(labels, weights, alpha_sum, shared))
+    Ok(LabelTopics {
+        labels,
+        weights,
+        alpha_sum: alpha_sum as f32,
+        shared: (SHARED * alpha_sum / labels as f64) as f32,
+    })
 }
 
 #[cfg(test)]
@@ -144,21 +119,6 @@ mod tests {
                 mates.clone().all(|mate| alpha[mate] > 2.0 * highest),
                 "{label}: {alpha:?}"
             );
-        }
-    }
-
-    #[test]
-    fn shares_are_proportions_without_their_prior() {
-        let (alpha, expected) = ([6.0, 1.0, 3.0], [1.0, 3.0, 0.0]);
-        let theta: Vec<f32> = alpha
-            .iter()
-            .zip(expected)
-            .map(|(a, n)| (a + n) / 14.0)
-            .collect();
-        let mut shares = vec![7.0];
-        token_shares(&theta, &alpha, 4, &mut shares);
-        for (share, expected) in shares.iter().zip([0.25, 0.75, 0.0]) {
-            assert!((share - expected).abs() < 1e-6, "{shares:?}");
         }
     }
 }

@@ -1,0 +1,204 @@
+//! What is learnt of labels besides their topics, on disk, beside the model that it was learnt for.
+//!
+//! One file, complete or absent: a magic number, the length of a JSON header and the header, the
+//! regression's bias and weights (f64), the two constants of the labels' prior and φ′ (f32), and a
+//! SHA-256 over all of it. Little-endian.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::sealed::{self, explain, invalid, read_all, write_all};
+use super::{CheckpointError, read_bytes};
+use lda::infer::label_topics::LabelTopics;
+use lda::infer::labels::LabelModel;
+use lda::model::MAX_TOPICS;
+use lda::regression::Linear;
+
+/// Path of the file in the output folder.
+pub const LABELS_FILE: &str = "model/labels";
+
+const MAGIC: &[u8; 8] = b"tmlabel1";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    /// The hash that names the model.
+    model_hash: String,
+    /// K.
+    label_count: usize,
+    /// Terms with a weight in the regression; `None` without one.
+    term_count: Option<usize>,
+    /// T; 0 if labels are independent.
+    topic_count: usize,
+}
+
+/// Writes what was learnt beside the model of this hash to `path`, which is overwritten, and syncs it.
+///
+/// # Errors
+/// The file system refuses.
+pub fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), CheckpointError> {
+    sealed::write(path, |out| write_body(out, model_hash, model)).map(|_| ())
+}
+
+fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std::io::Result<()> {
+    let LabelModel { count, topics } = model;
+    let header = Header {
+        model_hash: model_hash.to_owned(),
+        label_count: topics.as_ref().map_or(0, |topics| topics.labels),
+        term_count: count.as_ref().map(|linear| linear.weights.len()),
+        topic_count: topics.as_ref().map_or(0, LabelTopics::topics),
+    };
+    sealed::write_header(out, MAGIC, &header)?;
+    if let Some(linear) = count {
+        for value in [linear.bias].iter().chain(&linear.weights) {
+            out.write_all(&value.to_le_bytes())?;
+        }
+    }
+    if let Some(topics) = topics {
+        write_all(out, &[topics.alpha_sum, topics.shared])?;
+        write_all(out, &topics.weights)?;
+    }
+    Ok(())
+}
+
+/// Reads the file, and checks all of it; gives the hash of the model beside it, too.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn read(path: &Path) -> Result<(String, LabelModel), CheckpointError> {
+    let read = sealed::open(path).and_then(|(input, size)| read_from(input, size));
+    read.map_err(|error| explain(path, error))
+}
+
+/// Reads it from the `size` bytes of `input`. Whatever the bytes are, it takes no more memory than a few
+/// times their size.
+///
+/// # Errors
+/// Those of `input`; `UnexpectedEof` and `InvalidData` where these are not the bytes of such a file.
+pub fn read_from(input: impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
+    let (read, _) = sealed::read(input, |input| read_body(input, size))?;
+    Ok(read)
+}
+
+fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<(String, LabelModel)> {
+    let header: Header = sealed::read_header(input, MAGIC, size, "what was learnt of labels")?;
+    let (labels, topics) = (header.label_count, header.topic_count);
+    let weights = (labels as u64).saturating_mul(topics as u64);
+    let terms = header.term_count.unwrap_or(0) as u64;
+    let fits = weights.saturating_mul(4) <= size
+        && terms.saturating_mul(8) <= size
+        && (topics == 0 || (1..=MAX_TOPICS).contains(&labels));
+    if !fits {
+        return Err(invalid("its header does not fit the file"));
+    }
+    let count = header.term_count.map(|terms| {
+        Ok::<_, std::io::Error>(Linear {
+            bias: read_f64(input)?,
+            weights: (0..terms)
+                .map(|_| read_f64(input))
+                .collect::<Result<_, _>>()?,
+        })
+    });
+    let count = count.transpose()?;
+    let topics = (topics > 0).then(|| {
+        let constants = read_all(input, 2)?;
+        let weights = read_all(input, weights as usize)?;
+        let is_sound = |value: &f32| value.is_finite() && *value >= 0.0;
+        match constants.iter().chain(&weights).all(is_sound) {
+            true => Ok(LabelTopics {
+                labels,
+                weights,
+                alpha_sum: constants[0],
+                shared: constants[1],
+            }),
+            false => Err(invalid("a weight is out of range")),
+        }
+    });
+    let topics = topics.transpose()?;
+    Ok((header.model_hash, LabelModel { count, topics }))
+}
+
+fn read_f64(input: &mut impl Read) -> std::io::Result<f64> {
+    let value = f64::from_le_bytes(read_bytes(input)?);
+    match value.is_finite() {
+        true => Ok(value),
+        false => Err(invalid("a weight is out of range")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> LabelModel {
+        LabelModel {
+            count: Some(Linear {
+                bias: 1.0 / 3.0,
+                weights: vec![0.1, -1e-30, 7.0],
+            }),
+            topics: Some(LabelTopics {
+                labels: 3,
+                weights: vec![0.25, 0.5, 0.25, 0.0, 1.0 / 3.0, 2.0 / 3.0],
+                alpha_sum: 50.0,
+                shared: 10.0,
+            }),
+        }
+    }
+
+    #[test]
+    fn labels_come_back_and_every_flipped_byte_and_cut_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels");
+        for model in [
+            LabelModel {
+                count: None,
+                ..model()
+            },
+            LabelModel {
+                topics: None,
+                ..model()
+            },
+            model(),
+        ] {
+            write(&path, "hash", &model).unwrap();
+            assert_eq!(read(&path).unwrap(), ("hash".to_owned(), model));
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        for place in 0..bytes.len() {
+            let mut broken = bytes.clone();
+            broken[place] ^= 0x10;
+            std::fs::write(&path, &broken).unwrap();
+            assert!(read(&path).is_err(), "byte {place}");
+            std::fs::write(&path, &bytes[..place]).unwrap();
+            assert!(read(&path).is_err(), "cut at {place}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_promises_too_much_is_refused_before_memory_is_taken() {
+        for (label_count, term_count, topic_count) in [
+            (usize::MAX, None, 2),
+            (0, None, 2),
+            (MAX_TOPICS + 1, None, 0),
+            (3, None, usize::MAX),
+            (3, Some(usize::MAX), 0),
+        ] {
+            let mut body = Vec::new();
+            let header = Header {
+                model_hash: String::new(),
+                label_count,
+                term_count,
+                topic_count,
+            };
+            sealed::write_header(&mut body, MAGIC, &header).unwrap();
+            let read = read_body(&mut &body[..], body.len() as u64);
+            let is_empty = topic_count == 0 && term_count.is_none();
+            assert_eq!(
+                read.is_ok(),
+                is_empty,
+                "{label_count} {term_count:?} {topic_count}"
+            );
+        }
+    }
+}
