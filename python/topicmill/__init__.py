@@ -4,7 +4,7 @@ The work is done by the ``topicmill`` program, which this package installs and c
 
 - `fit` trains topics on texts; `read` opens the output folder of a finished run. Both return a
   `Result`: tables, the model as arrays, inference for new texts.
-- `TopicMill` is a transformer for scikit-learn.
+- `TopicMill` is a transformer and `TopicMillClassifier` a classifier for scikit-learn.
 - Errors of the program are exceptions with its message and remedy (`topicmill.errors`).
 """
 
@@ -13,19 +13,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._weights import DocumentWeight, TermWeight
+from ._weights import DocumentWeight, LabelScore, TermWeight
 from .errors import TopicMillError
 from .fitting import fit
 from .result import Result, read
 
 if TYPE_CHECKING:
+    from .classifier import TopicMillClassifier
     from .estimator import TopicMill
 
 __all__ = [
     "DocumentWeight",
+    "LabelScore",
     "Result",
     "TermWeight",
     "TopicMill",
+    "TopicMillClassifier",
     "TopicMillError",
     "errors",
     "fit",
@@ -39,4 +42,8 @@ def __getattr__(name: str) -> Any:
         from .estimator import TopicMill
 
         return TopicMill
+    if name == "TopicMillClassifier":
+        from .classifier import TopicMillClassifier
+
+        return TopicMillClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ import json
 import os
 import tomllib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from . import _job, _program, _texts
 from ._job import Settings
+from ._weights import LabelScore
 
 
 def project(
@@ -28,10 +29,7 @@ def project(
     """Return the proportions of each text, and its status."""
     weights, topics, lengths = array("f"), array("i"), array("q")
     statuses: list[str] = []
-    arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads)]
-    lines = _texts.lines(texts, text_key=_text_key(path))
-    for line in _program.stream([*arguments, *_job.flags(settings)], lines):
-        answer = json.loads(line)
+    for answer in _answers(path, texts, threads, settings):
         statuses.append(answer["status"])
         lengths.append(len(answer["topics"]))
         for entry in answer["topics"]:
@@ -39,6 +37,22 @@ def project(
             weights.append(entry["weight"])
     matrix = csr(np.asarray(weights), np.asarray(topics), np.asarray(lengths), topic_count)
     return matrix, statuses
+
+
+def predict(
+    path: os.PathLike[str], texts: Iterable[str | None], threads: int | None, settings: Settings
+) -> list[list[LabelScore]]:
+    """Return the labels that each text is predicted to have."""
+    answers = _answers(path, texts, threads, settings)
+    return [[LabelScore(**label) for label in answer["labels"]] for answer in answers]
+
+
+def _answers(
+    path: os.PathLike[str], texts: Iterable[str | None], threads: int | None, settings: Settings
+) -> Iterator[dict[str, Any]]:
+    arguments = ["project", os.fspath(path), "--stdin", "--quiet", *_job.threads(threads)]
+    lines = _texts.lines(texts, text_key=_text_key(path))
+    return map(json.loads, _program.stream([*arguments, *_job.flags(settings)], lines))
 
 
 def _text_key(path: os.PathLike[str]) -> str:

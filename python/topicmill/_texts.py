@@ -53,6 +53,15 @@ def lines(
             raise ValueError(f"{name} has more values than the {count} texts")
 
 
+def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
+    """Yield each text's labels as a list of strings: one label, several, or none (a missing value)."""
+    for value in labels:
+        value = _plain(value)
+        if value is None or isinstance(value, str) or not isinstance(value, Iterable):
+            value = [value]
+        yield [str(label) for label in map(_plain, value) if label is not None]
+
+
 def spool(documents: Iterable[str], folder: Path) -> Path:
     """Write JSON Lines to a file in `folder`, and return its path.
 

@@ -1,4 +1,4 @@
-"""Terms and documents of a topic, with their weights."""
+"""Terms and documents of a topic, and labels of a document, with their weights."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ class DocumentWeight(NamedTuple):
     doc_id: int
     source_id: str
     weight: float
+
+
+class LabelScore(NamedTuple):
+    """A label that a document is predicted to have.
+
+    Parameters
+    ----------
+    label : str
+    score : float
+        The share of the document's tokens that it is expected to have.
+    """
+
+    label: str
+    score: float

@@ -1,4 +1,4 @@
-"""The transformer for scikit-learn."""
+"""The transformer for scikit-learn, and what the classifier shares with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ try:
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
-    raise ImportError("topicmill.TopicMill needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
+    raise ImportError("topicmill's estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +36,47 @@ _COUNTS: Settings = {
 }
 
 
-class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class OnDocuments(BaseEstimator):  # type: ignore[misc]
+    """What estimators on texts or counts have in common: documents as the program reads them, threads, seed."""
+
+    def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
+        """Return X as texts. Counts become texts of column numbers, each as often as it is counted."""
+        is_of_counts = _is_matrix(X)
+        if reset:
+            self._is_of_counts = is_of_counts
+        elif self._is_of_counts != is_of_counts:
+            given, fitted = (("texts", "counts")[kind] for kind in (is_of_counts, self._is_of_counts))
+            raise ValueError(f"X has {given}, but {type(self).__name__} is fitted on {fitted}")
+        if not is_of_counts:
+            texts: Iterable[str | None] = X
+            return texts
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype="numeric", reset=reset, ensure_non_negative=True
+        )
+        return _counted(_whole(csr_array(X)))
+
+    @property
+    def _seed(self) -> int:
+        seed = self.random_state
+        return int(seed if isinstance(seed, (int, np.integer)) else check_random_state(seed).randint(1 << 31))
+
+    @property
+    def _base_settings(self) -> Settings:
+        return _COUNTS if self._is_of_counts else {}
+
+    @property
+    def _threads(self) -> int | None:
+        return None if self.n_jobs in (None, -1) else self.n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnDocuments):  # type: ignore[misc]
     """Latent Dirichlet allocation by topicmill, as a transformer.
 
     Parameters
@@ -192,15 +232,12 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X: Any) -> None:
         texts = self._texts(X, reset=True)
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = check_random_state(seed).randint(1 << 31)
         self.result_ = fit(
             texts,
             self.n_components,
-            seed=int(seed),
+            seed=self._seed,
             threads=self._threads,
-            settings={**(_COUNTS if self._is_of_counts else {}), **_WHOLE, **(self.settings or {})},
+            settings={**self._base_settings, **_WHOLE, **(self.settings or {})},
         )
         self.components_ = self._components()
 
@@ -212,35 +249,12 @@ class TopicMill(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         components[:, self.result_.terms.astype(np.int64)] = phi
         return components
 
-    def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
-        """Return X as texts. Counts become texts of column numbers, each as often as it is counted."""
-        is_of_counts = _is_matrix(X)
-        if reset:
-            self._is_of_counts = is_of_counts
-        elif self._is_of_counts != is_of_counts:
-            given, fitted = (("texts", "counts")[kind] for kind in (is_of_counts, self._is_of_counts))
-            raise ValueError(f"X has {given}, but {type(self).__name__} is fitted on {fitted}")
-        if not is_of_counts:
-            texts: Iterable[str | None] = X
-            return texts
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype="numeric", reset=reset, ensure_non_negative=True
-        )
-        return _counted(_whole(csr_array(X)))
-
-    @property
-    def _threads(self) -> int | None:
-        return None if self.n_jobs in (None, -1) else self.n_jobs
-
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.string = True
-        tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 

@@ -16,12 +16,16 @@ from .result import Result
 
 # Below an output folder: the program overlooks names that begin with a dot.
 _INPUT = ".input"
+_TOPICS = 50
+# The column of texts' labels.
+_LABELS = "labels"
 
 
 def fit(
     texts: Iterable[str | None] | os.PathLike[str],
-    topics: int = 50,
+    topics: int | None = None,
     *,
+    labels: Iterable[object] | None = None,
     ids: Iterable[object] | None = None,
     metadata: Mapping[str, Iterable[object]] | None = None,
     seed: int = 1,
@@ -44,7 +48,11 @@ def fit(
         The texts: a list, an iterator, a column of pandas, polars or pyarrow. A missing text gets the
         status ``empty``. A path names a file, a folder or a glob, in any format that a job reads.
     topics : int, default 50
-        Number of topics.
+        Number of topics; absent with labels, each of which is a topic.
+    labels : iterable, optional
+        The labels of each text: a list of them, a single one, or None. Each label becomes a topic (Labeled
+        LDA), and all texts are predicted to have some: see `Result.labels`, `Result.predictions` and
+        `Result.predict`. In files, ``corpus__labels`` names them.
     ids : iterable, optional
         The texts' ids; by default, their positions, from 0.
     metadata : mapping of str to iterable, optional
@@ -90,9 +98,26 @@ def fit(
     Traceback (most recent call last):
       ...
     topicmill.errors.UsageError: model.topics=0: `model.topics` is 0, but must be a whole number from 1 to 65535
+
+    Each label is a topic:
+
+    >>> result = topicmill.fit(texts, labels=[["animals"], ["money"]] * 50)
+    >>> [[label for label, score in labels] for labels in result.predict(["a bank loan", "the puppy"])]
+    [['money'], ['animals']]
     """
-    chosen = {"model.topics": topics, "model.seed": seed, **_job.merged(settings, keywords)}
+    chosen = {"model.seed": seed, **_job.merged(settings, keywords)}
+    if topics is not None:
+        chosen = {"model.topics": topics, **chosen}
+    elif labels is None and "corpus.labels" not in chosen:
+        chosen = {"model.topics": _TOPICS, **chosen}
     flags = [*_job.threads(threads), *_job.flags(chosen)]
+    if labels is not None:
+        if isinstance(texts, os.PathLike):
+            raise ValueError("labels of files are named by corpus__labels")
+        if _LABELS in (metadata or {}):
+            raise ValueError(f"a column of metadata cannot be named {_LABELS!r} beside labels: rename it")
+        metadata = {**(metadata or {}), _LABELS: _texts.label_lists(labels)}
+        flags += _job.flags({"corpus.labels": _LABELS})
     flags += ["--overwrite"] * overwrite + ["--quiet"] * (not verbose)
     if output is not None:
         folder = Path(output).absolute()

@@ -17,16 +17,13 @@ import numpy.typing as npt
 import pyarrow.dataset
 from scipy.sparse import csr_array
 
-from . import _display, _program, _projection, _pyldavis, _tables
+from . import _copies, _display, _program, _projection, _pyldavis, _tables
 from ._job import Settings, merged
 from ._tables import Backend, Table
-from ._weights import DocumentWeight, TermWeight
+from ._weights import DocumentWeight, LabelScore, TermWeight
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# What a copy of a result in a temporary folder lacks: documents, and what only resuming needs.
-_LEFT_OUT = shutil.ignore_patterns("checkpoints", "logs", "shards", "_lock", "_temporary", ".*")
 
 Matrix = csr_array[np.float32, tuple[int, int]]
 Format = Literal["mallet-state", "mallet-diagnostics", "pyldavis", "gensim", "npy", "parquet"]
@@ -123,6 +120,16 @@ class Result:
     def documents(self) -> Table:
         """The table ``documents``: one row per document with its status, tokens and top topic."""
         return self.table("documents")
+
+    @cached_property
+    def labels(self) -> Table:
+        """The table ``labels``: each topic's label and how well it is predicted; if documents have labels."""
+        return self.table("labels")
+
+    @cached_property
+    def predictions(self) -> Table:
+        """The table ``predictions``: one row per document and label that it has or is predicted to have."""
+        return self.table("predictions")
 
     def _arrow(
         self,
@@ -289,6 +296,35 @@ class Result:
         theta, found = _projection.project(self.path, len(self.alpha), texts, threads, chosen)
         return (theta, found) if statuses else theta
 
+    def predict(
+        self,
+        texts: Iterable[str | None],
+        *,
+        threads: int | None = None,
+        settings: Settings | None = None,
+        **keywords: Any,
+    ) -> list[list[LabelScore]]:
+        """Predict the labels of new texts, by a result whose documents have labels.
+
+        Parameters
+        ----------
+        texts, threads
+            As in `transform`.
+        settings : dict, optional
+            Keys of the job's section ``project``, such as ``{"project.label_count": 3}``.
+        **keywords
+            The same as ``project__label_count=3``.
+
+        Returns
+        -------
+        list of list of LabelScore
+            For each text pairs of label and score, the first label first: the numbers of `predictions`. None
+            for a text without a known term.
+        """
+        if "labels" not in self.tables:
+            raise ValueError(f"{self.path} has no labels: pass labels to topicmill.fit, or set corpus.labels")
+        return _projection.predict(self.path, texts, threads, merged(settings, keywords))
+
     # Exports
 
     def export(self, format: Format, output: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -340,31 +376,23 @@ class Result:
 
     def _repr_html_(self) -> str:
         rows = self._arrow("topics", ["topic", "share", "coherence_npmi", "top_terms"]).to_pylist()
+        if "labels" in self.tables:
+            for row, label in zip(rows, self._column("labels", "label")):
+                row["top_terms"] = [f"{label}:", *row["top_terms"]]
         return _display.page(repr(self)[1:-1], rows)
 
     # A temporary folder does not outlive its object: a copy takes the files along.
 
     def __getstate__(self) -> dict[str, Any]:
-        files = None
-        if self._is_temporary:
-            with tempfile.TemporaryDirectory(prefix="topicmill-") as folder:
-                copy = shutil.copytree(self.path, Path(folder, "output"), ignore=_LEFT_OUT)
-                paths = sorted(path for path in copy.rglob("*") if path.is_file())
-                files = {path.relative_to(copy).as_posix(): path.read_bytes() for path in paths}
+        files = _copies.take(self.path) if self._is_temporary else None
         return {"path": self.path, "backend": self._backend, "files": files}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        path, files = state["path"], state["files"]
-        folder = None
-        if files is not None:
-            folder = Path(tempfile.mkdtemp(prefix="topicmill-"))
-            path = folder / "output"
-            for name, content in files.items():
-                file = path / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
-        self.path, self._backend, self._is_temporary = path, state["backend"], folder is not None
-        if folder is not None:
+        self.path, self._backend = state["path"], state["backend"]
+        self._is_temporary = state["files"] is not None
+        if self._is_temporary:
+            folder = _copies.put(state["files"])
+            self.path = folder / "output"
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 

@@ -1,0 +1,172 @@
+"""The classifier for scikit-learn: labels of documents, one or several, each a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._job import Settings
+from .estimator import OnDocuments
+from .fitting import fit
+
+# After `estimator`, which says what is missing.
+from sklearn.base import ClassifierMixin  # isort: skip
+from sklearn.utils.multiclass import check_classification_targets, type_of_target  # isort: skip
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d  # isort: skip
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TopicMillClassifier(ClassifierMixin, OnDocuments):  # type: ignore[misc]
+    """Labels of documents by Labeled LDA and Dependency-LDA, as a classifier.
+
+    Each label is a topic, and a document is predicted to have the labels of which most of its tokens are
+    expected to be (docs/TRAINING.md, "Documents with labels").
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default 1
+        The seed. None takes another seed at each call of `fit`.
+    n_jobs : int, optional
+        Threads; None and -1 mean one for each core.
+    settings : dict, optional
+        Keys of the job, such as ``{"train.passes": 50}``; docs/JOB.md lists them.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels; if y is an indicator matrix, the numbers of its columns.
+    result_ : topicmill.Result
+        The result, with its tables. Its labels are the places in `classes_`.
+    n_features_in_ : int
+        Number of columns of X. Only if fitted on counts.
+
+    Notes
+    -----
+    `X` is as in `TopicMill`. With one label a document, y has shape (documents,). With several, it is an indicator matrix of shape (documents, labels), such as
+    ``MultiLabelBinarizer`` makes, and how many a document is predicted to have is estimated from its terms.
+
+    Examples
+    --------
+    >>> from topicmill import TopicMillClassifier
+    >>> texts = ["cat dog kitten puppy paw", "bank loan money credit rate"] * 50
+    >>> model = TopicMillClassifier().fit(texts, ["animals", "money"] * 50)
+    >>> model.predict(["money in the bank", "a cat and a dog"])
+    array(['money', 'animals'], dtype='<U7')
+    """
+
+    def __init__(
+        self,
+        *,
+        random_state: int | np.random.RandomState | None = 1,
+        n_jobs: int | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.settings = settings
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train a topic for each label.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts.
+        y : array-like of shape (documents,) or (documents, labels)
+            A label a document, or 1 for each label that it has and 0 for others.
+
+        Returns
+        -------
+        TopicMillClassifier
+            This object.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        check_classification_targets(y)
+        self._is_multilabel = type_of_target(y) == "multilabel-indicator"
+        if not self._is_multilabel:
+            y = column_or_1d(y, warn=True)
+        texts = self._texts(X, reset=True)
+        if hasattr(X, "shape") or hasattr(X, "__len__"):
+            check_consistent_length(X, y)
+        labels: Iterable[object]
+        if self._is_multilabel:
+            own = np.asarray(y.toarray() if hasattr(y, "toarray") else y) != 0
+            self.classes_ = np.arange(own.shape[1])
+            labels = [np.flatnonzero(row).tolist() for row in own]
+            self._usual = own.mean(axis=0) > 0.5
+        else:
+            self.classes_, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
+            self._usual = np.arange(len(counts)) == counts.argmax()
+        self.result_ = fit(
+            texts,
+            labels=labels,
+            seed=self._seed,
+            threads=self._threads,
+            settings={**self._base_settings, "sample.held_out": 0.0, **(self.settings or {})},
+        )
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the labels of documents.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (documents,) or (documents, labels)
+            As y in `fit`. A document without a known term has the most frequent label, or those of more than
+            half of the documents.
+        """
+        check_is_fitted(self)
+        settings = {} if self._is_multilabel else {"project.label_count": 1}
+        predicted = self._scores(X, settings) > -np.inf
+        predicted[~predicted.any(axis=1)] = self._usual
+        if self._is_multilabel:
+            return predicted.astype(np.int64)
+        labels: npt.NDArray[Any] = self.classes_[predicted.argmax(axis=1)]
+        return labels
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float32]:
+        """Return the share of each document's tokens that each label is expected to have.
+
+        Parameters
+        ----------
+        X : iterable of str, or matrix of shape (documents, terms)
+            Texts or counts, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (documents, labels) or, of two classes, (documents,)
+            From 0 to 1; of two classes, the share of the second less that of the first.
+        """
+        check_is_fitted(self)
+        scores = self._scores(X, {"project.label_count": len(self.classes_)})
+        scores[np.isinf(scores)] = 0
+        return scores if self._is_multilabel or len(self.classes_) != 2 else scores[:, 1] - scores[:, 0]
+
+    def _scores(self, X: Any, settings: Settings) -> npt.NDArray[np.float32]:
+        """Return a score for each label that a document is predicted to have, and −∞ for others."""
+        predicted = self.result_.predict(self._texts(X, reset=False), threads=self._threads, settings=settings)
+        scores = np.full((len(predicted), len(self.classes_)), -np.inf, dtype=np.float32)
+        for row, labels in zip(scores, predicted):
+            for label, score in labels:
+                row[int(label)] = score
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        # The checks' blobs in two dimensions are no documents.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
