@@ -159,7 +159,7 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
         let [a, b] = pair.topics.map(|topic| match topic {
             Some(line) => [
                 line.topic.to_string(),
-                words_within(&line.top_terms, line.top_terms.len(), words),
+                words_within(&line.words(), usize::MAX, words),
             ],
             None => ["-".to_owned(), String::new()],
         });

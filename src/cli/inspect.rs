@@ -1,5 +1,6 @@
 //! `topicmill inspect OUT|MODEL|TABLE`: shows what is stored at a path, detected from its content.
 
+mod labels;
 mod model;
 mod root;
 mod table;
@@ -39,7 +40,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
     };
     let mut view = View::open(&args.path, Wanted::Outline)?;
     let mut thing = recognise(view.path())?;
-    if matches!(thing, Some(Thing::Table)) || args.topic.is_some() {
+    if matches!(thing, Some(Thing::Table)) || args.is_of_a_topic() {
         // Rows are wanted, not only what the files say of them.
         view = View::open(&args.path, Wanted::All)?;
         thing = recognise(view.path())?;
@@ -48,16 +49,17 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Failure> {
         path: view.path().to_owned(),
         ..args.clone()
     };
-    match (thing, args.topic) {
-        (Some(Thing::Root), Some(topic)) => topic::show(args, topic),
-        (Some(_), Some(_)) => {
-            let message = format!("--topic: {} is not an output folder", args.path.display());
+    match (thing, args.is_of_a_topic()) {
+        (Some(Thing::Root), true) => topic::show(args),
+        (Some(_), true) => {
+            let flag = args.label.as_ref().map_or("--topic", |_| "--label");
+            let message = format!("{flag}: {} is not an output folder", args.path.display());
             Err(Failure::message(Exit::Usage, message)
                 .help("pass the folder that the job names as `output.path`"))
         }
-        (Some(Thing::Root), None) => root::show(args),
-        (Some(Thing::Model(path)), None) => model::show(args, &path),
-        (Some(Thing::Table), None) => table::show(args),
+        (Some(Thing::Root), false) => root::show(args),
+        (Some(Thing::Model(path)), false) => model::show(args, &path),
+        (Some(Thing::Table), false) => table::show(args),
         (None, _) => {
             let path = args.path.display();
             let message = format!("{path}: not a result, a model or a table");

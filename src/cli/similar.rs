@@ -123,8 +123,8 @@ fn as_text(
     let mut text = String::new();
     for &(topic, weight) in subject.topics.iter().take(TOPICS) {
         let line = topics.iter().find(|line| line.topic == topic);
-        let words = line.map_or(&[][..], |line| &line.top_terms);
-        let words = words_within(words, words.len(), width.saturating_sub(24));
+        let words = line.map_or_else(Vec::new, TopicLine::words);
+        let words = words_within(&words, words.len(), width.saturating_sub(24));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "topic {topic:>5}  {:>5.1} %  {words}", 100.0 * weight);
     }

@@ -163,16 +163,25 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     rows
 }
 
-/// "159, predicted for 2,514 documents: F1 0.413 micro-averaged, 0.291 over labels, 0.412 over documents".
+/// "159, predicted for 2,514 documents: F1 0.413 micro-averaged, 0.291 over labels, 0.412 over documents; 2 have
+/// no token in the sample: …".
 fn of_labels(labels: &LabelSummary) -> String {
-    format!(
-        "{}, predicted for {} documents: F1 {:.3} micro-averaged, {:.3} over labels, {:.3} over documents",
-        figures::grouped(labels.labels),
-        figures::grouped(labels.documents),
-        labels.micro_f1,
-        labels.macro_f1,
-        labels.document_f1,
-    )
+    let mut text = figures::grouped(labels.labels);
+    let f1 = (labels.micro_f1, labels.macro_f1, labels.document_f1);
+    if let (Some(micro), Some(by_label), Some(by_document)) = f1 {
+        text.push_str(&format!(
+            ", predicted for {} documents: F1 {micro:.3} micro-averaged, {by_label:.3} over labels, \
+             {by_document:.3} over documents",
+            figures::grouped(labels.documents)
+        ));
+    }
+    if labels.untrained > 0 {
+        text.push_str(&format!(
+            "; {} without a token in the sample: raise sample.fraction or corpus.label_min_documents",
+            figures::grouped(labels.untrained)
+        ));
+    }
+    text
 }
 
 /// "100, including 6 dead (1, 5, 8, 9, 20, …), 1 junk (3)".

@@ -45,26 +45,29 @@ pub struct Summary {
     /// How far the documents that were not trained on have moved from those that were; absent
     /// without any.
     pub drift: Option<DriftSummary>,
-    /// How well labels were predicted; absent where documents have none, or none that were not trained on.
+    /// How well labels were predicted; absent where documents have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<LabelSummary>,
     /// Planted topics found again and planted, in jobs that make their own corpus.
     pub planted_found: Option<(usize, usize)>,
 }
 
-/// How well labels were predicted of the documents that have some and were not trained on.
+/// The labels of a collection, and how well they were predicted of the documents that have some and were not
+/// trained on; without such documents there are no figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabelSummary {
     /// Labels of the collection: topics.
     pub labels: u64,
     /// Those documents.
     pub documents: u64,
+    /// Labels of which no token of the sample is: their topics have no terms.
+    pub untrained: u64,
     /// F1 over all pairs of a document and a label.
-    pub micro_f1: f64,
+    pub micro_f1: Option<f64>,
     /// The mean over labels.
-    pub macro_f1: f64,
+    pub macro_f1: Option<f64>,
     /// The mean over documents.
-    pub document_f1: f64,
+    pub document_f1: Option<f64>,
 }
 
 /// Figures of ingest.

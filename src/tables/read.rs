@@ -19,7 +19,10 @@ use crate::cells;
 pub use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };
-pub use texts::{TermLine, TopicDocumentLine, document_values, kept_terms, topic_documents};
+pub use texts::{
+    LabelLine, PredictionLine, TermLine, TopicDocumentLine, document_values, kept_terms,
+    predictions, topic_documents,
+};
 
 /// A column, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,7 +180,20 @@ pub struct TopicLine {
     /// Its most probable terms, the first one first.
     pub top_terms: Vec<String>,
     /// Its label, where documents have labels.
-    pub label: Option<String>,
+    pub label: Option<LabelLine>,
+}
+
+impl TopicLine {
+    /// Its label, if it has one, and its most probable terms.
+    pub fn words(&self) -> Vec<String> {
+        let label = self.label.iter().map(|line| format!("{}:", line.label));
+        label.chain(self.top_terms.iter().cloned()).collect()
+    }
+
+    /// Whether it is a label's and has no term: no token of the sample is the label's.
+    pub fn is_untrained(&self) -> bool {
+        self.label.is_some() && self.top_terms.is_empty()
+    }
 }
 
 /// The rows of table `topics` of an output folder, in order, with what `labels` says of them; none without

@@ -8,6 +8,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill inspect out/quickstart                            the tables and the topics
   topicmill inspect out/quickstart --topic 7                  its terms, documents and neighbours
+  topicmill inspect out/labels --label t07                    the same of a label (jobs/labels.toml)
   topicmill inspect out/quickstart/model                      the model's settings and size
   topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
 
@@ -25,12 +26,15 @@ pub struct InspectArgs {
     /// An output folder, its `model` folder, one of its table folders, or a Parquet file
     #[arg(value_name = "OUT|MODEL|TABLE")]
     pub path: PathBuf,
-    /// Topics to show, largest first; 0 shows all
+    /// Topics to show, largest first, and labels, those of most documents first; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub topics: usize,
     /// Show this topic: its terms, documents and nearest topics
     #[arg(long, value_name = "TOPIC", conflicts_with = "topics")]
     pub topic: Option<usize>,
+    /// Show the topic of this label
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["topics", "topic"])]
+    pub label: Option<String>,
     /// Maximum number of terms per topic [default: as many as fit, or 20 with --topic]
     #[arg(long, value_name = "N")]
     pub terms: Option<usize>,
@@ -40,6 +44,13 @@ pub struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+impl InspectArgs {
+    /// Whether one topic is to be shown.
+    pub fn is_of_a_topic(&self) -> bool {
+        self.topic.is_some() || self.label.is_some()
+    }
 }
 
 /// Flags of compare.

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::labels;
 use crate::cli::args::InspectArgs;
 use crate::cli::pictures::page_width;
 use crate::cli::summary::{MOST_TERMS, held_out_curve, summary_of, topic_table};
 use crate::cli::{Failure, figures};
 use crate::job::TopicSummary;
 use crate::tables::read::{
-    CurvePoint, TableListing, TopicLine, listing, topic_lines, training_curve,
+    CurvePoint, FigureLine, TableListing, TopicLine, evaluation_figures, listing, topic_lines,
+    training_curve,
 };
 
 /// Shows the folder at the path.
@@ -21,10 +23,11 @@ pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     let tables = listing(&args.path)?;
     let topics = topic_lines(&args.path)?;
     let curve = training_curve(&args.path)?;
+    let evaluation = evaluation_figures(&args.path)?;
     if args.json {
-        return crate::cli::print_json(&json_of(&tables, &topics, &curve));
+        return crate::cli::print_json(&json_of(&tables, &topics, &curve, &evaluation));
     }
-    crate::cli::print(&text_of(args, &tables, &topics, &curve))
+    crate::cli::print(&text_of(args, &tables, &topics, &curve, &evaluation))
 }
 
 fn text_of(
@@ -32,6 +35,7 @@ fn text_of(
     tables: &[TableListing],
     topics: &[TopicLine],
     curve: &[CurvePoint],
+    evaluation: &[FigureLine],
 ) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -57,6 +61,7 @@ fn text_of(
     } else {
         args.topics
     };
+    text.push_str(&labels::text(topics, evaluation, most));
     let summaries: Vec<TopicSummary> = topics.iter().map(summary_of).collect();
     let _ = write!(
         text,
@@ -96,12 +101,13 @@ fn json_of(
     tables: &[TableListing],
     topics: &[TopicLine],
     curve: &[CurvePoint],
+    evaluation: &[FigureLine],
 ) -> serde_json::Value {
     let table = |t: &TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     let topic = |t: &TopicLine| {
         json!({
             "topic": t.topic,
-            "label": t.label,
+            "label": t.label.as_ref().map(|line| &line.label),
             "share": t.share,
             "coherence_npmi": t.coherence_npmi,
             "dead": t.dead,
@@ -111,7 +117,11 @@ fn json_of(
         })
     };
     let point = |p: &CurvePoint| json!({ "round": p.round, "loglik_per_token": p.heldout_loglik_per_token });
+    let figure = |f: &FigureLine| json!({ "metric": f.metric, "method": f.method, "split": f.split, "unit": f.unit, "value": f.value, "standard_error": f.standard_error });
+    let labels: Vec<_> = topics.iter().filter_map(|t| t.label.as_ref()).collect();
     json!({
+        "evaluation": evaluation.iter().map(figure).collect::<Vec<_>>(),
+        "labels": labels,
         "heldout": curve.iter().map(point).collect::<Vec<_>>(),
         "tables": tables.iter().map(table).collect::<Vec<_>>(),
         "topics": topics.iter().map(topic).collect::<Vec<_>>(),

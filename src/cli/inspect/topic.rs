@@ -4,12 +4,16 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::labels;
 use crate::cli::args::InspectArgs;
 use crate::cli::pictures::{bar, page_width};
 use crate::cli::summary::words_within;
 use crate::cli::{Exit, Failure, figures, plan};
 use crate::tables::compare::{Neighbourhood, neighbourhood};
-use crate::tables::read::{TopicDocumentLine, TopicLine, topic_documents, topic_lines};
+use crate::tables::read::{
+    LabelLine, PredictionLine, TopicDocumentLine, TopicLine, predictions, topic_documents,
+    topic_lines,
+};
 
 /// Topics that are called near.
 const NEAREST: usize = 5;
@@ -28,15 +32,20 @@ struct View {
     topic: usize,
     around: Neighbourhood,
     documents: Vec<TopicDocumentLine>,
+    predictions: Vec<PredictionLine>,
 }
 
-/// Shows topic `topic` of the output folder at the path.
+/// Shows a topic of the output folder at the path.
 ///
 /// # Errors
-/// There is no such topic; a table cannot be read; stdout cannot be written.
-pub(super) fn show(args: &InspectArgs, topic: usize) -> Result<(), Failure> {
+/// There is no such topic or label; a table cannot be read; stdout cannot be written.
+pub(super) fn show(args: &InspectArgs) -> Result<(), Failure> {
     let root = &args.path;
     let topics = topic_lines(root)?;
+    let topic = match &args.label {
+        Some(label) => labels::find(&topics, label)?,
+        None => args.topic.unwrap_or_default(),
+    };
     if topic >= topics.len() {
         let message = format!("{}: no topic {topic}", root.display());
         let failure = Failure::message(Exit::Usage, message);
@@ -47,7 +56,9 @@ pub(super) fn show(args: &InspectArgs, topic: usize) -> Result<(), Failure> {
     }
     let mut documents = topic_documents(root, DOCUMENTS)?;
     documents.retain(|line| line.topic == topics[topic].topic);
+    let numbers = documents.iter().map(|line| line.doc_id).collect();
     let view = View {
+        predictions: predictions(root, &numbers)?,
         around: neighbourhood(root, topic, NEAREST)?,
         topics,
         topic,
@@ -74,15 +85,42 @@ impl View {
         for line in &self.documents {
             let (weight, id) = (100.0 * f64::from(line.weight), &line.source_id);
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {weight:>5.1} %  {id}");
+            let line = format!("  {weight:>5.1} %  {id}{}", self.labels_of(line.doc_id));
+            let _ = writeln!(text, "{}", shortened(&line, width));
         }
         text.push_str("\nnearest topics, by Hellinger distance\n");
         for &(topic, distance) in &self.around.nearest {
-            let terms = &self.topics[topic].top_terms;
-            let words = words_within(terms, terms.len(), width.saturating_sub(16));
+            let words = self.topics[topic].words();
+            let words = words_within(&words, words.len(), width.saturating_sub(16));
             let _ = writeln!(text, "  {topic:>5}  {distance:.2}  {words}");
         }
         text
+    }
+
+    /// The labels of a document, and those that it is predicted to have, where documents have labels.
+    fn labels(&self, doc_id: i64, wanted: fn(&PredictionLine) -> bool) -> Vec<&str> {
+        let lines = self.predictions.iter();
+        let lines = lines.filter(|line| line.doc_id == doc_id && wanted(line));
+        let label = |line: &PredictionLine| {
+            let topic = self.topics.get(usize::try_from(line.topic).ok()?)?;
+            Some(topic.label.as_ref()?.label.as_str())
+        };
+        lines.filter_map(label).collect()
+    }
+
+    /// ": art, birds; predicted: art".
+    fn labels_of(&self, doc_id: i64) -> String {
+        let own = self.labels(doc_id, |line| line.actual == Some(true));
+        let predicted = self.labels(doc_id, |line| line.predicted);
+        let named = [("", own), ("predicted: ", predicted)];
+        let named = named.iter().filter(|(_, labels)| !labels.is_empty());
+        let texts: Vec<String> = named
+            .map(|(name, labels)| format!("{name}{}", labels.join(", ")))
+            .collect();
+        match texts.is_empty() {
+            true => String::new(),
+            false => format!(": {}", texts.join("; ")),
+        }
     }
 
     /// What the table of topics says of it.
@@ -99,11 +137,12 @@ impl View {
             format!(
                 "{}{}: {:.1} % of all tokens ({}){largest}",
                 line.topic,
-                (line.label.as_ref()).map_or_else(String::new, |label| format!(", {label}")),
+                (line.label.as_ref()).map_or_else(String::new, |line| format!(", {}", line.label)),
                 100.0 * line.share,
                 figures::grouped(line.tokens.unsigned_abs())
             ),
         )];
+        rows.extend(line.label.as_ref().map(|line| ("label", of_label(line))));
         let quality = [
             line.coherence_npmi.map(|npmi| format!("{npmi:.3} (NPMI)")),
             line.exclusivity
@@ -154,11 +193,21 @@ impl View {
     fn json(&self, terms: usize) -> Value {
         let line = self.line();
         let term = |(term, weight): &(String, f32)| json!({ "term": term, "weight": weight });
-        let document = |line: &TopicDocumentLine| json!({ "doc_id": line.doc_id, "source_id": line.source_id, "weight": line.weight });
+        let document = |line: &TopicDocumentLine| {
+            json!({
+                "doc_id": line.doc_id,
+                "source_id": line.source_id,
+                "weight": line.weight,
+                "labels": self.labels(line.doc_id, |line| line.actual == Some(true)),
+                "predicted": self.labels(line.doc_id, |line| line.predicted),
+            })
+        };
         let near = |&(topic, distance): &(usize, f64)| json!({ "topic": topic, "distance": distance, "top_terms": self.topics[topic].top_terms });
         json!({
             "topic": line.topic,
-            "label": line.label,
+            "label": line.label.as_ref().map(|line| &line.label),
+            "label_documents": line.label.as_ref().map(|line| line.documents),
+            "label_f1": line.label.as_ref().and_then(|line| line.f1),
             "share": line.share,
             "tokens": line.tokens,
             "coherence_npmi": line.coherence_npmi,
@@ -175,8 +224,32 @@ impl View {
     }
 }
 
-/// The start of a term that is too long.
-fn shortened(term: &str, most: usize) -> String {
+/// "in 412 documents; predicted for 120, 98 of them rightly: precision 0.817, recall 0.790, F1 0.803".
+fn of_label(line: &LabelLine) -> String {
+    let count = |count: i64| figures::grouped(count.unsigned_abs());
+    let mut text = format!("in {} documents", count(line.documents));
+    if let (Some(predicted), Some(hits)) = (line.predicted, line.hits) {
+        let (predicted, hits) = (count(predicted), count(hits));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "; predicted for {predicted}, {hits} of them rightly");
+    }
+    let scores = [
+        ("precision", line.precision()),
+        ("recall", line.recall()),
+        ("F1", line.f1),
+    ];
+    let scores = scores.into_iter();
+    let scores: Vec<String> = scores
+        .filter_map(|(name, score)| Some(format!("{name} {:.3}", score?)))
+        .collect();
+    if !scores.is_empty() {
+        let _ = write!(text, ": {}", scores.join(", "));
+    }
+    text
+}
+
+/// The start of a text that is too long.
+pub(super) fn shortened(term: &str, most: usize) -> String {
     match term.chars().count() > most {
         true => term
             .chars()
@@ -218,6 +291,7 @@ mod tests {
                 source_id: "moby/1".to_owned(),
                 weight: 0.75,
             }],
+            predictions: Vec::new(),
         }
     }
 

@@ -19,7 +19,7 @@ const BEFORE_TERMS: usize = 30;
 pub(in crate::cli) fn summary_of(line: &TopicLine) -> TopicSummary {
     TopicSummary {
         topic: u32::try_from(line.topic).unwrap_or_default(),
-        label: line.label.clone(),
+        label: line.label.as_ref().map(|line| line.label.clone()),
         share: line.share,
         coherence: line.coherence_npmi,
         dead: line.dead,

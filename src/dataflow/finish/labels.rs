@@ -39,14 +39,17 @@ impl Finisher<'_> {
 
     /// What the screen tells of that.
     pub(super) fn label_summary(&self) -> Option<LabelSummary> {
-        let sums = self.label_sums()?;
+        let count = self.finished.collection.labels.len() as u64;
+        let sums = LabelSums(self.tally.map_or(&[], |tally| &tally.labels));
         let labels = sums.labels();
-        Some(LabelSummary {
-            labels: labels.len() as u64,
+        let untrained = (self.topics.iter()).filter(|topic| topic.weights.is_empty());
+        (count > 0).then(|| LabelSummary {
+            labels: count,
+            untrained: untrained.count() as u64,
             documents: sums.documents(),
-            micro_f1: micro_f1(&labels)?,
-            macro_f1: macro_f1(&labels)?,
-            document_f1: sums.means()?[0],
+            micro_f1: micro_f1(&labels),
+            macro_f1: macro_f1(&labels),
+            document_f1: sums.means().map(|means| means[0]),
         })
     }
 

@@ -1,9 +1,15 @@
-//! Rows of the tables with texts: kept terms, the documents of topics, values of metadata columns.
+//! Rows of the tables with texts: kept terms, labels, the documents of topics, values of metadata columns.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use arrow_array::{Array, Float32Array, Int32Array, Int64Array, StringArray};
+use arrow_array::{
+    Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, StringArray,
+};
 
+use serde::Serialize;
+
+use super::present;
 use crate::tables::TableError;
 use crate::tables::parts::{Batches, column, part_files};
 
@@ -38,18 +44,106 @@ pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, TableError> {
     Ok(lines)
 }
 
+/// A row of `labels`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LabelLine {
+    /// The label.
+    pub label: String,
+    /// Documents of the collection that have it.
+    pub documents: i64,
+    /// Those of them that were not trained on; `None`, as the next three, where nothing was projected.
+    pub evaluated: Option<i64>,
+    /// Documents with labels, not trained on, for which it is predicted.
+    pub predicted: Option<i64>,
+    /// Those of them that have it.
+    pub hits: Option<i64>,
+    /// 2 hits / (predicted + evaluated); `None` if both are 0.
+    pub f1: Option<f64>,
+}
+
+impl LabelLine {
+    /// hits / predicted; `None` if it is never predicted.
+    pub fn precision(&self) -> Option<f64> {
+        share(self.hits?, self.predicted?)
+    }
+
+    /// hits / evaluated; `None` if no such document has it.
+    pub fn recall(&self) -> Option<f64> {
+        share(self.hits?, self.evaluated?)
+    }
+}
+
+fn share(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 /// The label of each topic, in order; none without the table `labels`.
 ///
 /// # Errors
-/// The table cannot be read, or lacks the column.
-pub(super) fn labels(root: &Path) -> Result<Vec<String>, TableError> {
-    let mut labels = Vec::new();
-    let mut batches = Batches::new(part_files(&root.join("labels"))?, Some(&["label"]));
+/// The table cannot be read, or lacks a column.
+pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, TableError> {
+    const COLUMNS: [&str; 6] = ["label", "documents", "evaluated", "predicted", "hits", "f1"];
+    let mut lines = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("labels"))?, Some(&COLUMNS));
     while let Some(batch) = batches.next()? {
-        let column: &StringArray = column(batches.path(), &batch, "label")?;
-        labels.extend(column.iter().flatten().map(str::to_owned));
+        let path = batches.path();
+        let labels: &StringArray = column(path, &batch, "label")?;
+        let documents: &Int64Array = column(path, &batch, "documents")?;
+        let evaluated: &Int64Array = column(path, &batch, "evaluated")?;
+        let predicted: &Int64Array = column(path, &batch, "predicted")?;
+        let hits: &Int64Array = column(path, &batch, "hits")?;
+        let f1: &Float64Array = column(path, &batch, "f1")?;
+        lines.extend((0..batch.num_rows()).map(|row| LabelLine {
+            label: labels.value(row).to_owned(),
+            documents: documents.value(row),
+            evaluated: present(evaluated, row),
+            predicted: present(predicted, row),
+            hits: present(hits, row),
+            f1: present(f1, row),
+        }));
     }
-    Ok(labels)
+    Ok(lines)
+}
+
+/// A row of `predictions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PredictionLine {
+    /// The document.
+    pub doc_id: i64,
+    /// The label's topic.
+    pub topic: i32,
+    /// Whether it is predicted.
+    pub predicted: bool,
+    /// Whether the document has it, if it has labels.
+    pub actual: Option<bool>,
+}
+
+/// The rows of `predictions` about these documents, in order; none without the table.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub fn predictions(
+    root: &Path,
+    documents: &BTreeSet<i64>,
+) -> Result<Vec<PredictionLine>, TableError> {
+    const COLUMNS: [&str; 4] = ["doc_id", "topic", "predicted", "actual"];
+    let mut lines = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("predictions"))?, Some(&COLUMNS));
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let numbers: &Int64Array = column(path, &batch, "doc_id")?;
+        let topics: &Int32Array = column(path, &batch, "topic")?;
+        let predicted: &BooleanArray = column(path, &batch, "predicted")?;
+        let actual: &BooleanArray = column(path, &batch, "actual")?;
+        let wanted = (0..batch.num_rows()).filter(|&row| documents.contains(&numbers.value(row)));
+        lines.extend(wanted.map(|row| PredictionLine {
+            doc_id: numbers.value(row),
+            topic: topics.value(row),
+            predicted: predicted.value(row),
+            actual: actual.is_valid(row).then(|| actual.value(row)),
+        }));
+    }
+    Ok(lines)
 }
 
 /// A row of `topic_documents`.

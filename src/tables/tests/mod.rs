@@ -326,7 +326,10 @@ fn a_table_can_be_shown() {
     let lines = read::topic_lines(folder.path()).unwrap();
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[1].top_terms, ["whale", "ship"]);
-    assert_eq!(lines[2].label.as_deref(), Some("cars, fast"));
+    let of_third = lines[2].label.as_ref().expect("a label");
+    assert_eq!(of_third.label, "cars, fast");
+    let scores = (of_third.precision(), of_third.recall(), of_third.f1);
+    assert_eq!(scores, (Some(1.0 / 3.0), Some(0.5), Some(0.4)));
     assert_eq!(
         (lines[0].coherence_npmi, lines[2].coherence_npmi),
         (None, Some(0.2))
