@@ -119,6 +119,7 @@ def check_report(browser, file, scratch):
         check_overview(page)
         check_list(page)
         check_topic(page)
+        check_labels(page)
         check_search(page)
         check_addresses(page)
     for colours in ["light", "dark"]:
@@ -222,7 +223,34 @@ def check_topic(page):
     summary = page.locator("details summary").first
     if summary.count():
         summary.click()
-        check(page.locator("details[open] table").count() == 1, "a chart shows its table")
+        wait(page, "document.querySelectorAll('details[open] table').length === 1")
+        check(True, "a chart shows its table")
+
+
+def check_labels(page):
+    """Where topics are labels."""
+    label = page.evaluate("data.topics[0].label ?? null")
+    page.evaluate("location.hash = '#topic=0'")
+    wait(page, "document.querySelector('main .kicker')?.textContent.startsWith('Topic 0')")
+    if label is None:
+        check(page.locator("main .labels").count() == 0, "topics are no labels")
+        return
+    check(heading(page) == label["name"], "a label is the title of its topic", heading(page))
+    check("documents have the label" in page.locator("main").inner_text(), "and its figures are there")
+    page.evaluate("location.hash = '#overview'")
+    wait(page, "document.querySelector('main .labels')")
+    rows = page.locator("main .labels tbody tr")
+    shown = page.evaluate("Math.min(30, data.topics.length)")
+    check(rows.count() == shown, f"the overview lists {shown} labels")
+    named = rows.filter(has=page.get_by_role("link", name=label["name"], exact=True)).locator("td").all_text_contents()
+    if label["predicted"] and named:
+        precision, f1 = label["hits"] / label["predicted"], label["f1"]
+        check(abs(float(named[2]) - precision) < 6e-4 and abs(float(named[4]) - f1) < 6e-4, "with precision and F1", named)
+    page.fill("#query", label["name"])
+    found = page.locator("#results [aria-label=Labels] [data-href]").first
+    check(found.get_attribute("data-href") == "#topic=0", "a label is found by its name")
+    page.fill("#query", "")
+    page.evaluate("document.activeElement.blur()")
 
 
 def check_search(page):
@@ -230,7 +258,9 @@ def check_search(page):
     page.keyboard.press("/")
     check(page.evaluate("document.activeElement.id") == "query", "/ goes to the search")
     page.keyboard.type(term)
-    page.keyboard.press("ArrowDown")
+    # Labels that have the term in their names precede it.
+    for _ in range(page.locator("#results [aria-label=Labels] [data-href]").count() + 1):
+        page.keyboard.press("ArrowDown")
     active = page.locator("#query").get_attribute("aria-activedescendant")
     check(active and page.locator(f"#{active}").inner_text().startswith(term), "a term is found", active)
     page.keyboard.press("Enter")
@@ -243,6 +273,7 @@ def check_search(page):
         page.keyboard.press("Enter")
         wait(page, "name => document.querySelector('main h2').textContent === name", document)
         check(heading(page) == document, "a document is found")
+        check(page.locator("main section").last.locator("a").count() > 0, "with the topics that list it")
     page.fill("#query", "topic 1")
     page.locator("#results [data-href]").first.click()
     check(page.evaluate("location.hash") == "#topic=1", "a topic is found by its number")

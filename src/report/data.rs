@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::tables::read::{CurvePoint, DriftLine, FigureLine};
+use crate::tables::read::{CurvePoint, DriftLine, FigureLine, LabelLine};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -50,9 +50,22 @@ pub(super) struct Warning {
     pub topics: Vec<i32>,
 }
 
+/// The label of a topic, and how often it was predicted: numbers of documents, as in table `labels`.
+#[derive(Debug, Serialize)]
+pub(super) struct Label {
+    pub name: String,
+    pub documents: i64,
+    pub evaluated: Option<i64>,
+    pub predicted: Option<i64>,
+    pub hits: Option<i64>,
+    pub f1: Option<f64>,
+}
+
 /// A topic.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Topic {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
     pub share: f64,
     pub tokens: i64,
     pub coherence: Option<f64>,
@@ -93,6 +106,10 @@ pub(super) struct Documents {
     pub values: Vec<Vec<Option<String>>>,
     /// For each document topic and thousandths of it, in turn; largest first.
     pub topics: Vec<Vec<u32>>,
+    /// For each document the topics of the labels that it is predicted to have, the first one first; empty if
+    /// topics are no labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predicted: Vec<Vec<i32>>,
 }
 
 /// The values of a metadata column, and how large each topic is in their documents.
@@ -158,6 +175,19 @@ pub(super) struct DriftRow {
 /// A number to five significant digits.
 pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
+}
+
+impl From<&LabelLine> for Label {
+    fn from(line: &LabelLine) -> Self {
+        Self {
+            name: super::clip(&line.label, super::bounds::NAME_CHARS),
+            documents: line.documents,
+            evaluated: line.evaluated,
+            predicted: line.predicted,
+            hits: line.hits,
+            f1: line.f1.map(rounded),
+        }
+    }
 }
 
 impl From<CurvePoint> for Point {

@@ -9,7 +9,7 @@ use super::data::{Documents, Trend};
 use super::trends::{Columns, LeftOut};
 use crate::tables::TableError;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
-use crate::tables::read::{TopicDocumentLine, topic_documents};
+use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
 
 /// The documents in which topics are largest.
 pub(super) struct Best {
@@ -52,11 +52,25 @@ impl Best {
             shown: Documents {
                 values: vec![vec![None; ids.len()]; columns.len()],
                 topics: vec![Vec::new(); ids.len()],
+                predicted: Vec::new(),
                 ids,
                 columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
             },
             of_topics,
         }
+    }
+
+    /// The topics of the labels that each is predicted to have; none if topics are no labels.
+    fn predicted(&self, root: &Path) -> Result<Vec<Vec<i32>>, TableError> {
+        let lines = predictions(root, &self.places.keys().copied().collect())?;
+        let mut predicted = match lines.is_empty() {
+            true => Vec::new(),
+            false => vec![Vec::new(); self.places.len()],
+        };
+        for line in lines.iter().filter(|line| line.predicted) {
+            predicted[self.places[&line.doc_id] as usize].push(line.topic);
+        }
+        Ok(predicted)
     }
 }
 
@@ -69,6 +83,7 @@ pub(super) fn pass(
     best: Best,
 ) -> Result<(Vec<Trend>, Vec<LeftOut>, Shown), TableError> {
     let mut shown = best.shown(topics, columns.names());
+    shown.shown.predicted = best.predicted(root)?;
     if best.lines.is_empty() {
         return Ok((Vec::new(), Vec::new(), shown));
     }

@@ -32,11 +32,13 @@ use bounds::{Bounds, clip};
 use data::{Drift, Facts, ReportData};
 
 /// The tables that a report is made from.
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 11] = [
     "document_topics",
     "documents",
     "drift",
     "evaluation",
+    "labels",
+    "predictions",
     "topic_documents",
     "topic_terms",
     "topics",

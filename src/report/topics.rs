@@ -55,6 +55,7 @@ pub(super) fn topics(
     let shown: Vec<Vec<(u32, f64)>> = shown.collect();
     let (table, places) = shown_terms(&shown, terms, total);
     let topic = |(number, line): (usize, &TopicLine)| Topic {
+        label: line.label.as_ref().map(Into::into),
         share: rounded(line.share),
         tokens: line.tokens,
         coherence: line.coherence_npmi.map(rounded),

@@ -41,14 +41,27 @@ fn plain(text: String, remedy: &str) -> Warning {
 
 fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
     type Fault = fn(&TopicLine) -> bool;
-    let faults: [(Fault, [&str; 2], &str); 3] = [
+    let is_labelled = topics.iter().any(|topic| topic.label.is_some());
+    let remedy = |of_labels, other| if is_labelled { of_labels } else { other };
+    let faults: [(Fault, [&str; 2], &str); 4] = [
         (
-            |topic| topic.dead,
+            TopicLine::is_untrained,
+            [
+                "label has no token in the sample: its topic has no terms",
+                "labels have no token in the sample: their topics have no terms",
+            ],
+            "Raise sample.fraction, or drop rare labels by corpus.label_min_documents.",
+        ),
+        (
+            |topic| topic.dead && !topic.is_untrained(),
             [
                 "topic is dead: almost no token belongs to it",
                 "topics are dead: almost no token belongs to them",
             ],
-            "Train fewer topics.",
+            remedy(
+                "Drop rare labels by corpus.label_min_documents.",
+                "Train fewer topics.",
+            ),
         ),
         (
             |topic| topic.duplicate_of.is_some(),
@@ -56,7 +69,10 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
                 "topic repeats an earlier one",
                 "topics repeat an earlier one",
             ],
-            "Read them as one, or train fewer topics.",
+            remedy(
+                "Read them as one: the labels have nearly the same words.",
+                "Read them as one, or train fewer topics.",
+            ),
         ),
         (
             |topic| topic.junk,

@@ -41,6 +41,19 @@ function phrase(topic, count) {
   return relevantTerms(topic, count).map((entry) => entry.text).join(" ");
 }
 
+/** The label of a topic or, without one, its first terms. */
+function nameOf(topic, count) {
+  return topic.label?.name ?? phrase(topic, count);
+}
+
+/** The labels, if topics have some. */
+const labels = topics.filter((topic) => topic.label);
+
+/** How a label was predicted: precision, recall and F1, null where there is none. */
+function labelScores({ evaluated, predicted, hits, f1 }) {
+  return [predicted ? hits / predicted : null, evaluated ? hits / evaluated : null, f1];
+}
+
 /** What is wrong with a topic, in a word; "" if nothing is. */
 function mark(topic) {
   if (topic.dead) return "dead";
@@ -69,7 +82,7 @@ const topicsOfDocument = (() => {
       topics.flatMap((topic) => pairs(topic.documents).map(([of]) => ({ of, topic }))),
       (entry) => entry.of,
     );
-    return (index.get(document) ?? []).map((entry) => entry.topic);
+    return (index.get(Number(document)) ?? []).map((entry) => entry.topic);
   };
 })();
 
@@ -94,6 +107,8 @@ const ORDERS = {
   coherence: { name: "coherence", show: (t) => decimals(t.coherence, 2), key: (t) => -(t.coherence ?? -2) },
   exclusivity: { name: "exclusivity", show: (t) => decimals(t.exclusivity, 2), key: (t) => -(t.exclusivity ?? -2) },
 };
+
+if (labels.length) ORDERS.f1 = { name: "F1 of the label", show: (t) => decimals(t.label.f1, 2), key: (t) => -(t.label.f1 ?? -1) };
 
 const inOrder = () => d3.sort(topics, ORDERS[state.order].key);
 

@@ -33,10 +33,10 @@ function responsive(element, draw) {
 
 const topicHref = (topic) => `#topic=${topic.number}`;
 
-/** A link to a topic: its number and its first terms. */
+/** A link to a topic: its number, and its label or its first terms. */
 function topicLink(topic, terms = 5) {
   return h("a", { href: topicHref(topic), class: "topic-link" },
-    h("span", { class: "number" }, String(topic.number)), h("span", { class: "words" }, phrase(topic, terms)));
+    h("span", { class: "number" }, String(topic.number)), h("span", { class: "words" }, nameOf(topic, terms)));
 }
 
 /** A table: heads are texts or {text, class}; cells are texts, elements or {cell, class}; the first cell heads its row. */
@@ -70,8 +70,8 @@ function section(title, attributes, ...children) {
 }
 
 /** The table behind a chart, folded away. */
-function behind(content) {
-  const details = h("details", {}, h("summary", {}, "Show as a table"));
+function behind(content, text = "Show as a table") {
+  const details = h("details", {}, h("summary", {}, text));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(content());
   });

@@ -68,7 +68,7 @@ function topicMap({ chosen = [], related = [], most = 60 } = {}) {
       .on("click", ({ target }) => { location.hash = topicHref(d3.select(target).datum().topic); })
       .on("pointermove", (event) => {
         const { topic } = d3.select(event.target).datum();
-        showTooltip(event, `Topic ${topic.number} · ${percent(topic.share)}`, phrase(topic, 8));
+        showTooltip(event, [`Topic ${topic.number}`, topic.label?.name, percent(topic.share)].filter(Boolean).join(" · "), phrase(topic, 8));
       })
       .on("pointerleave", hideTooltip)
       .selectAll("circle").data(nodes).join("circle")
@@ -125,7 +125,7 @@ function drawLabels(labels, drawn, { width, height, most }) {
   const shown = [];
   for (const node of d3.sort(visible, important, (of) => -of.topic.share).slice(0, 8 * most)) {
     if (shown.length >= most) break;
-    const text = phrase(node.topic, words);
+    const text = nameOf(node.topic, words);
     const box = freePlace(node, textWidth(text), taken, width, height);
     if (!box && node.look !== "chosen") continue;
     if (box) taken.push(box);

@@ -12,14 +12,40 @@ function overview() {
       [thousands(facts.tokens_in_vocabulary), "tokens in the vocabulary", `${percent(facts.tokens_in_vocabulary / facts.tokens)} of all`],
       [count(facts.terms), "terms", ""],
       heldOut ? [decimals(heldOut.value, 2), "nats per held-out token", ""] : null,
+      ...["micro-averaged", "macro-averaged"].map(labelFigure),
       coherence ? [decimals(coherence.value, 2), "mean coherence (NPMI)", ""] : null,
     ]),
     warningsSection(),
+    labelsSection(),
     section("Map of topics", {}, topicMap()),
     data.trends.map(trendOverview),
     h("div", { class: "pair" }, curveSection(), h("div", {}, driftSection(), statusSection())),
     figuresSection(),
   ];
+}
+
+function labelFigure(method) {
+  const found = data.figures.find((f) => f.metric === "label_f1" && f.method === method);
+  return found ? [decimals(found.value, 3), `F1 of labels, ${method}`, ""] : null;
+}
+
+const MOST_LABELS = 30;
+
+/** The labels that most documents have, and how well each is predicted; behind them, all. */
+function labelsSection() {
+  if (!labels.length) return null;
+  const numeric = (text) => ({ text, class: "numeric" });
+  const heads = ["Label", ...["Documents", "Predicted for", "Precision", "Recall", "F1"].map(numeric)];
+  const row = (topic) => [
+    h("a", { href: topicHref(topic) }, topic.label.name), count(topic.label.documents),
+    topic.label.predicted === null ? "–" : count(topic.label.predicted), ...labelScores(topic.label).map((share) => decimals(share, 3)),
+  ];
+  const sorted = d3.sort(labels, (topic) => -topic.label.documents);
+  const all = () => table("All labels", heads, sorted.map(row), "wide");
+  return section("Labels", {},
+    table("Labels, those of most documents first", heads, sorted.slice(0, MOST_LABELS).map(row), "labels wide"),
+    h("p", { class: "help" }, "Documents: all that have the label. The others are about documents with labels that the model was not trained on."),
+    sorted.length > MOST_LABELS ? behind(all, `Show all ${count(sorted.length)} labels`) : null);
 }
 
 function warningsSection() {
@@ -68,7 +94,7 @@ function specialTopics(trend) {
   const rows = trend.values.slice(0, 20).map((value, i) => [
     value,
     count(trend.documents[i]),
-    special(i).map((topic) => h("a", { href: topicHref(topic), class: "chip" }, `${topic.number} ${phrase(topic, 3)} `, h("span", {}, percent(trend.shares[topic.number][i] / 1e6)))),
+    special(i).map((topic) => h("a", { href: topicHref(topic), class: "chip" }, `${topic.number} ${nameOf(topic, 3)} `, h("span", {}, percent(trend.shares[topic.number][i] / 1e6)))),
   ]);
   const heads = [trend.name, { text: "Documents", class: "numeric" }, "Topics that stand out"];
   return table(`Topics by ${trend.name}`, heads, rows, "wide");

@@ -1,4 +1,4 @@
-// Search: terms, topics by their numbers, and documents, in one box with a list of results.
+// Search: terms, topics by their numbers, labels, and documents, in one box with a list of results.
 
 const query = document.getElementById("query");
 const results = document.getElementById("results");
@@ -19,7 +19,10 @@ function search(text) {
   const number = Number(wanted.replace(/^topic\s*/, ""));
   const topic = /^(topic\s*)?\d+$/.test(wanted) ? topics[number] : undefined;
   return [
-    ["Topics", topic ? [{ text: `Topic ${topic.number}`, remark: phrase(topic, 5), href: topicHref(topic) }] : []],
+    ["Topics", topic ? [{ text: `Topic ${topic.number}`, remark: nameOf(topic, 5), href: topicHref(topic) }] : []],
+    ["Labels", matches(labels.map(({ label }) => label.name)).map(({ place, candidate }) => ({
+      text: candidate, remark: phrase(labels[place], 5), href: topicHref(labels[place]),
+    }))],
     ["Terms", matches(data.terms.texts).map(({ place, candidate }) => ({
       text: candidate, remark: termRemark(place), href: `#term=${encodeURIComponent(candidate)}`,
     }))],

@@ -12,8 +12,9 @@ function topicView(topic) {
     h("div", { class: "heading" },
       h("p", { class: "kicker" }, `Topic ${topic.number}`, wrong ? h("span", { class: "mark" }, wrong) : null),
       h("div", { class: "steps" }, step(-1, "Previous", "← Previous"), step(1, "Next", "Next →"))),
-    h("h2", { tabindex: "-1", class: "terms-title" }, phrase(topic, 6) || "A topic without terms"),
+    h("h2", { tabindex: "-1", class: "terms-title" }, nameOf(topic, 6) || "A topic without terms"),
     topicFigures(topic),
+    topic.label ? labelFigures(topic.label) : null,
     h("div", { class: "pair" },
       section("Terms", {}, termTable(topic)),
       h("div", {}, section("On the map", {}, topicMap({ chosen: [topic], related: nearestOf(topic), most: 24 })), nearestSection(topic))),
@@ -31,6 +32,18 @@ function topicFigures(topic) {
     [decimals(topic.coherence, 2), "coherence (NPMI)", among("coherence")],
     [decimals(topic.exclusivity, 2), "exclusivity", among("exclusivity")],
     topic.effective_terms === null ? null : [count(Math.round(topic.effective_terms)), "effective terms", ""],
+  ]);
+}
+
+/** How often the label occurs and, on documents that were not trained on, how well it is predicted. */
+function labelFigures(label) {
+  const [precision, recall, f1] = labelScores(label);
+  return figures([
+    [count(label.documents), "documents have the label", ""],
+    label.predicted === null ? null : [count(label.predicted), "are predicted to have it", `${count(label.hits)} rightly`],
+    precision === null ? null : [decimals(precision, 3), "precision", ""],
+    recall === null ? null : [decimals(recall, 3), "recall", `of ${count(label.evaluated)} documents`],
+    f1 === null ? null : [decimals(f1, 3), "F1", ""],
   ]);
 }
 
@@ -126,7 +139,7 @@ function documentsSection(topic) {
       h("span", { class: "measured" }, bar(thousandths / 1000), h("span", {}, percent(thousandths / 1000))),
       ...columns.map((_, i) => cellText(data.documents.values[i][document])),
       pairs(data.documents.topics[document]).filter(([other]) => other !== topic.number).slice(0, 2)
-        .map(([other, part]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `${other} ${phrase(topics[other], 2)} `, h("span", {}, percent(part / 1000)))),
+        .map(([other, part]) => h("a", { href: topicHref(topics[other]), class: "chip" }, `${other} ${nameOf(topics[other], 2)} `, h("span", {}, percent(part / 1000)))),
     ]), "documents wide"));
 }
 
@@ -171,6 +184,7 @@ function documentView(document) {
     h("p", { class: "kicker" }, "Document"),
     h("h2", { tabindex: "-1", class: "id" }, id),
     known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
+    data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
     section("Its largest topics", {}, table(`Topics of document ${id}`, ["Topic", { text: "Share", class: "measure" }],
       parts.map(([topic, part]) => [topicLink(topics[topic], 7), h("span", { class: "measured" }, bar(part / 1000), h("span", {}, percent(part / 1000)))]))),
     section("Listed by", {}, h("ul", { class: "plain" }, topicsOfDocument(document).map((topic) => h("li", {}, topicLink(topic))))),
