@@ -1,5 +1,5 @@
-//! The model as NumPy's arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt` and, of a result with
-//! a projection, θ as the three arrays of SciPy's `csr_array`, with the proportions of the table
+//! The model as NumPy's arrays: `phi.npy` (K × V), `alpha.npy` (K), `terms.txt`; `labels.txt` of a result
+//! whose topics are labels; and, of one with a projection, θ as the three arrays of SciPy's `csr_array`, with the proportions of the table
 //! `document_topics`.
 //!
 //! ```text
@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use super::{ExportError, Sink, Source};
 use crate::tables::columns::for_each_row;
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "alpha.npy",
+    "labels.txt",
     "phi.npy",
     "terms.txt",
     "theta_data.npy",
@@ -23,13 +24,14 @@ const FILES: [&str; 6] = [
 /// Writes the arrays.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
     sink.check(&FILES)?;
-    let [alpha, phi, terms, data, indices, indptr] = FILES;
+    let [alpha, labels, phi, terms, data, indices, indptr] = FILES;
     sink.named(terms, |out| {
         let terms = source.terms()?;
         terms
             .iter()
             .try_for_each(|term| Ok(writeln!(out, "{term}")?))
     })?;
+    write_labels(source, sink, labels)?;
     let model = source.phi()?;
     sink.named(alpha, |out| {
         header(out, "<f8", &[model.alpha.len() as u64])?;
@@ -88,6 +90,19 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
             next += 1;
         }
         Ok(())
+    })
+}
+
+/// Writes the label of each topic to a line of the file `name`, if topics are labels.
+fn write_labels(source: &Source, sink: &Sink, name: &str) -> Result<(), ExportError> {
+    let Some(table) = source.table("labels")? else {
+        return Ok(());
+    };
+    sink.named(name, |out| {
+        for_each_row(table.path(), &["label"], |row| {
+            let label = row.text(0).replace(['\n', '\r'], " ");
+            Ok(writeln!(out, "{label}")?)
+        })
     })
 }
 

@@ -216,6 +216,124 @@ fn stream(ground: &Workdir, more: &str) -> Vec<Value> {
 }
 
 #[test]
+fn inspect_shows_labels_and_finds_their_topics() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let rows = ground.table("out/labels");
+    let row = &rows[2];
+    let count = |name: &str| number::<f64>(&row[name]);
+    let (precision, recall) = (
+        count("hits") / count("predicted"),
+        count("hits") / count("evaluated"),
+    );
+    let scores = [precision, recall, count("f1")].map(|score| format!("{score:.3}"));
+    let overview = ground.succeed("inspect out");
+    let line = |text: &str| {
+        let mut lines = overview.lines();
+        lines
+            .find(|line| line.contains(text))
+            .map_or_else(String::new, str::to_owned)
+    };
+    let of_label = line("cars, fast  ");
+    assert!(of_label.contains(&row["predicted"]), "{overview}");
+    let columns: Vec<_> = of_label.split_whitespace().collect();
+    assert!(
+        columns.ends_with(&scores.each_ref().map(String::as_str)),
+        "{overview}"
+    );
+    let figures = ground.table("out/evaluation");
+    let micro = figures
+        .iter()
+        .find(|row| row["method"] == "micro-averaged")
+        .expect("a figure");
+    let micro = format!("{:.3} micro-averaged", number::<f64>(&micro["value"]));
+    assert!(line("F1  ").contains(&micro), "{overview}");
+    let page = ground.succeed(&["inspect", "out", "--label", "cars, fast"]);
+    assert_eq!(page, ground.succeed("inspect out --topic 2"));
+    assert!(
+        page.contains(&format!("precision {}, recall {}", scores[0], scores[1])),
+        "{page}"
+    );
+    assert!(page.contains("; predicted: cars, fast"), "{page}");
+    let json = ground.succeed("inspect out --topic 2 --json");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    for document in json["documents"].as_array().expect("a list") {
+        let own = labels(document["doc_id"].as_u64().expect("a number"));
+        let own: Vec<_> = own.into_iter().map(|label| LABELS[label]).collect();
+        let mut shown: Vec<_> = document["labels"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        shown.sort_unstable();
+        assert_eq!(shown, own);
+    }
+    let output = ground.output(&["inspect", "out", "--label", "car, fast"]);
+    let told = said(&output);
+    assert!(
+        told.contains("no label \"car, fast\"") && told.contains("did you mean \"cars, fast\"?"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_report_and_exports_name_topics_by_their_labels() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    ground.succeed("export out --format npy --output arrays");
+    let named = fs::read_to_string(ground.path("arrays/labels.txt")).expect("written");
+    assert_eq!(named, LABELS.map(|label| format!("{label}\n")).concat());
+    let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
+    let (_, data) = html
+        .split_once("id=\"data\">")
+        .expect("what the page is told");
+    let data = data.split_once("</script>").expect("its end").0;
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    let label = &data["topics"][2]["label"];
+    assert_eq!(label["name"], "cars, fast");
+    assert_eq!(
+        label["hits"].to_string(),
+        ground.table("out/labels")[2]["hits"]
+    );
+    let shown = data["documents"]["ids"].as_array().map(Vec::len);
+    let predicted = data["documents"]["predicted"].as_array().expect("a list");
+    assert_eq!(Some(predicted.len()), shown);
+    assert!(
+        predicted
+            .iter()
+            .all(|labels| !labels.as_array().expect("a list").is_empty())
+    );
+}
+
+#[test]
+fn labels_outside_the_sample_are_counted() {
+    let ground = ground();
+    // One document in the collection has the label, and the sample is without it.
+    let mut lines = fs::read_to_string(ground.path("documents.jsonl")).expect("ours");
+    let last = r#"{"id": "last", "year": 1, "tags": ["zebra"], "text": "word1x1 word1x2"}"#;
+    lines.push_str(last);
+    ground.write("documents.jsonl", lines);
+    for seed in 1.. {
+        let seed = format!("--set model.seed={seed}");
+        let screen = ground.succeed(&format!("run job.toml -w 2 --overwrite {seed}"));
+        let is_trained_on = ground.table("out/documents")[DOCUMENTS as usize]["split"] == "sample";
+        let says = "; 1 without a token in the sample: raise sample.fraction";
+        let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(screen.contains(says), !is_trained_on, "{screen}");
+        let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
+        let warning = "1 label has no token in the sample: its topic has no terms.";
+        assert_eq!(html.contains(warning), !is_trained_on);
+        assert!(is_trained_on || !html.contains("topic is dead"));
+        let overview = ground.succeed("inspect out");
+        assert_eq!(overview.contains("untrained   1 labels"), !is_trained_on);
+        if !is_trained_on {
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_stream_answers_the_labels_of_the_tables() {
     let ground = ground();
     ground.succeed("run job.toml --quiet -w 2");
