@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from ._weights import DocumentWeight, LabelScore, TermWeight
 from .errors import TopicMillError
-from .fitting import fit
-from .result import Result, read
+from .fitting import fit, read
+from .result import Result
 
 if TYPE_CHECKING:
     from .classifier import TopicMillClassifier

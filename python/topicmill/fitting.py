@@ -1,4 +1,4 @@
-"""Training on texts in memory."""
+"""Results: trained on texts in memory, or read from an output folder."""
 
 from __future__ import annotations
 
@@ -131,6 +131,38 @@ def fit(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Result:
+    """Open the output folder of a finished run.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder that the job names as ``output.path``.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The library that tables are returned with; by default, the first of them that is installed.
+
+    Returns
+    -------
+    Result
+        Its tables and arrays are read when they are first used.
+
+    Raises
+    ------
+    TopicMillError
+        If there is no finished result; the message says what to do.
+
+    Examples
+    --------
+    >>> import topicmill
+    >>> topicmill.read("nowhere")
+    Traceback (most recent call last):
+      ...
+    topicmill.errors.UsageError: nowhere: does not exist
+    pass the folder that the job names as `output.path`
+    """
+    return Result(path, backend=backend)
 
 
 def _run(

@@ -394,35 +394,3 @@ class Result:
             folder = _copies.put(state["files"])
             self.path = folder / "output"
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-
-
-def read(path: str | os.PathLike[str], *, backend: Backend | None = None) -> Result:
-    """Open the output folder of a finished run.
-
-    Parameters
-    ----------
-    path : path-like
-        The folder that the job names as ``output.path``.
-    backend : {"pandas", "polars", "pyarrow"}, optional
-        The library that tables are returned with; by default, the first of them that is installed.
-
-    Returns
-    -------
-    Result
-        Its tables and arrays are read when they are first used.
-
-    Raises
-    ------
-    TopicMillError
-        If there is no finished result; the message says what to do.
-
-    Examples
-    --------
-    >>> import topicmill
-    >>> topicmill.read("nowhere")
-    Traceback (most recent call last):
-      ...
-    topicmill.errors.UsageError: nowhere: does not exist
-    pass the folder that the job names as `output.path`
-    """
-    return Result(path, backend=backend)
