@@ -37,6 +37,8 @@ LABELS = {
     "Prior-LDA, 5 × 30 samples, θᵖ": MANY_SAMPLES,
     "Dependency-LDA, φᵖ": {"train.estimator": "soft"},
     "linear SVM": {},
+    "tomotopy": {},
+    "topica": {},
 }
 # Figure 5 of Wahabzada 2011; its κ = 0.5 does not converge, and is not a setting.
 OFFSETS = (1.0, 4.0, 16.0, 64.0, 256.0)
@@ -53,7 +55,7 @@ FIGURES = {
     "settings": "residual against uniform over a hundred settings (Wahabzada 2011, Figure 5)",
     "methods": "variational Bayes, sampling and SMC: likelihood and coherence (Mimno 2012, Figures 2 and 3)",
     "topics": "seconds a minibatch and the share of non-zero parameters against K (Mimno 2012, Figure 1 and §4.5)",
-    "labels": "prediction of labels by prior and estimator, and by a linear SVM (Papanikolaou 2017, Tables 6–8); the job has corpus.labels",
+    "labels": "prediction of labels by prior and estimator, by a linear SVM, and by peers (Papanikolaou 2017, Tables 6–8); the job has corpus.labels",
     "offsets": "coherence against t₀ and the size of the corpus (Mimno 2012, Figure 4)",
 }
 
@@ -129,7 +131,7 @@ def runs(asked: argparse.Namespace) -> list[dict]:
                     add(name, of_methods | keys, "speed", seed=seed, topics=topics)
             case "labels":
                 for name in lines or LABELS:
-                    measured = "svm" if name == "linear SVM" else "labels"
+                    measured = {"linear SVM": "svm", "tomotopy": name, "topica": name}.get(name, "labels")
                     add(name, LABELS[name], measured, seed=seed)
             case "offsets":
                 for share, offset in product(SHARES, LATE_OFFSETS):

@@ -6,6 +6,8 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
@@ -18,6 +20,8 @@ FIGURES = ("visits", "tokens", "seconds", "round_ms", "ms_per_10000", "nonzero_s
            "one_error", "ranking_loss", "average_precision", "documents_per_second")
 # Rounds at the end of training whose time is taken: sampled models have become sparse by then.
 TIMED = 20
+# Sweeps over the documents by which other systems learn labels.
+SWEEPS = 200
 
 
 def topicmill(plan: dict, stage: str, settings: dict, arguments: tuple = ()) -> dict:
@@ -97,18 +101,28 @@ def quality(plan: dict, settings: dict, output: Path) -> dict:
     return found
 
 
+@dataclass
+class Split:
+    """Documents to train on, as shards have them, and their labels, 0 or 1 each; and documents to predict labels of."""
+
+    trained: list[dict]
+    own: numpy.ndarray
+    others: list[dict]
+
+
 def of_labels(plan: dict, collection: Path, run: dict) -> dict:
     """How well labels are predicted of the documents that were not trained on."""
     output = collection.with_name("result")
     shutil.copytree(collection, output)
     settings = {**run["settings"], "output.path": str(output)}
     summary = topicmill(plan, "run", settings)
-    if run["measured"] == "svm":
-        found = svm(output)
+    if run["measured"] != "labels":
+        found = by_others(run["measured"], output, plan["threads"])
     else:
         named = {(row["metric"], row["method"]): row["value"] for row in rows(output, "evaluation")}
         found = {"micro_f1": named["label_f1", "micro-averaged"], "macro_f1": named["label_f1", "macro-averaged"],
                  "document_f1": named["label_f1", "mean over documents"],
+                 "seconds": summary["train"]["seconds"] + summary["project"]["seconds"],
                  "documents_per_second": summary["project"]["documents_per_second"]}
         for name in ("one_error", "ranking_loss", "average_precision"):
             found[name] = named[f"label_{name}", "mean over documents"]
@@ -116,13 +130,9 @@ def of_labels(plan: dict, collection: Path, run: dict) -> dict:
     return found
 
 
-def svm(output: Path) -> dict:
-    """The same by linear support vector machines, one a label, on the same documents."""
-    from scipy.sparse import csr_matrix
+def by_others(measured: str, output: Path, threads: int) -> dict:
+    """The same by another system, on the same documents."""
     from sklearn.metrics import f1_score
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.preprocessing import normalize
-    from sklearn.svm import LinearSVC
 
     documents = rows(output, "documents")
     shards = [row for path in sorted((output / "corpus" / "shards").iterdir())
@@ -130,21 +140,81 @@ def svm(output: Path) -> dict:
     number = {row["label"]: row["topic"] for row in rows(output, "labels")}
     # Every label of a document has a row in `predictions`.
     own = numpy.zeros((len(documents), len(number)), dtype=int)
+    counts = numpy.zeros(len(documents), dtype=int)
     for row in rows(output, "predictions"):
         own[row["doc_id"], row["topic"]] = bool(row["actual"])
+        counts[row["doc_id"]] += row["predicted"]
+    trained = numpy.array([row["split"] == "sample" for row in documents])
+    others = ~trained & own.any(axis=1)
+    split = Split([shards[i] for i in numpy.flatnonzero(trained)], own[trained], [shards[i] for i in numpy.flatnonzero(others)])
+    found = {}
+    if measured == "svm":
+        predicted = svm(split)
+    else:
+        started = time.perf_counter()
+        scores = {"tomotopy": tomotopy, "topica": topica}[measured](split, threads)
+        found["seconds"] = time.perf_counter() - started
+        # As many labels as topicmill predicts for the document, by its regression.
+        order = numpy.argsort(numpy.argsort(-scores, axis=1, kind="stable"), axis=1)
+        predicted = (order < counts[others][:, None]).astype(int)
+    averages = {"micro_f1": "micro", "macro_f1": "macro", "document_f1": "samples"}
+    seen = own[others].any(axis=0) | predicted.any(axis=0)
+    return found | {name: f1_score(own[others][:, seen], predicted[:, seen], average=average, zero_division=0)
+                    for name, average in averages.items()}
+
+
+def svm(split: Split) -> numpy.ndarray:
+    """Linear support vector machines, one a label."""
+    from scipy.sparse import csr_matrix
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.preprocessing import normalize
+    from sklearn.svm import LinearSVC
+
+    shards = [*split.trained, *split.others]
     ends = numpy.cumsum([0, *(len(row["terms"]) for row in shards)])
     terms = numpy.concatenate([row["terms"] for row in shards]).astype(int)
     counts = numpy.concatenate([row["counts"] for row in shards]).astype(float)
     features = normalize(csr_matrix((counts, terms, ends)))
-    trained = numpy.array([row["split"] == "sample" for row in documents])
-    others = ~trained & own.any(axis=1)
+    first = len(split.trained)
     # Labels that no document to train on has, or all of them, have no machine.
-    machines = OneVsRestClassifier(LinearSVC(), n_jobs=1).fit(features[trained], own[trained])
-    predicted = machines.predict(features[others])
-    averages = {"micro_f1": "micro", "macro_f1": "macro", "document_f1": "samples"}
-    seen = own[others].any(axis=0) | predicted.any(axis=0)
-    return {name: f1_score(own[others][:, seen], predicted[:, seen], average=average, zero_division=0)
-            for name, average in averages.items()}
+    machines = OneVsRestClassifier(LinearSVC(), n_jobs=1).fit(features[:first], split.own)
+    return machines.predict(features[first:])
+
+
+def tomotopy(split: Split, threads: int) -> numpy.ndarray:
+    """Labeled LDA by tomotopy: partially labeled LDA of one topic a label, and no others."""
+    import tomotopy
+
+    model = tomotopy.PLDAModel(latent_topics=0, topics_per_label=1, seed=1)
+    for row, own in zip(split.trained, split.own):
+        model.add_doc(words(row), [str(label) for label in numpy.flatnonzero(own)])
+    model.train(SWEEPS, workers=threads)
+    known = set(model.used_vocabs)
+    # A document without a known word cannot be made.
+    made = {i: model.make_doc(found) for i, row in enumerate(split.others) if (found := [w for w in words(row) if w in known])}
+    inferred, _ = model.infer(list(made.values()), workers=threads)
+    scores = numpy.zeros((len(split.others), split.own.shape[1]))
+    labels = [int(label) for label in model.topic_label_dict]
+    for place, theta in zip(made, inferred):
+        scores[place, labels] = theta
+    return scores
+
+
+def topica(split: Split, threads: int) -> numpy.ndarray:
+    """Labeled LDA by topica."""
+    import topica
+
+    model = topica.LabeledLDA(seed=1, num_threads=threads)
+    labels = [[str(label) for label in numpy.flatnonzero(own)] for own in split.own]
+    model.fit([words(row) for row in split.trained], labels, iters=SWEEPS, keep_theta_draws=False)
+    scores = numpy.zeros((len(split.others), split.own.shape[1]))
+    scores[:, [int(label) for label in model.labels]] = model.transform([words(row) for row in split.others])
+    return scores
+
+
+def words(row: dict) -> list[str]:
+    """A document of a shard: each term as often as it is counted."""
+    return [str(term) for term, count in zip(row["terms"], row["counts"]) for _ in range(count)]
 
 
 def measure(plan: dict, collection: Path, run: dict) -> list[dict]:
