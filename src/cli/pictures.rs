@@ -102,6 +102,18 @@ fn ascii(text: &str) -> String {
     plain
 }
 
+/// The start of a text that is too long.
+pub(super) fn shortened(term: &str, most: usize) -> String {
+    match term.chars().count() > most {
+        true => term
+            .chars()
+            .take(most.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        false => term.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::labels;
 use crate::cli::args::InspectArgs;
-use crate::cli::pictures::{bar, page_width};
+use crate::cli::pictures::{bar, page_width, shortened};
 use crate::cli::summary::words_within;
 use crate::cli::{Exit, Failure, figures, plan};
 use crate::tables::compare::{Neighbourhood, neighbourhood};
@@ -246,18 +246,6 @@ fn of_label(line: &LabelLine) -> String {
         let _ = write!(text, ": {}", scores.join(", "));
     }
     text
-}
-
-/// The start of a text that is too long.
-pub(super) fn shortened(term: &str, most: usize) -> String {
-    match term.chars().count() > most {
-        true => term
-            .chars()
-            .take(most.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        false => term.to_owned(),
-    }
 }
 
 #[cfg(test)]
