@@ -287,6 +287,8 @@ impl Values {
                 .then(|| (Mark::Detected, "phrases.detect = false".to_owned())),
         ];
         for (unused, reason) in unused.into_iter().flatten() {
+            (!self.get::<bool>("project.rollups"))
+                .then(|| (Mark::RolledUp, "project.rollups = false".to_owned())),
             for key in keys::marked(unused) {
                 let is_default = self.value(key.path) == key.default_value().as_ref();
                 if !(is_default && unused.may_be_spelt_out()) {

@@ -88,6 +88,8 @@ pub struct ProjectSettings {
     pub trends: Vec<String>,
     /// Topics over labels; 0 if labels are independent.
     pub label_topics: usize,
+    /// Whether documents are summed up in tables.
+    pub rollups: bool,
     /// How many labels a document is predicted to have; estimated from its terms when absent.
     pub label_count: Option<usize>,
     /// Above 0, labels of at least this proportion are predicted.

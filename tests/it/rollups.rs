@@ -271,6 +271,44 @@ fn trends_are_of_columns_that_there_are() {
     assert!(ground.path("out/topic_correlations").exists());
 }
 
+#[test]
+fn rollups_can_be_turned_off() {
+    let ground = ground();
+    let tables = ["group_topics", "topic_trends", "topic_correlations"];
+    let are_there = |out: &str| {
+        let folder = ground.path(out);
+        tables.map(|table| folder.join(table).exists())
+    };
+    let off = "run job.toml --quiet --set project.rollups=false";
+    let output = ground.output(off);
+    assert_eq!(output.status.code(), Some(64));
+    let text = said(&output);
+    assert!(
+        text.contains("project.trends") && text.contains("project.rollups = false"),
+        "{text}"
+    );
+    // Those of a run with other settings, which did not end, go.
+    ground.succeed("run job.toml --quiet");
+    assert_eq!(are_there("out"), [true; 3]);
+    let read = |table| {
+        head(&ground.path("out").join(table), usize::MAX)
+            .unwrap()
+            .rows
+    };
+    let others = ["documents", "document_topics", "topics", "drift"];
+    let before = others.map(read);
+    std::fs::remove_file(ground.path("out/_SUCCESS")).unwrap();
+    ground.succeed(&format!("{off} --set project.trends=[]"));
+    assert_eq!(are_there("out"), [false; 3]);
+    assert!(before == others.map(read));
+    ground.succeed("verify out");
+    assert!(
+        !ground
+            .succeed("plan job.toml --resolved")
+            .contains("rollups = false")
+    );
+}
+
 /// Hellinger distances of all documents but one, ascending.
 fn distances(documents: &[Document], topics: &BTreeMap<i32, f64>, but: &str) -> Vec<f64> {
     let others = documents.iter().filter(|other| other.row["doc_id"] != but);

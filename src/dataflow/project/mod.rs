@@ -75,8 +75,8 @@ pub struct Projected {
     pub tally: Tally,
     /// How far the new ones have moved, the same on every worker.
     pub drift: Drift,
-    /// What is summed up over documents.
-    pub rolled_up: RolledUp,
+    /// What is summed up over documents, if the job wants that.
+    pub rolled_up: Option<RolledUp>,
 }
 
 /// Hands out the shards of a process, and counts the workers that have one.
@@ -142,7 +142,7 @@ pub fn project(
         ..Tally::new(topics, settings.documents_per_topic)
     };
     let drift = DriftCounter::new(worker, plan.collection, plan.published);
-    let rollups = RollUps::new(worker, plan);
+    let rollups = settings.rollups.then(|| RollUps::new(worker, plan));
     let mut projector = ShardProjector::new(plan, drift, rollups);
     let at_work = shards.begin(process);
     loop {
@@ -169,9 +169,10 @@ pub fn project(
     }
     drop(at_work);
     let (drift, rollups) = projector.into_counters();
+    let finish = |it: RollUps<'_>| it.finish(worker, plan.metadata);
     Ok(Projected {
+        rolled_up: rollups.map(finish).transpose()?,
         drift: drift.finish(worker),
-        rolled_up: rollups.finish(worker, plan.metadata)?,
         tally: add_up(worker, &mine),
     })
 }

@@ -32,7 +32,7 @@ pub struct ShardProjector<'a> {
     document: ShardDocument,
     projection: Projection,
     drift: DriftCounter,
-    rollups: RollUps<'a>,
+    rollups: Option<RollUps<'a>>,
     predictor: Option<Predictor<'a>>,
 }
 
@@ -46,7 +46,7 @@ struct Parts {
 
 impl<'a> ShardProjector<'a> {
     /// For the shards of the plan's collection; drift and roll-ups are counted on the way.
-    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter, rollups: RollUps<'a>) -> Self {
+    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter, rollups: Option<RollUps<'a>>) -> Self {
         let document = ShardDocument::default();
         Self {
             plan,
@@ -143,13 +143,15 @@ impl<'a> ShardProjector<'a> {
                 loglik_per_token: rows.loglik_per_token.unwrap_or(0.0),
             };
             self.drift.add(&self.document, split, listed);
-            self.rollups.add(rows.doc_id as u64, &self.document, listed);
+            if let Some(rollups) = &mut self.rollups {
+                rollups.add(rows.doc_id as u64, &self.document, listed);
+            }
         }
         Ok(())
     }
 
     /// What was counted for drift and roll-ups.
-    pub fn into_counters(self) -> (DriftCounter, RollUps<'a>) {
+    pub fn into_counters(self) -> (DriftCounter, Option<RollUps<'a>>) {
         (self.drift, self.rollups)
     }
 
@@ -235,7 +237,9 @@ impl<'a> ShardProjector<'a> {
             loglik_per_token: self.projection.loglik_per_token(),
         };
         self.drift.add(&self.document, split, listed);
-        self.rollups.add(number, &self.document, listed);
+        if let Some(rollups) = &mut self.rollups {
+            rollups.add(number, &self.document, listed);
+        }
         Ok(())
     }
 }

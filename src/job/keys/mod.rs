@@ -121,6 +121,8 @@ pub(super) enum Mark {
     Detected,
     /// It is of a warm start.
     WarmStart,
+    /// It is of what is summed up over documents.
+    RolledUp,
 }
 
 impl Mark {
@@ -135,6 +137,7 @@ impl Mark {
                 | Self::Tree
                 | Self::Detected
                 | Self::WarmStart
+                | Self::RolledUp
         )
     }
 }

@@ -62,7 +62,11 @@ pub(super) const PROJECT: Section = rows! {
     /// Columns of `corpus.metadata` for whose values the shares of topics are summed, in the table `topic_trends`
     /// ([FORMATS.md](FORMATS.md#topic_trends)).
     // Which columns are worth it, a job has to say.
-    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference, Later;
+    trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference,
+        RolledUp, Later;
+    /// Whether documents are summed up in `group_topics`, `topic_trends` and `topic_correlations`.
+    // They take little of a projection's time, and answer what most results are made for.
+    rollups: Flag, Default(true), Inference, Later;
     /// Documents listed per topic.
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);

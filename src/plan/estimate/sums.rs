@@ -12,7 +12,7 @@ use lda::evaluate::bootstrap::Sum;
 /// of a section; the values of metadata, with their replicates; the pairs of topics.
 pub(super) fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
     const BUCKET_DOCUMENTS: u64 = 1 << 18;
-    if job.project.infer.is_none() {
+    if job.project.infer.is_none() || !job.project.rollups {
         return 0;
     }
     let topics = topic_count(job);
