@@ -236,6 +236,9 @@ impl Forecast {
             ("statistics", memory.statistics),
             ("tables", memory.tables),
         ];
+        if memory.tree > 0 {
+            parts.push(("tree", memory.tree));
+        }
         if memory.counted_pairs > 0 {
             parts.push(("pairs of tokens", memory.counted_pairs));
         }

@@ -125,6 +125,8 @@ impl Values {
             },
         })
     }
+            // Known once it is read.
+            word_count: 0,
 
     pub(super) fn train(&self) -> TrainSettings {
         settings! { self, TrainSettings, "train":

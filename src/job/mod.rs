@@ -225,6 +225,8 @@ impl Job {
             job.corpus.base = folder;
         }
         job.files = job.named_files(source)?;
+        let tree = job.read_tree(source)?;
+        job.files.extend(tree);
         phrases::load(&job.phrases, &job.tokens)?;
         Ok(job)
     }
@@ -280,20 +282,23 @@ impl Job {
                 ..file
             });
         }
-        if let Some(tree) = &self.tree {
-            let place = || source.get("tree.file").map(|entry| entry.place.clone());
-            let knowledge = tree.read();
-            files.push(NamedFile {
-                path: tree.path.clone(),
-                sha256: knowledge
-                    .map_err(|source| JobError::Tree {
-                        place: place(),
-                        source,
-                    })?
-                    .fingerprint(),
-            });
-        }
         Ok(files)
+    }
+
+    /// Reads what the job's tree is made of.
+    fn read_tree(&mut self, source: &Source) -> Result<Option<NamedFile>, JobError> {
+        let Some(tree) = &mut self.tree else {
+            return Ok(None);
+        };
+        let knowledge = tree.read().map_err(|error| JobError::Tree {
+            place: source.get("tree.file").map(|entry| entry.place.clone()),
+            source: error,
+        })?;
+        tree.word_count = knowledge.word_count();
+        Ok(Some(NamedFile {
+            path: tree.path.clone(),
+            sha256: knowledge.fingerprint(),
+        }))
     }
 }
 

@@ -27,6 +27,8 @@ pub struct TreeSettings {
     pub path: PathBuf,
     /// What it is; decided by its name when absent.
     pub kind: Option<Kind>,
+    /// How many words it names: at most as many terms are within structures.
+    pub word_count: usize,
     /// β_1.
     pub must_link: f64,
     /// β_2.
@@ -86,10 +88,10 @@ pub struct ProjectSettings {
     pub top: usize,
     /// Columns of metadata by whose values topics are summed up in `topic_trends`.
     pub trends: Vec<String>,
-    /// Topics over labels; 0 if labels are independent.
-    pub label_topics: usize,
     /// Whether documents are summed up in tables.
     pub rollups: bool,
+    /// Topics over labels; 0 if labels are independent.
+    pub label_topics: usize,
     /// How many labels a document is predicted to have; estimated from its terms when absent.
     pub label_count: Option<usize>,
     /// Above 0, labels of at least this proportion are predicted.

@@ -36,13 +36,14 @@ impl<T> Branch<T> {
     pub(super) fn height(&self) -> usize {
         1 + self.children.iter().map(Self::height).max().unwrap_or(0)
     }
+
+    /// Leaves, of all nodes below and its own.
+    pub(super) fn leaves(&self) -> usize {
+        self.terms.len() + self.children.iter().map(Self::leaves).sum::<usize>()
+    }
 }
 
 impl Branch<u32> {
-    fn leaves(&self) -> usize {
-        self.terms.len() + self.children.iter().map(Self::leaves).sum::<usize>()
-    }
-
     /// Without what has no term below, and without nodes that leave no choice: with one child they
     /// are passed through. `None` if nothing is left. `empty` counts nodes without a term.
     fn prune(mut self, empty: &mut usize) -> Option<Self> {

@@ -65,6 +65,16 @@ pub enum Constraint {
     },
 }
 
+impl Constraint {
+    /// How many words it names.
+    pub(super) fn word_count(&self) -> usize {
+        match self {
+            Self::Must(words) | Self::Cannot(words) => words.len(),
+            Self::Split { senses, .. } => 1 + senses.iter().map(Vec::len).sum::<usize>(),
+        }
+    }
+}
+
 /// Text that is no constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]

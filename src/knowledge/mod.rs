@@ -137,6 +137,16 @@ impl Knowledge {
         Ok(read)
     }
 
+    /// How many words it names, those that it names again counted again.
+    pub fn word_count(&self) -> usize {
+        match &self.content {
+            Content::Constraints(lines) => lines.iter().map(|(_, line)| line.word_count()).sum(),
+            Content::Outline(outline) => outline.word_count(),
+            Content::WordNet(wordnet) => wordnet.word_count(),
+            Content::Dictionary(entries) => entries.iter().map(|entry| entry.words.len()).sum(),
+        }
+    }
+
     /// SHA-256 of what the file says, its name aside: 64 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let content = serde_json::to_vec(&self.content).expect("texts and numbers are JSON");

@@ -40,6 +40,13 @@ struct Written {
     children: Vec<Branch<String>>,
 }
 
+impl Outline {
+    /// How many words it names.
+    pub(super) fn word_count(&self) -> usize {
+        self.children.iter().map(Branch::leaves).sum()
+    }
+}
+
 impl<'de> Deserialize<'de> for Branch<String> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The parser adds the line.

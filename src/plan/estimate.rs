@@ -17,6 +17,7 @@
 
 pub mod seconds;
 mod sums;
+mod tree;
 
 use super::survey::Survey;
 use crate::corpus::phrases::PAIRS_A_PART;
@@ -27,6 +28,7 @@ use lda::math::special::ln;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
 use sums::sums;
+use tree::whole_rows;
 
 /// Maximum share of tokens that stop lists leave.
 const NOT_STOPPED: f64 = 0.6;
@@ -105,6 +107,8 @@ pub struct Memory {
     pub model: u64,
     /// Training and projection: what the model is prepared into for sampling.
     pub factors: u64,
+    /// Training and projection: rows of all topics, of the terms within a tree.
+    pub tree: u64,
     /// Training: a round's statistics, here and on their way, and what α is learnt from.
     pub statistics: u64,
     /// Training: the assignments that are remembered, and the influences of drawn documents.
@@ -133,7 +137,7 @@ pub struct Disk {
 impl Memory {
     /// The largest of what ingest, training and projection need, each on its own.
     pub fn peak(&self) -> u64 {
-        let model = self.vocabulary + self.model + self.factors;
+        let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
         let train = model + self.sample + self.statistics + self.assignments;
         // What training has held stays.
@@ -183,7 +187,8 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         LocalMethod::Cvb0 => 2 * topic_count(job) as u64 * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
     };
-    let disk = disk(job, survey, distinct, weights.stored);
+    let tree = whole_rows(job, kept, distinct);
+    let disk = disk(job, survey, distinct, weights.stored, tree.pairs);
     // Parts are of one block of the input, and twice that while they are compressed.
     let blocks = survey.blocks.max(1);
     let parts = |bytes: u64, open: u64| {
@@ -208,6 +213,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             vocabulary: kept * KEPT_TERM_BYTES,
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
+            tree: tree.bytes,
             statistics: 3 * statistics * PAIR_BYTES + histograms,
             assignments: assignments(job, &schedule, [trained, remembered], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
@@ -375,11 +381,11 @@ fn listed_rows(job: &Job, documents: u64, survey: &Survey) -> u64 {
         .min((survey.tokens as f64 * share) as u64)
 }
 
-fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64) -> Disk {
+fn disk(job: &Job, survey: &Survey, distinct: u64, weights: u64, whole: u64) -> Disk {
     let [pair, row, _, term] = ON_DISK;
     let tokens = survey.tokens;
     let tables = of_documents(job, survey)
-        .saturating_add(weights.saturating_mul(2 * row))
+        .saturating_add((2 * weights + whole).saturating_mul(row))
         .saturating_add(distinct.saturating_mul(term));
     Disk {
         // Drafts are not compressed and exist beside the shards that are made of them.

@@ -66,6 +66,11 @@ fn detachments(part: Part) -> &'static [Detachment] {
 }
 
 impl Database {
+    /// How many lemmas it has.
+    pub(super) fn lemma_count(&self) -> usize {
+        self.lemmas.len()
+    }
+
     /// Parses the texts of `index`, `data` and `exc`.
     ///
     /// # Errors

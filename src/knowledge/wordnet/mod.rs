@@ -102,6 +102,11 @@ impl WordNet {
         Self { databases }
     }
 
+    /// How many words it names, some in several parts of speech.
+    pub(super) fn word_count(&self) -> usize {
+        self.databases.iter().map(Database::lemma_count).sum()
+    }
+
     /// Checks what was not parsed from WordNet's own files.
     pub(super) fn check(&self) -> Result<(), KnowledgeError> {
         self.databases.iter().try_for_each(Database::check)

@@ -124,6 +124,32 @@ fn a_model_is_never_larger_than_dense() {
 }
 
 #[test]
+fn terms_of_a_tree_take_rows_of_all_topics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list.txt");
+    std::fs::write(&path, "must: one, two, three\n").unwrap();
+    let file = format!("tree.file={}", path.display());
+    let with = |words: usize, sets: &[&str]| {
+        let (mut job, survey) = job(&[&[&*file], sets].concat());
+        let tree = job.tree.as_mut().unwrap();
+        assert_eq!(tree.word_count, 3);
+        tree.word_count = words;
+        estimate(&job, &survey, 1, 1)
+    };
+    let (without, few) = (of(&[], 1, 1), with(1000, &[]));
+    // 1000 terms and 100 topics, three times: 14 bytes, two leaves of 4, a node of 16.
+    let bytes = |terms: u64| terms * 100 * 3 * (14 + 2 * 4 + 16);
+    assert_eq!((without.memory.tree, few.memory.tree), (0, bytes(1000)));
+    assert_eq!(few.disk.tables - without.disk.tables, 1000 * 100 * 20);
+    // Of 500,000 distinct terms 100,000 are in five documents, and 65,536 are kept.
+    let all = with(400_000, &[]);
+    assert_eq!(all.memory.tree, bytes(65_536));
+    assert!(all.memory.peak() > without.memory.peak());
+    let rare = with(400_000, &["vocabulary.min_documents=10"]);
+    assert_eq!(rare.memory.tree, bytes(50_000));
+}
+
+#[test]
 fn a_smaller_sample_is_found_where_it_is_the_sample_that_is_too_large() {
     let (job, survey) = job(&["sample.fraction=1"]);
     let whole = estimate(&job, &survey, 1, 1).memory.peak();
