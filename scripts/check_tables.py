@@ -32,8 +32,9 @@ TABLES = [
     "training_log",
     "evaluation",
     "drift",
-    "topic_correlations",
 ]
+# Tables that not every job writes: those that the manifest has are read as well.
+SOME = ["group_topics", "labels", "phrases", "predictions", "topic_correlations", "topic_nodes", "topic_trends"]
 # Types that every reader has; a list is one of strings.
 TYPES = {"int32", "int64", "float", "double", "bool", "string", "list<element: string not null>"}
 # A document's weights are f32, rounded one by one; a topic's are many more.
@@ -62,7 +63,7 @@ def sums_by_duckdb():
     db = duckdb.connect()
     db.execute(Path("views.sql").read_text(encoding="utf-8"))
     sums = {f"{name} rows": db.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0] for name in TABLES}
-    for table, column in SUMMED:
+    for table, column in summed():
         query = f"SELECT sum({column}::DOUBLE) FROM {table}"
         sums[f"{table}.{column}"] = db.execute(query).fetchall()[0][0] or 0.0
     by_topic = db.execute("""
@@ -78,7 +79,7 @@ def sums_by_pandas():
     """What pandas finds in the tables that pyarrow reads."""
     frames = {name: pyarrow.parquet.read_table(name).to_pandas() for name in TABLES}
     sums = {f"{name} rows": len(frame) for name, frame in frames.items()}
-    for table, column in SUMMED:
+    for table, column in summed():
         sums[f"{table}.{column}"] = float(frames[table][column].astype("float64").sum())
     joined = frames["document_topics"].merge(frames["documents"], on="doc_id", how="inner")
     joined["tokens"] = joined["weight"].astype("float64") * joined["tokens_in_vocabulary"]
@@ -93,7 +94,7 @@ def sums_by_polars():
     """What polars finds, scanning."""
     scans = {name: polars.scan_parquet(f"{name}/*.parquet") for name in TABLES}
     sums = {f"{name} rows": scan.select(polars.len()).collect().item() for name, scan in scans.items()}
-    for table, column in SUMMED:
+    for table, column in summed():
         total = polars.col(column).cast(polars.Float64).sum()
         sums[f"{table}.{column}"] = scans[table].select(total).collect().item()
     tokens = polars.col("weight").cast(polars.Float64) * polars.col("tokens_in_vocabulary")
@@ -124,9 +125,22 @@ SUMMED = [
     ("topic_term_diagnostics", "exclusivity"),
     ("drift", "tokens"),
     ("drift", "known_terms"),
+    ("group_topics", "weight"),
+    ("labels", "documents"),
+    ("phrases", "count"),
+    ("phrases", "score"),
+    ("predictions", "weight"),
     ("topic_correlations", "correlation"),
     ("topic_correlations", "documents"),
+    ("topic_nodes", "weight"),
+    ("topic_nodes", "count"),
+    ("topic_trends", "share"),
 ]
+
+
+def summed():
+    """The columns to sum: those of tables that are there."""
+    return [(table, column) for table, column in SUMMED if table in TABLES]
 
 
 def check_readers():
@@ -291,8 +305,8 @@ def check_drift(db):
     return f"{rows - 1} groups"
 
 
-def check_rollups(db):
-    """Sums by volume, by the values of metadata and by pair of topics are those of the documents."""
+def check_correlations(db):
+    """What is said of pairs of topics is that of the documents."""
     none_of(db, "topic_correlations: topics {} and {}: {} and {} of {} documents, the documents say {} and {} of {}", """
         WITH p AS (SELECT t.doc_id, topic, weight::DOUBLE AS weight FROM document_topics t),
         n AS (SELECT count(*) AS n FROM documents WHERE top_topic IS NOT NULL),
@@ -307,7 +321,12 @@ def check_rollups(db):
         FROM topic_correlations f FULL JOIN expected e USING (topic, other)
         WHERE f.documents IS DISTINCT FROM e.documents OR abs(f.npmi - e.npmi) > 1e-9
            OR abs(f.correlation - e.correlation) > 1e-6""")
-    kinds = ["correlations"]
+    return "correlations"
+
+
+def check_rollups(db):
+    """Sums by volume, by the values of metadata and by pair of topics are those of the documents."""
+    kinds = [check_correlations(db)] if "topic_correlations" in TABLES else []
     by_value = """
         SELECT c.{cell}, topic, sum(weight::DOUBLE * tokens_in_vocabulary) / any_value(c.tokens) AS share,
                any_value(c.tokens) AS tokens, any_value(c.documents) AS documents
@@ -316,14 +335,14 @@ def check_rollups(db):
             FROM documents WHERE top_topic IS NOT NULL GROUP BY ALL) c
           ON c.{cell} IS NOT DISTINCT FROM documents.{cell}
         GROUP BY ALL"""
-    if Path("group_topics").exists():
+    if "group_topics" in TABLES:
         none_of(db, "group_topics: {!r}, topic {}: {} of {} tokens, {} sections; documents has {} of {}, {}", f"""
             SELECT group_id, topic, f.weight, f.tokens, f.documents, e.share, e.tokens, e.documents
             FROM group_topics f FULL JOIN ({by_value.format(cell="group_id")} HAVING c.group_id IS NOT NULL) e
                  USING (group_id, topic)
             WHERE f.tokens IS DISTINCT FROM e.tokens OR f.documents <> e.documents OR abs(f.weight - e.share) > 1e-6""")
         kinds.append("volumes")
-    if Path("topic_trends").exists():
+    if "topic_trends" in TABLES:
         for (name,) in db.execute("SELECT DISTINCT name FROM topic_trends ORDER BY name").fetchall():
             lists, others = (db.execute(query).fetchall()[0][0] for query in (
                 f"SELECT count(*) FROM documents WHERE \"{name}\" LIKE '[%'",
@@ -337,7 +356,54 @@ def check_rollups(db):
                   ON f.value IS NOT DISTINCT FROM e."{name}" AND f.topic = e.topic
                 WHERE f.tokens IS DISTINCT FROM e.tokens OR f.documents <> e.documents OR abs(f.share - e.share) > 1e-6""")
             kinds.append(f"trends by {name}")
-    return ", ".join(kinds)
+    return ", ".join(kinds) or "none"
+
+
+def check_phrases(db):
+    """Phrases are sorted, each is found once in a pass, and its words and the phrase itself are terms."""
+    if "phrases" not in TABLES:
+        return "none"
+    none_of(db, "phrases: {!r}, of {!r} and {!r}: pass {}, {} times, score {}", """
+        SELECT phrase, first, second, pass, count, score FROM phrases
+        WHERE pass NOT IN (1, 2) OR count < 1 OR NOT score BETWEEN -1 AND 1""")
+    none_of(db, "phrases: {!r} and {!r} are found {} times in pass {}", """
+        SELECT first, second, count(*), pass FROM phrases GROUP BY first, second, pass HAVING count(*) > 1""")
+    none_of(db, "phrases: {!r} is not made of {!r} and {!r}", """
+        SELECT phrase, first, second FROM phrases WHERE phrase <> first || '_' || second""")
+    none_of(db, "phrases: {!r} is joined {} times, but follows each other {} times", """
+        SELECT phrase, any_value(v.count) AS joined, sum(f.count) AS followed
+        FROM phrases f JOIN vocabulary v ON v.term = f.phrase GROUP BY phrase HAVING joined > followed""")
+    rows = polars.scan_parquet("phrases/*.parquet").select("phrase", "first").collect()
+    expect(rows.equals(rows.sort("phrase", "first")), "phrases: the rows are not sorted by phrase, first")
+    joined = db.execute("SELECT count(*) FROM phrases JOIN vocabulary ON term = phrase").fetchall()[0][0]
+    return f"{len(rows)} phrases, {joined} of them terms"
+
+
+def check_topic_nodes(db):
+    """A node's weight is that of the nodes below it, and a term's that of its leaves."""
+    if "topic_nodes" not in TABLES:
+        return "none"
+    none_of(db, "topic_nodes: topic {}, node {}: below node {}, of weight {} with {} tokens", """
+        SELECT topic, node, parent, weight, count FROM topic_nodes
+        WHERE NOT (0 <= parent AND parent <> node AND weight BETWEEN 0 AND 1 AND count > 0)""")
+    none_of(db, "topic_nodes: topic {}, node {}: {} tokens, but {} in the nodes below it", f"""
+        SELECT topic, n.node, n.count, below FROM topic_nodes n JOIN (
+            SELECT topic, parent AS node, sum(count) AS below FROM topic_nodes GROUP BY ALL) USING (topic, node)
+        WHERE n.term IS NOT NULL OR abs(n.count - below) > {TOPIC_TOLERANCE} * (1 + n.count)""")
+    none_of(db, "topic_nodes: topic {}, node {}: node {} above it has no row", """
+        SELECT topic, n.node, n.parent FROM topic_nodes n LEFT JOIN topic_nodes p
+            ON p.topic = n.topic AND p.node = n.parent
+        WHERE n.parent <> 0 AND p.node IS NULL""")
+    none_of(db, "topic_nodes: topic {}: {!r} has weight {} and {} tokens, in topic_terms {} and {}", f"""
+        SELECT topic, term, n.weight, n.count, t.weight, t.count FROM topic_terms t JOIN (
+            SELECT topic, term, sum(weight::DOUBLE) AS weight, sum(count) AS count
+            FROM topic_nodes WHERE term IS NOT NULL GROUP BY ALL) n USING (topic, term)
+        WHERE n.weight > t.weight + {DOCUMENT_TOLERANCE} OR abs(n.count - t.count) > {TOPIC_TOLERANCE} * (1 + t.count)""")
+    none_of(db, "topic_nodes: topic {}: {!r} is not a term of the topic", """
+        SELECT topic, term FROM topic_nodes n ANTI JOIN topic_terms t USING (topic, term) WHERE term IS NOT NULL""")
+    rows = polars.scan_parquet("topic_nodes/*.parquet").select("topic", "node").collect()
+    expect(rows.equals(rows.sort("topic", "node")), "topic_nodes: the rows are not sorted by topic, node")
+    return f"{rows['node'].n_unique()} nodes"
 
 
 def check_vocabulary(db):
@@ -442,6 +508,8 @@ def main():
     args = parser.parse_args()
     os.chdir(args.output)
     expect(Path("_SUCCESS").exists(), f"{args.output}: not complete: it has no _SUCCESS")
+    manifest = json.loads(Path("manifest.json").read_text(encoding="utf-8"))
+    TABLES.extend(name for name in SOME if name in manifest["tables"])
     db = duckdb.connect()
     db.execute(Path("views.sql").read_text(encoding="utf-8"))
     checks = {
@@ -454,6 +522,8 @@ def main():
         "diagnostics": lambda: check_diagnostics(db),
         "drift": lambda: check_drift(db),
         "rollups": lambda: check_rollups(db),
+        "phrases": lambda: check_phrases(db),
+        "topic_nodes": lambda: check_topic_nodes(db),
         "vocabulary": lambda: check_vocabulary(db),
         "views": lambda: check_views(db),
         "questions": lambda: check_questions(db),
