@@ -13,6 +13,9 @@ use crate::storage::Source;
 /// Bytes asked of the disk at a time, for compressed files.
 const DISK_BUFFER_BYTES: usize = 256 * 1024;
 
+/// Bytes for which there is room before a file is read: those of a small one.
+const ROOM_BYTES: u64 = 8 << 10;
+
 /// The largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
 const ZSTD_WINDOW_LOG: u32 = 31;
 
@@ -94,7 +97,8 @@ impl Compression {
 
 /// The first `limit` bytes of a reader, or fewer where it ends before.
 pub(crate) fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
+    // Room from the start: without, each small file takes twice as many reads.
+    let mut start = Vec::with_capacity(limit.min(ROOM_BYTES) as usize);
     reader.take(limit).read_to_end(&mut start)?;
     Ok(start)
 }
