@@ -25,7 +25,7 @@ pub enum DocumentStatus {
     TooLarge = 5,
     /// The file ended in the middle (a truncated gzip, an I/O error); represents what was lost.
     Truncated = 6,
-    /// The job leaves it out, by `[htrc]`.
+    /// The job leaves it out, by `[htrc]` or by its language.
     Filtered = 7,
 }
 
@@ -85,7 +85,7 @@ pub struct RawDocument<'a> {
     pub source_id: Cow<'a, str>,
     /// The volume (`corpus.group`) this document is a section of.
     pub group: Option<Cow<'a, str>>,
-    /// One value per `corpus.metadata` column, in the job's order.
+    /// One value per column of metadata, in the job's order.
     pub metadata: Vec<Option<Cow<'a, str>>>,
     /// The text or counts, or why there are none.
     pub body: Body<'a>,
@@ -134,7 +134,7 @@ pub struct ShardDocument {
     pub source_id: String,
     /// The volume this document is a section of.
     pub group: Option<String>,
-    /// One value per `corpus.metadata` column.
+    /// One value per column of metadata.
     pub metadata: Vec<Option<String>>,
     /// The status of the document.
     pub status: DocumentStatus,

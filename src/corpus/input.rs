@@ -8,6 +8,7 @@
 //! the decompressed file (in rows, for Parquet).
 
 mod error;
+mod format;
 mod objects;
 mod pattern;
 pub(crate) mod vocabulary;
@@ -159,10 +160,8 @@ fn discover_with(
         if exclusions.contain(&path, Path::new(&name)) {
             continue;
         }
-        if let Some(format) = format_of(&path, settings.format) {
-            if settings.needs_order && settings.gives_counts(format) {
-                return Err(InputError::NoOrder { path });
-            }
+        if let Some(format) = format::of(&path, settings.format) {
+            format::check(&path, format, settings)?;
             files.push(examine(path, name, format)?);
         }
     }
@@ -181,52 +180,6 @@ fn name_of(path: &Path, base: &Path) -> String {
         return relative.to_string_lossy().into_owned();
     }
     pattern::normalize(relative).to_string_lossy().into_owned()
-}
-
-/// What the file holds: as the job says, else by its name; `None` for a vocabulary.
-fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match asked {
-        Some(format) if vocabulary::is_used_by(format) && vocabulary::is_vocabulary(&name) => None,
-        Some(format) => Some(format),
-        None if vocabulary::is_vocabulary(&name) && stands_beside_documents(path) => None,
-        None => Some(guess(&name)),
-    }
-}
-
-fn guess(name: &str) -> Format {
-    let plain = stripped(name).to_ascii_lowercase();
-    match plain
-        .rsplit_once('.')
-        .map_or("", |(_, extension)| extension)
-    {
-        "json" if name.ends_with(".json.bz2") => Format::Htrc,
-        "jsonl" | "ndjson" | "json" => Format::JsonLines,
-        "csv" => Format::Csv,
-        "tsv" => Format::Tsv,
-        "parquet" => Format::Parquet,
-        "arrow" | "feather" => Format::Arrow,
-        "svmlight" | "svm" | "libsvm" => Format::SvmLight,
-        "vw" => Format::Vw,
-        "ldac" => Format::LdaC,
-        "mtx" => Format::MatrixMarket,
-        "txt" if vocabulary::is_documents(&plain) => Format::Uci,
-        _ => Format::Text,
-    }
-}
-
-/// Whether there is a file with a vocabulary in the file's folder.
-fn stands_beside_documents(path: &Path) -> bool {
-    let names = objects::names_beside(path).unwrap_or_default();
-    names.iter().any(|name| vocabulary::is_used_by(guess(name)))
-}
-
-/// The name without what compression appends.
-fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd", ".bz2"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name)
 }
 
 /// Opens the file once: its size, its compression, its vocabulary.

@@ -12,6 +12,7 @@ mod document;
 pub mod draft;
 pub mod input;
 pub mod labels;
+pub mod language;
 pub mod minibatches;
 pub mod phrases;
 pub mod reader;

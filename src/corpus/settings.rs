@@ -5,6 +5,8 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use super::language;
+
 /// Formats that `reader` understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -74,6 +76,8 @@ pub struct CorpusSettings {
     pub group: Option<String>,
     /// Columns or keys carried into the `documents` table; among them that of the labels.
     pub metadata: Vec<String>,
+    /// The languages that are read, all if none is named; absent where texts' languages are not identified.
+    pub languages: Option<Vec<String>>,
     /// Where documents have their labels, if each label is to be a topic.
     pub labels: Option<LabelSettings>,
     /// Whether documents must be texts, since the order of their tokens matters.
@@ -89,6 +93,11 @@ pub struct CorpusSettings {
 }
 
 impl CorpusSettings {
+    /// Whether a document of this format can have counts where the job says, instead of a text.
+    pub fn finds_counts(format: Format) -> bool {
+        matches!(format, Format::JsonLines | Format::Parquet | Format::Arrow)
+    }
+
     /// Whether documents of this format are counts, in no order.
     pub fn gives_counts(&self, format: Format) -> bool {
         match format {
@@ -103,6 +112,12 @@ impl CorpusSettings {
         }
     }
 
+    /// The columns of a document: `metadata`, then the language, if it is identified.
+    pub fn columns(&self) -> Vec<String> {
+        let language = self.languages.as_ref().map(|_| language::COLUMN.to_owned());
+        self.metadata.iter().cloned().chain(language).collect()
+    }
+
     /// Where documents have their labels, and the place of that column in `metadata`.
     pub fn labels(&self) -> Option<(&LabelSettings, usize)> {
         let labels = self.labels.as_ref()?;
@@ -110,10 +125,9 @@ impl CorpusSettings {
         Some((labels, place?))
     }
 
-    /// The columns that may hold a document's label: `metadata`, then `group`.
-    pub fn label_columns(&self) -> impl Iterator<Item = &str> {
-        let metadata = self.metadata.iter().map(String::as_str);
-        metadata.chain(self.group.as_deref())
+    /// The columns that may hold a document's label: its own, then `group`.
+    pub fn label_columns(&self) -> impl Iterator<Item = String> {
+        self.columns().into_iter().chain(self.group.clone())
     }
 }
 

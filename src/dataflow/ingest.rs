@@ -342,7 +342,7 @@ fn collection(
         terms_total: agreed.terms_total,
         terms_kept: agreed.terms_kept,
         vocabulary_fingerprint: agreed.fingerprint.clone(),
-        metadata: settings.metadata.clone(),
+        metadata: settings.columns(),
         grouped: settings.group.is_some() || source.input.has_volumes(),
         labels: Vec::new(),
         phrases: Vec::new(),

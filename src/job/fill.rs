@@ -40,12 +40,20 @@ impl Values {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
             base, input, exclude, format, id, text, counts, group, metadata, on_damage;
+            languages: self.languages(),
             labels: self.labels(),
             needs_order: self.phrases().need_order(),
             block_bytes: block_mib.map(|mib| (mib * MIB) as u64),
             max_document_bytes: self.bytes("corpus.max_document_mib"),
             htrc: self.htrc(),
         }
+    }
+
+    /// The languages that are read, if any is identified.
+    pub(super) fn languages(&self) -> Option<Vec<String>> {
+        let languages: Vec<String> = self.get("corpus.languages");
+        let identifies = self.get("corpus.identify_language") || !languages.is_empty();
+        identifies.then_some(languages)
     }
 
     fn labels(&self) -> Option<LabelSettings> {
@@ -117,6 +125,8 @@ impl Values {
         Some(TreeSettings {
             path: self.get::<Option<PathBuf>>("tree.file")?,
             kind: self.get("tree.format"),
+            // Known once it is read.
+            word_count: 0,
             must_link: self.get("tree.must_link"),
             cannot_link: self.get("tree.cannot_link"),
             wordnet: settings! { self, WordNetSettings, "tree":
@@ -125,8 +135,6 @@ impl Values {
             },
         })
     }
-            // Known once it is read.
-            word_count: 0,
 
     pub(super) fn train(&self) -> TrainSettings {
         settings! { self, TrainSettings, "train":

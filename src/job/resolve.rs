@@ -2,6 +2,7 @@
 //! filled in, and what one key demands of another is enforced. Nothing is read from disk here.
 
 mod labels;
+mod languages;
 mod tree;
 mod warm_start;
 
@@ -42,6 +43,7 @@ pub(super) fn resolve(source: &Source, path: &Path, folder: &Path) -> Result<Val
     values.settle_corpus(source, folder);
     values.settle_tokens(source)?;
     values.settle_labels(source)?;
+    values.settle_languages(source)?;
     values.settle_tree(source)?;
     values.settle_warm_start(source)?;
     values.settle_method(source)?;
@@ -285,10 +287,10 @@ impl Values {
                 .then(|| (Mark::WarmStart, "an empty train.warm_start".to_owned())),
             (!self.get::<bool>("phrases.detect"))
                 .then(|| (Mark::Detected, "phrases.detect = false".to_owned())),
-        ];
-        for (unused, reason) in unused.into_iter().flatten() {
             (!self.get::<bool>("project.rollups"))
                 .then(|| (Mark::RolledUp, "project.rollups = false".to_owned())),
+        ];
+        for (unused, reason) in unused.into_iter().flatten() {
             for key in keys::marked(unused) {
                 let is_default = self.value(key.path) == key.default_value().as_ref();
                 if !(is_default && unused.may_be_spelt_out()) {
@@ -324,7 +326,7 @@ impl Values {
         if !self.says("project.trends") {
             return Ok(());
         }
-        let columns: Vec<String> = self.get("corpus.metadata");
+        let columns = self.columns();
         let trends: Vec<String> = self.get("project.trends");
         match trends.iter().all(|name| columns.contains(name)) {
             true => Ok(()),
@@ -337,7 +339,7 @@ impl Values {
 
     fn settle_evaluate(&mut self, source: &Source) -> Result<(), JobError> {
         let is_empty = |path| self.get::<String>(path).is_empty();
-        let mut columns: Vec<String> = self.get("corpus.metadata");
+        let mut columns = self.columns();
         columns.extend(self.get::<Option<String>>("corpus.group"));
         if !is_empty("evaluate.labels") && !columns.contains(&self.get("evaluate.labels")) {
             source.refuse("evaluate.labels", || match &columns[..] {

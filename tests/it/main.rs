@@ -25,6 +25,7 @@ mod ingest;
 mod jobs;
 mod joint;
 mod labels;
+mod languages;
 #[cfg(target_os = "linux")]
 mod launch;
 mod maxent;

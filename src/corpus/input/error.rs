@@ -77,6 +77,25 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
     },
+    /// A file holds counts, and the job asks for the language of texts.
+    #[error(
+        "{}: holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
+         corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \
+         corpus.metadata, or filter by htrc.languages)", .path.display()
+    )]
+    NoText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The job names counts in a key or column, and the file's format has none.
+    #[error(
+        "{}: corpus.counts is for JSON Lines, Parquet and Arrow only, and this file is none of them; convert it, exclude \
+         it, or take corpus.counts out of the job", .path.display()
+    )]
+    NoCounts {
+        /// The file.
+        path: PathBuf,
+    },
     /// A bag of words has no vocabulary beside it, or several that could be meant.
     #[error(
         "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()

@@ -35,7 +35,7 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
     candidates.retain(|name| is_vocabulary(name) && !name.starts_with('.'));
     candidates.sort();
     let name = documents.file_name().unwrap_or_default().to_string_lossy();
-    let name = super::stripped(&name);
+    let name = super::format::stripped(&name);
     let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
     let expected = match format {
         Format::Uci => name.replacen("docword", "vocab", 1),
@@ -44,7 +44,7 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
     let mut twins = candidates.iter().filter(|candidate| {
         let rest = candidate.strip_prefix(stem);
         let is_of_stem = rest.is_some_and(|rest| rest.starts_with('.'));
-        super::stripped(candidate) == expected || format != Format::Uci && is_of_stem
+        super::format::stripped(candidate) == expected || format != Format::Uci && is_of_stem
     });
     match (twins.next(), candidates.as_slice()) {
         (Some(name), _) => Ok(Some(documents.with_file_name(name))),
@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::guess;
+    use super::super::format::guess;
     use super::*;
 
     #[test]

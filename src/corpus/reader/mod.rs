@@ -23,8 +23,8 @@ use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;
 use super::block::{Block, Content, LineRange, check_damage};
 use super::input::{InputError, InputFile};
-use super::settings::{CorpusSettings, Format};
-use super::{Body, DocumentStatus, RawDocument};
+use super::settings::{CorpusSettings, Format, OnDamage};
+use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
 
@@ -34,11 +34,25 @@ const STRETCH_BYTES: u64 = 1 << 20;
 /// Receives the documents of a block, one after the other.
 pub type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
-/// Hands every document of the block to `emit`, in the input's order.
+/// Hands every document of the block to `emit`, in the input's order, with its language if that is to be identified.
 ///
 /// Fails when a file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`;
 /// what is wrong with single documents is in their bodies instead.
 pub fn read_block(
+    block: &Block,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    match &settings.languages {
+        None => read_content(block, settings, emit),
+        Some(kept) => read_content(block, settings, &mut |mut document| {
+            language::add_to(&mut document, kept);
+            emit(document);
+        }),
+    }
+}
+
+fn read_content(
     block: &Block,
     settings: &CorpusSettings,
     emit: DocumentSink<'_>,

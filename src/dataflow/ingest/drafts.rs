@@ -131,7 +131,7 @@ fn draft(
     };
     let path = process.output.temporary_path(&draft.name());
     let settings = &process.job.corpus;
-    let mut writer = ShardWriter::create(&path, &settings.metadata, ShardCompression::None)?;
+    let mut writer = ShardWriter::create(&path, &settings.columns(), ShardCompression::None)?;
     let mut document = ShardDocument::default();
     let mut failed: Option<ShardError> = None;
     read_block(block, settings, &mut |raw| {
@@ -248,9 +248,9 @@ pub(super) fn rewrite(
         .output
         .temporary_path(&format!("shard-{number:05}.parquet"));
     let mut reader = ShardReader::open(&source, Columns::All)?;
-    let metadata = &process.job.corpus.metadata;
+    let metadata = process.job.corpus.columns();
     let labelled = process.job.corpus.labels();
-    let mut writer = ShardWriter::create(&temporary, metadata, ShardCompression::Zstd)?;
+    let mut writer = ShardWriter::create(&temporary, &metadata, ShardCompression::Zstd)?;
     let mut document = ShardDocument::default();
     let (mut tokens_stopped, mut first_volume, mut last_sections) = (0, None, 0);
     let mut sections = Sections::default();

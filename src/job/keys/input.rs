@@ -1,6 +1,7 @@
 //! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
 use super::{Section, Stage, rows};
+use crate::corpus::language::is_code;
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
@@ -48,6 +49,14 @@ pub(super) const CORPUS: Section = rows! {
     group: Text, Default("");
     /// Keys or columns copied unchanged into the table `documents`.
     metadata: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]);
+    /// Identify the language of each text, by its first 1,000 characters: column `language` of the table `documents`
+    /// ([FORMATS.md](FORMATS.md#languages)).
+    identify_language: Flag, Default(false), Later;
+    /// Languages of the texts that are read, by ISO 639-1 code (`["en", "de"]`), identified in the same way; `"und"`: texts
+    /// too short or too mixed to tell. Other texts get status `filtered`. `[]`: all.
+    languages: List(|codes| is_distinct(codes) && codes.iter().all(|code| is_code(code)),
+        "a list of distinct ISO 639-1 codes of languages that can be identified, such as \"en\", or \"und\""),
+        Default([]), Later;
     /// Key or column with a document's labels: a list, or a text in which `label_separator` stands between them. Each
     /// label becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
     labels: Text, Default(""), Later;

@@ -5,6 +5,7 @@ mod counts;
 mod damage;
 mod htrc;
 mod keys;
+mod languages;
 mod long;
 mod mallet;
 mod uci;
@@ -28,6 +29,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         text: vec!["text".into()],
         counts: None,
         group: None,
+        languages: None,
         labels: None,
         metadata: Vec::new(),
         block_bytes: None,

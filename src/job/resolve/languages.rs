@@ -1,0 +1,27 @@
+//! What follows from identifying the language of texts.
+
+use super::Values;
+use crate::corpus::language::COLUMN;
+use crate::job::error::JobError;
+use crate::job::source::Source;
+
+impl Values {
+    /// The columns of documents: those of metadata, and the language, if it is identified.
+    pub(super) fn columns(&self) -> Vec<String> {
+        let mut columns: Vec<String> = self.get("corpus.metadata");
+        columns.extend(self.languages().map(|_| COLUMN.to_owned()));
+        columns
+    }
+
+    /// The column with the language is no other's.
+    pub(super) fn settle_languages(&self, source: &Source) -> Result<(), JobError> {
+        let metadata: Vec<String> = self.get("corpus.metadata");
+        if self.languages().is_none() || !metadata.iter().any(|name| name == COLUMN) {
+            return Ok(());
+        }
+        let allowed = "a column other than `language`, which is that of identified languages \
+                       (corpus.identify_language, corpus.languages)";
+        source.refuse("corpus.metadata", || allowed.into())?;
+        source.refuse("corpus.labels", || allowed.into())
+    }
+}

@@ -1,0 +1,199 @@
+//! The language of texts in whole runs: a column of `documents`, and a filter.
+
+use std::collections::BTreeMap;
+
+use topicmill::tables::read::head;
+
+use crate::workdir::{Workdir, said};
+
+const JOB: &str = r#"
+[corpus]
+input = "documents.jsonl"
+block_mib = 0.02
+[vocabulary]
+stop_words = "none"
+min_documents = 2
+[sample]
+fraction = 0.5
+[model]
+topics = 4
+[train]
+minibatch = 64
+passes = 4
+[output]
+path = "out"
+"#;
+
+/// Sentences whose words can be told, and are put together anew for each document.
+const SENTENCES: [(&str, [&str; 6]); 3] = [
+    (
+        "en",
+        [
+            "the weather was better than they had expected",
+            "nobody could remember where the road began",
+            "she would have given anything for another answer",
+            "which of these houses belongs to your brother",
+            "the children were playing behind the church",
+            "everything that happened there was soon forgotten",
+        ],
+    ),
+    (
+        "de",
+        [
+            "das Wetter war besser als sie erwartet hatten",
+            "niemand wusste noch, wo die Straße begann",
+            "sie hätte alles für eine andere Antwort gegeben",
+            "welches dieser Häuser gehört deinem Bruder",
+            "die Kinder spielten hinter der Kirche",
+            "was dort geschah, wurde bald wieder vergessen",
+        ],
+    ),
+    (
+        "it",
+        [
+            "il tempo era migliore di quanto si aspettassero",
+            "nessuno ricordava dove cominciasse la strada",
+            "avrebbe dato qualsiasi cosa per un'altra risposta",
+            "quale di queste case appartiene a tuo fratello",
+            "i bambini giocavano dietro la chiesa",
+            "tutto quello che accadde fu presto dimenticato",
+        ],
+    ),
+];
+
+const DOCUMENTS: usize = 600;
+
+/// The language of a document: every seventh has none.
+fn language(document: usize) -> &'static str {
+    match document % 7 {
+        0 => "und",
+        _ => SENTENCES[document % 3].0,
+    }
+}
+
+fn text(document: usize) -> String {
+    if document.is_multiple_of(7) {
+        return format!("{document} = x");
+    }
+    let sentences = SENTENCES[document % 3].1;
+    // Four of them, one after the other.
+    let chosen = [0, 1, 2, 3].map(|place| sentences[(document / 3 + place) % 6]);
+    chosen.join(". ")
+}
+
+fn lines(documents: impl Iterator<Item = usize>) -> String {
+    documents
+        .map(|document| {
+            let text = text(document);
+            format!("{{\"id\": \"d{document}\", \"text\": \"{text}\"}}\n")
+        })
+        .collect()
+}
+
+fn ground() -> Workdir {
+    let ground = Workdir::new().with_job(JOB);
+    ground.write("documents.jsonl", lines(0..DOCUMENTS));
+    ground
+}
+
+/// Language and status of each document, in order.
+fn documents(ground: &Workdir, out: &str) -> Vec<[String; 2]> {
+    let found = head(&ground.path(out).join("documents"), usize::MAX).unwrap();
+    let place = |name: &str| {
+        found
+            .columns
+            .iter()
+            .position(|column| column == name)
+            .unwrap()
+    };
+    let (language, status) = (place("language"), place("status"));
+    let cells = |row: &Vec<String>| [row[language].clone(), row[status].clone()];
+    found.rows.iter().map(cells).collect()
+}
+
+#[test]
+fn languages_are_a_column_by_which_trends_can_be_asked_for() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet --set corpus.identify_language=true --set project.trends=[\"language\"]");
+    ground.succeed("verify out");
+    let found = documents(&ground, "out");
+    for (document, [identified, status]) in found.iter().enumerate() {
+        assert_eq!(identified, language(document), "{}", text(document));
+        let expected = if document.is_multiple_of(7) {
+            "empty"
+        } else {
+            "ok"
+        };
+        assert_eq!(status, expected);
+    }
+    let trends = head(&ground.path("out/topic_trends"), usize::MAX).unwrap();
+    let value = trends
+        .columns
+        .iter()
+        .position(|column| column == "value")
+        .unwrap();
+    let mut values: Vec<_> = trends.rows.iter().map(|row| row[value].as_str()).collect();
+    values.dedup();
+    assert_eq!(values, ["de", "en", "it"]);
+    // The saved job is the same job.
+    assert!(ground.succeed("run out/job.toml --quiet").is_empty());
+}
+
+#[test]
+fn other_languages_are_filtered_on_any_workers() {
+    let ground = ground();
+    let mut digests = BTreeMap::new();
+    for (number, placement) in ["-w 1", "-w 3", "--processes 2 -w 1"].iter().enumerate() {
+        let out = format!("out{number}");
+        let filter = "--set corpus.languages=[\"de\",\"it\"]";
+        ground.succeed(&format!(
+            "run job.toml --quiet {placement} {filter} --set output.path={out}"
+        ));
+        digests.insert(ground.digest(&out), out);
+    }
+    assert_eq!(digests.len(), 1);
+    ground.succeed("verify out0");
+    let mut filtered = 0;
+    for (document, [identified, status]) in documents(&ground, "out0").iter().enumerate() {
+        assert_eq!(identified, language(document));
+        let expected = match language(document) {
+            "de" | "it" => "ok",
+            _ => "filtered",
+        };
+        assert_eq!(status, expected, "{document}");
+        filtered += usize::from(expected == "filtered");
+    }
+    assert!(filtered > DOCUMENTS / 3);
+    // The vocabulary is that of the documents that are left.
+    let left = (0..DOCUMENTS).filter(|&document| ["de", "it"].contains(&language(document)));
+    ground.write("left.jsonl", lines(left));
+    ground.succeed("run job.toml --quiet --set corpus.input=left.jsonl --set output.path=left");
+    let vocabulary = |out: &str| {
+        head(&ground.path(out).join("vocabulary"), usize::MAX)
+            .unwrap()
+            .rows
+    };
+    assert!(vocabulary("left") == vocabulary("out0"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_remedy() {
+    let ground = ground();
+    for (sets, words) in [
+        ("--set corpus.languages=[\"english\"]", "corpus.languages"),
+        (
+            "--set corpus.languages=[\"de\"] --set corpus.metadata=[\"language\"]",
+            "corpus.metadata",
+        ),
+        (
+            "--set corpus.identify_language=true --set corpus.counts=n",
+            "corpus.identify_language",
+        ),
+        ("--set project.trends=[\"language\"]", "corpus.metadata"),
+    ] {
+        let output = ground.output(&format!("run job.toml --quiet {sets}"));
+        let text = said(&output);
+        assert!(matches!(output.status.code(), Some(64 | 65)), "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+}
