@@ -44,6 +44,8 @@ pub struct InputFile {
     pub vocabulary: Option<PathBuf>,
     /// What changes when the content does, if it lies in an object store.
     pub tag: Option<String>,
+    /// Whether it is a volume of which the job reads another copy.
+    pub is_copy: bool,
 }
 
 impl InputFile {
@@ -215,6 +217,7 @@ fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, Inp
         bytes,
         vocabulary,
         tag,
+        is_copy: false,
     })
 }
 

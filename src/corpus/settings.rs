@@ -157,6 +157,8 @@ pub struct HtrcSettings {
     pub first_year: u32,
     /// The last one.
     pub last_year: u32,
+    /// Keys of the metadata in which copies of a volume agree, of which one is read; all are, if none is named.
+    pub unique_by: Vec<String>,
     /// Parts of speech whose tokens are read, with `*` for any ending; all, if none is named.
     pub parts_of_speech: Vec<String>,
 }

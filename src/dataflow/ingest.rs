@@ -12,6 +12,7 @@
 //! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
 //! is skipped. Which worker reads which block is left to chance; no result depends on it.
 
+mod copies;
 mod drafts;
 mod joiner;
 mod pairs;
@@ -20,7 +21,7 @@ mod reuse;
 mod vocabulary;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +33,7 @@ use self::vocabulary::Agreed;
 use self::words::gather_records;
 use super::error::RunError;
 use super::gather::all_gather;
-use super::process::{Once, Process};
+use super::process::{Once, Process, Tickets};
 use crate::corpus::block::{BlockQueue, Share};
 use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
 use crate::corpus::input::{Input, discover};
@@ -49,6 +50,8 @@ const MAX_REMARKS: usize = 20;
 #[derive(Default)]
 pub struct IngestShared {
     source: Once<Source>,
+    volumes: Tickets,
+    blocks: Once<BlockQueue>,
     remarks: Mutex<Vec<String>>,
 }
 
@@ -79,24 +82,32 @@ impl IngestShared {
 struct Source {
     input: Arc<Input>,
     fingerprint: String,
-    blocks: BlockQueue,
     tokenizer: Tokenizer,
 }
 
 impl Source {
     fn discover(process: &Process) -> Result<Self, RunError> {
         let input = Arc::new(discover(&process.job.corpus)?);
+        Ok(Self {
+            fingerprint: input.fingerprint()?,
+            tokenizer: process.job.tokenizer(&[])?,
+            input,
+        })
+    }
+
+    /// The process's share of the input; of volumes, some are copies.
+    fn blocks(&self, process: &Process, copies: &BTreeSet<usize>) -> BlockQueue {
+        let mut input = Arc::clone(&self.input);
+        if !copies.is_empty() {
+            let files = &mut Arc::make_mut(&mut input).files;
+            copies.iter().for_each(|&place| files[place].is_copy = true);
+        }
         let placement = &process.placement;
         let share = Share {
             process: placement.process,
             processes: placement.processes(),
         };
-        Ok(Self {
-            fingerprint: input.fingerprint()?,
-            blocks: BlockQueue::new(Arc::clone(&input), &process.job.corpus, share),
-            tokenizer: process.job.tokenizer(&[])?,
-            input,
-        })
+        BlockQueue::new(input, &process.job.corpus, share)
     }
 }
 
@@ -118,9 +129,11 @@ pub fn ingest(
     if let Some(collection) = found {
         return Ok((collection, false));
     }
+    let copies = copies::find(worker, process, shared, &source.input);
+    let blocks = (shared.blocks).make(|| source.blocks(process, &copies));
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);
-    let mut drafted = drafts::draft_all(worker, process, shared, source)?;
+    let mut drafted = drafts::draft_all(worker, process, shared, (blocks, &source.tokenizer))?;
     let (mut found, mut joiner) = (Vec::new(), None);
     if let Some(settings) = &process.job.phrases.detection {
         let joined = phrases::join(worker, process, settings, drafted)?;

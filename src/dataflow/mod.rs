@@ -19,6 +19,7 @@ pub mod joint;
 mod label_model;
 pub mod maxent;
 mod merge;
+mod names;
 mod outbox;
 pub mod process;
 pub mod process_model;

@@ -73,7 +73,7 @@ impl Values {
             },
         };
         settings! { self, HtrcSettings, "htrc":
-            skip_first_pages, skip_last_pages, languages, first_year, last_year, parts_of_speech;
+            skip_first_pages, skip_last_pages, languages, first_year, last_year, unique_by, parts_of_speech;
             section
         }
     }

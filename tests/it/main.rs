@@ -16,6 +16,7 @@ mod cli;
 mod cluster;
 mod constrain;
 #[cfg(debug_assertions)]
+mod copies;
 mod crash_points;
 mod drift;
 mod evaluate;

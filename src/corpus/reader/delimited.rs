@@ -130,6 +130,7 @@ mod tests {
             bytes: 0,
             vocabulary: None,
             tag: None,
+            is_copy: false,
         };
         let header = Header::parse(header.as_bytes(), &file, &settings)?;
         let context = Context::new(&file, &settings);

@@ -15,8 +15,12 @@ use crate::corpus::settings::{CorpusSettings, HtrcSettings, SectionSize};
 use crate::corpus::{Body, DocumentStatus, RawDocument};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
 use std::borrow::Cow;
+
+mod metadata;
+
+pub use metadata::{Candidate, candidate};
+use metadata::{Metadata, is_of_volumes};
 
 /// Hands over the sections of a volume.
 pub(super) fn read(
@@ -66,7 +70,7 @@ struct Volume<'a> {
     /// The same in schema 1.5.
     #[serde(borrow)]
     id: Option<Cow<'a, str>>,
-    metadata: Map<String, Value>,
+    metadata: Metadata,
     #[serde(borrow)]
     features: Features<'a>,
 }
@@ -119,10 +123,10 @@ impl Volume<'_> {
         let metadata: Vec<_> = settings
             .metadata
             .iter()
-            .map(|key| self.value(key))
+            .map(|key| self.metadata.value(key))
             .collect();
         let group = settings.group.as_ref();
-        let group = group.map_or(Some(htid.to_owned()), |key| self.value(key));
+        let group = group.map_or(Some(htid.to_owned()), |key| self.metadata.value(key));
         let mut hand_over = |source_id: String, body| {
             emit(RawDocument {
                 source_id: source_id.into(),
@@ -139,7 +143,9 @@ impl Volume<'_> {
             status,
             reason: format!("{id}: {why}"),
         };
-        if let Some(why) = self.is_filtered(filters) {
+        let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
+        let is_copy = context.file.is_copy.then(copy);
+        if let Some(why) = self.metadata.is_filtered(filters).or(is_copy) {
             hand_over(
                 htid.to_owned(),
                 missing(DocumentStatus::Filtered, htid, why),
@@ -173,84 +179,6 @@ impl Volume<'_> {
             hand_over(id, body);
         }
     }
-
-    /// Why the job leaves the volume out.
-    fn is_filtered(&self, filters: &HtrcSettings) -> Option<String> {
-        let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
-        let language = self.value("language");
-        if wanted.clone().next().is_some() && !wanted.any(|code| Some(code) == language.as_ref()) {
-            let language = language.as_deref().unwrap_or("unknown");
-            return Some(format!("its language is {language}"));
-        }
-        let year = self.value("year").and_then(|year| year.trim().parse().ok());
-        let years = filters.first_year..=filters.last_year;
-        match year {
-            _ if years == HtrcSettings::ANY_YEAR => None,
-            Some(year) if years.contains(&year) => None,
-            Some(year) => Some(format!("its year is {year}")),
-            None => Some("its year is unknown".to_owned()),
-        }
-    }
-
-    /// What the volume says under a key of its metadata, or one of our names for such keys.
-    fn value(&self, key: &str) -> Option<String> {
-        let keys: &[&str] = match key {
-            "record" => return self.record(),
-            "author" => &["contributor", "names"],
-            "year" => &["pubDate"],
-            "rights" => &["accessRights", "rightsAttributes"],
-            key => &[key],
-        };
-        let mut found = keys.iter().filter_map(|key| self.metadata.get(*key));
-        found.find_map(plain)
-    }
-
-    /// The number of the record in HathiTrust's catalogue that describes the volume.
-    fn record(&self) -> Option<String> {
-        let addresses = self
-            .metadata
-            .get("mainEntityOfPage")
-            .and_then(Value::as_array);
-        let number = addresses.into_iter().flatten().find_map(record_number);
-        let number = number.map(str::to_owned);
-        let number = number.or_else(|| plain(self.metadata.get("hathitrustRecordNumber")?));
-        // Schema 1.5 leaves out leading zeros.
-        number.map(|number| format!("{number:0>9}"))
-    }
-}
-
-/// The number at the end of the address of a record in HathiTrust's catalogue.
-fn record_number(address: &Value) -> Option<&str> {
-    let (site, number) = address.as_str()?.rsplit_once('/')?;
-    site.ends_with("/Record").then_some(number)
-}
-
-/// A value of the metadata as text: of an object its name, of a URI of the Library of Congress its
-/// last part, of a list its only element or JSON.
-fn plain(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::Null => return None,
-        Value::String(text) => match text.strip_prefix("http://id.loc.gov/") {
-            Some(path) => path.rsplit('/').next().unwrap_or(path).to_owned(),
-            None => text.trim().to_owned(),
-        },
-        Value::Object(object) if object.contains_key("name") => return plain(&object["name"]),
-        Value::Array(items) => {
-            let mut items: Vec<String> = items.iter().filter_map(plain).collect();
-            match items.len() {
-                0 | 1 => items.pop()?,
-                _ => Value::from(items).to_string(),
-            }
-        }
-        other => other.to_string(),
-    };
-    (!text.is_empty()).then_some(text)
-}
-
-/// Whether a code of a language is one of those that volumes have (MARC, `eng`); else it is one of
-/// those of pages (`en`).
-fn is_of_volumes(code: &str) -> bool {
-    code.len() == 3
 }
 
 impl Page<'_> {

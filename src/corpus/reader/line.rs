@@ -22,6 +22,7 @@ impl LineReader {
             bytes: 0,
             vocabulary: None,
             tag: None,
+            is_copy: false,
         };
         Self {
             file,

@@ -28,6 +28,8 @@ use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
 
+pub use htrc::{Candidate, candidate};
+
 /// Bytes of a plain file that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 

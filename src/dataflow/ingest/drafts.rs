@@ -8,9 +8,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
+use super::IngestShared;
 use super::joiner::Joiner;
-use super::{IngestShared, Source};
-use crate::corpus::block::Block;
+use crate::corpus::block::{Block, BlockQueue};
 use crate::corpus::collection::Collection;
 use crate::corpus::draft::Drafter;
 use crate::corpus::input::InputError;
@@ -18,6 +18,7 @@ use crate::corpus::labels::LabelCounter;
 use crate::corpus::reader::read_block;
 use crate::corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
 use crate::corpus::terms::TermCounter;
+use crate::corpus::tokenizer::Tokenizer;
 use crate::corpus::vocabulary::TermMap;
 use crate::corpus::{DocumentStatus, Sections, ShardDocument};
 use crate::dataflow::error::RunError;
@@ -86,15 +87,15 @@ pub(super) fn draft_all(
     worker: &mut Worker,
     process: &Process,
     shared: &IngestShared,
-    source: &Source,
+    (blocks, tokenizer): (&BlockQueue, &Tokenizer),
 ) -> Result<Drafted, RunError> {
-    let mut drafter = Drafter::new(source.tokenizer.clone());
+    let mut drafter = Drafter::new(tokenizer.clone());
     if process.job.phrases.detection.is_some() {
         drafter = drafter.in_order();
     }
     let mut frequencies = Frequencies::new(worker);
     let mut drafts = Vec::new();
-    while let Some(block) = source.blocks.next_block().map_err(cause_first)? {
+    while let Some(block) = blocks.next_block().map_err(cause_first)? {
         let draft = draft(process, shared, &block, &mut drafter)?;
         process.progress.add(block.content_bytes());
         let progress = &process.progress;

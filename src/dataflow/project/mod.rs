@@ -7,7 +7,6 @@
 
 mod drift;
 mod labels;
-mod names;
 mod rollups;
 mod shard;
 mod tally;

@@ -96,6 +96,10 @@ pub(super) const HTRC: Section = rows! {
     first_year: Whole(0, 9_999), Default(0), Later;
     /// Last year of publication that is read. A volume without a year is read only if neither year is set.
     last_year: Whole(0, 9_999), Default(9999), Later;
+    /// Keys of the metadata by which copies are known: of the volumes that agree in all of them one is read, that with the
+    /// smallest id, and the others get status `filtered`. `["record", "enumerationChronology"]`: a copy of each edition.
+    /// `["title", "author", "enumerationChronology"]`: an edition of each work. `[]`: all volumes are read.
+    unique_by: List(|keys| is_distinct(keys) && is_named(keys), "a list of distinct names"), Default([]), Later;
     /// Parts of speech that are read, `*` for any ending: `["NN*", "JJ*"]` for the nouns and adjectives of English.
     /// `[]`: all.
     parts_of_speech: List(|tags| is_distinct(tags) && is_named(tags), "a list of distinct texts, none of them empty"),

@@ -17,6 +17,7 @@ fn documents(bytes: &[u8]) -> Vec<Seen> {
         bytes: 0,
         vocabulary: None,
         tag: None,
+        is_copy: false,
     };
     let mut seen = Vec::new();
     jsonl::read(

@@ -43,6 +43,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
             languages: Vec::new(),
             first_year: *HtrcSettings::ANY_YEAR.start(),
             last_year: *HtrcSettings::ANY_YEAR.end(),
+            unique_by: Vec::new(),
             parts_of_speech: Vec::new(),
         },
     }

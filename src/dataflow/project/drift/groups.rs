@@ -11,8 +11,8 @@ use std::rc::Rc;
 use timely::worker::Worker;
 
 use super::{SUMS, fixed_sums, set_fixed_sums};
+use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::project::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::sum::sum;
 use lda::evaluate::drift::DriftSums;
 

@@ -1,12 +1,12 @@
-//! Names of groups as they travel.
+//! Names of groups and volumes as they travel.
 
 use lda::math::random::{Stage, hash};
 
 /// Maximum number of bytes of a name: one that is longer is not summed up.
-pub(super) const MOST_NAME_BYTES: usize = 1 << 16;
+pub(crate) const MOST_NAME_BYTES: usize = 1 << 16;
 
 /// The same for every worker.
-pub(super) fn name_hash(name: &str) -> u64 {
+pub(crate) fn name_hash(name: &str) -> u64 {
     let chunks = name.as_bytes().chunks(8);
     let word = |chunk: &[u8]| {
         chunk
@@ -20,7 +20,7 @@ pub(super) fn name_hash(name: &str) -> u64 {
 }
 
 /// Its length, and its bytes.
-pub(super) fn pack_name(name: &str, words: &mut Vec<u64>) {
+pub(crate) fn pack_name(name: &str, words: &mut Vec<u64>) {
     words.push(name.len() as u64);
     words.extend(name.as_bytes().chunks(8).map(|chunk| {
         let mut eight = [0; 8];
@@ -30,7 +30,7 @@ pub(super) fn pack_name(name: &str, words: &mut Vec<u64>) {
 }
 
 /// The name at the beginning of some words, and what follows it; `None` where there are no words.
-pub(super) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
+pub(crate) fn unpack_name(words: &[u64]) -> Option<(String, &[u64])> {
     let (&length, others) = words.split_first()?;
     let length = length as usize;
     let (name, others) = others.split_at(length.div_ceil(8));

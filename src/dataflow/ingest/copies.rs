@@ -1,0 +1,91 @@
+//! Which volumes are copies of others: before anything is counted, the metadata of all volumes are compared.
+//!
+//! Workers read the metadata of some files each. What copies have in common decides which worker compares them: it
+//! keeps the one with the smallest id, whatever the order in which they come.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use timely::worker::Worker;
+
+use super::words::gather_records;
+use super::{IngestShared, begin};
+use crate::corpus::input::Input;
+use crate::corpus::reader::{Candidate, candidate};
+use crate::corpus::settings::Format;
+use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
+use crate::dataflow::outbox::Outbox;
+use crate::dataflow::process::Process;
+
+/// Volumes by what they share with their copies: the one that is read.
+#[derive(Default)]
+struct Editions {
+    kept: BTreeMap<[u64; 2], (String, u64)>,
+    /// The files of the others.
+    copies: Vec<[u64; 1]>,
+}
+
+impl Editions {
+    /// Takes messages: what a volume shares, its file, its id.
+    fn receive(&mut self, words: &[u64]) {
+        let mut rest = words;
+        while let [one, two, file, others @ ..] = rest {
+            let Some((htid, others)) = unpack_name(others) else {
+                return;
+            };
+            rest = others;
+            let mut other = (htid, *file);
+            let kept = self.kept.entry([*one, *two]);
+            let kept = kept.or_insert_with(|| other.clone());
+            if *kept == other {
+                continue;
+            }
+            if other < *kept {
+                std::mem::swap(kept, &mut other);
+            }
+            self.copies.push([other.1]);
+        }
+    }
+}
+
+/// The places of the files that are copies, the same for every worker. Every worker must call it.
+pub(super) fn find(
+    worker: &mut Worker,
+    process: &Process,
+    shared: &IngestShared,
+    input: &Input,
+) -> BTreeSet<usize> {
+    let filters = &process.job.corpus.htrc;
+    if filters.unique_by.is_empty() {
+        return BTreeSet::new();
+    }
+    let (first, step) = (process.placement.process, process.placement.processes());
+    let total = input.files.len().div_ceil(step) as u64;
+    begin(worker, process, ["ingest", "volumes"], total);
+    let editions = Rc::new(RefCell::new(Editions::default()));
+    let received = Rc::clone(&editions);
+    let receive = move |words: &[u64]| received.borrow_mut().receive(words);
+    let mut outbox = Outbox::new(worker, "copies", receive);
+    loop {
+        let place = first + shared.volumes.take() * step;
+        let Some(file) = input.files.get(place) else {
+            break;
+        };
+        let volume = (file.format == Format::Htrc).then(|| candidate(file, filters));
+        let fits = |volume: &Candidate| volume.htid.len() <= MOST_NAME_BYTES;
+        if let Some(volume) = volume.flatten().filter(fits) {
+            let [one, two] = volume.edition;
+            let mut message = vec![one, two, place as u64];
+            pack_name(&volume.htid, &mut message);
+            let target = outbox.target(one);
+            outbox.send(target, message);
+        }
+        process.progress.add(1);
+        worker.step();
+    }
+    outbox.finish(worker);
+    let copies = editions.take().copies;
+    let copies = gather_records(worker, &copies).into_iter();
+    copies.map(|[place]| place as usize).collect()
+}
