@@ -95,6 +95,14 @@ impl Compression {
     }
 }
 
+/// A file's name without what compression appends.
+pub(crate) fn stripped(name: &str) -> &str {
+    [".gz", ".zst", ".zstd", ".bz2"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name)
+}
+
 /// The first `limit` bytes of a reader, or fewer where it ends before.
 pub(crate) fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     // Room from the start: without, each small file takes twice as many reads.

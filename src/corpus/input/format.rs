@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::error::InputError;
 use super::{objects, vocabulary};
+use crate::corpus::compression::stripped;
 use crate::corpus::settings::{CorpusSettings, Format};
 
 /// What the file holds: as the job says, else by its name; `None` for a vocabulary.
@@ -42,14 +43,6 @@ pub(super) fn guess(name: &str) -> Format {
 fn stands_beside_documents(path: &Path) -> bool {
     let names = objects::names_beside(path).unwrap_or_default();
     names.iter().any(|name| vocabulary::is_used_by(guess(name)))
-}
-
-/// The name without what compression appends.
-pub(super) fn stripped(name: &str) -> &str {
-    [".gz", ".zst", ".zstd", ".bz2"]
-        .iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name)
 }
 
 /// Refuses a file that cannot have what the job reads.

@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::objects::names_beside;
-use crate::corpus::compression::{Compression, read_start};
+use crate::corpus::compression::{Compression, read_start, stripped};
 use crate::corpus::settings::Format;
 use crate::storage::Source;
 use std::io::{self, BufRead, BufReader};
@@ -35,7 +35,7 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
     candidates.retain(|name| is_vocabulary(name) && !name.starts_with('.'));
     candidates.sort();
     let name = documents.file_name().unwrap_or_default().to_string_lossy();
-    let name = super::format::stripped(&name);
+    let name = stripped(&name);
     let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
     let expected = match format {
         Format::Uci => name.replacen("docword", "vocab", 1),
@@ -44,7 +44,7 @@ pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, 
     let mut twins = candidates.iter().filter(|candidate| {
         let rest = candidate.strip_prefix(stem);
         let is_of_stem = rest.is_some_and(|rest| rest.starts_with('.'));
-        super::format::stripped(candidate) == expected || format != Format::Uci && is_of_stem
+        stripped(candidate) == expected || format != Format::Uci && is_of_stem
     });
     match (twins.next(), candidates.as_slice()) {
         (Some(name), _) => Ok(Some(documents.with_file_name(name))),
