@@ -23,7 +23,7 @@ use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;
 use super::block::{Block, Content, LineRange, check_damage};
 use super::input::{InputError, InputFile};
-use super::settings::{CorpusSettings, Format, OnDamage};
+use super::settings::{CorpusSettings, Format};
 use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
