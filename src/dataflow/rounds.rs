@@ -65,6 +65,7 @@ pub struct Rounds<S: Sampling> {
     input: BlockInput<u64>,
     state: Rc<RefCell<State<S>>>,
     index: usize,
+    dataflow: usize,
 }
 
 impl<S: Sampling> Rounds<S> {
@@ -73,7 +74,7 @@ impl<S: Sampling> Rounds<S> {
     pub fn new(worker: &mut Worker, threads: usize, size: [usize; 2], sampling: S) -> Self {
         let (index, peers, [terms, topics]) = (worker.index(), worker.peers(), size);
         let state = Rc::new(RefCell::new(State::new(sampling, [index, peers, topics])));
-        let sampled = Rc::clone(&state);
+        let (sampled, dataflow) = (Rc::clone(&state), worker.next_dataflow_index());
         let input = worker.dataflow_named::<u64, _, _>("rounds", |scope| {
             let (input, start) = scope.new_input_with_builder::<BlockBuilder>();
             let (feedback, changes) = scope.feedback(1);
@@ -90,6 +91,7 @@ impl<S: Sampling> Rounds<S> {
             input,
             state,
             index,
+            dataflow,
         }
     }
 
@@ -145,6 +147,7 @@ impl<S: Sampling> Rounds<S> {
             {
                 let mut state = self.state.borrow_mut();
                 if let Some(error) = state.failure.take() {
+                    worker.drop_dataflow(self.dataflow);
                     return Err(error);
                 }
                 if state.is_idle() {
@@ -173,6 +176,7 @@ struct State<S: Sampling> {
     /// What has come back, by the time of its round.
     arrived: BTreeMap<u64, Merged>,
     sums: Vec<i64>,
+    /// What ends the run. The worker keeps its capability, so that no other takes the round for complete.
     failure: Option<RunError>,
 }
 
@@ -209,13 +213,6 @@ impl<S: Sampling> State<S> {
 
     fn is_idle(&self) -> bool {
         !self.is_sampling() && self.outstanding.is_empty()
-    }
-
-    /// Leaves all rounds: a dataflow that holds on to one would never end.
-    fn fail(&mut self, error: RunError) {
-        self.failure = Some(error);
-        self.rounds.clear();
-        self.current = None;
     }
 
     /// Does a piece of work at a time. `has_come` tells whether all of a round has come back.
@@ -306,9 +303,9 @@ fn sample<'scope, S: Sampling>(
                         now.downgrade(&(time + 1));
                         activator.activate();
                     }
-                    Err(error) => state.fail(error),
+                    Err(error) => state.failure = Some(error),
                 }
-                if !state.is_sampling() {
+                if !state.is_sampling() && state.failure.is_none() {
                     now = None;
                 }
             }
