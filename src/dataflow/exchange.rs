@@ -1,6 +1,6 @@
 //! Sends blocks from worker to worker: each to one, or each to all.
 //!
-//! [`route`] sends whole blocks to the worker in their header. [`Broadcast`] sends a block once to
+//! [`route`] sends whole blocks to the worker in their header, or a few to all. [`Broadcast`] sends a block once to
 //! each *process*, whose workers share it, whereas timely's stock broadcast makes a copy of each
 //! record for each worker. The trick is in the record counts: a block counts as one record per
 //! worker before the pact and as one record behind it, so that the numbers produced and consumed
@@ -28,7 +28,7 @@ pub type BlockBuilder = CapacityContainerBuilder<Block>;
 /// An input for blocks: `input.send_batch(&mut block)`; what is left in `block` is of no use.
 pub type BlockInput<T> = InputHandle<T, BlockBuilder>;
 
-/// The pact that sends each block to the worker in its header.
+/// The pact that sends each block to the worker in its header, or to every worker: one copy each.
 ///
 /// As with every pact, blocks of a later time may arrive before the current time is over: a worker
 /// that is ahead sends them. Keep blocks by time until the frontier has passed it.
@@ -58,9 +58,13 @@ impl Distributor<Block> for ByHeader {
         time: &T,
         pushers: &mut [P],
     ) {
-        let target = block
-            .target()
-            .expect("a routed block is made by Block::to_worker");
+        let Some(target) = block.target() else {
+            block.count_once();
+            for pusher in pushers {
+                Message::push_at(&mut block.clone(), time.clone(), pusher);
+            }
+            return;
+        };
         let pusher = match self.0 {
             None => target,
             Some([first, threads]) => first + target % threads,
@@ -216,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn route_delivers_each_block_once_to_its_target() {
-        // One block a round for each worker; every third is empty.
+    fn route_delivers_each_block_once_to_its_target_or_to_every_worker() {
+        // One block a round for each worker, every third empty, and one for all.
         check(20, route, |source, peers, round| {
             let block = |target: usize| {
                 let word = (source * 100 + target) as u64 + round * 10_000;
@@ -228,7 +232,8 @@ mod tests {
                 };
                 Block::to_worker(source, target, round, words)
             };
-            (0..peers).map(block).collect()
+            let to_all = Block::to_everyone(source, peers, round, vec![round]);
+            (0..peers).map(block).chain([to_all]).collect()
         });
     }
 

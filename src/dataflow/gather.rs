@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use timely::dataflow::ProbeHandle;
+use timely::dataflow::channels::pact::{ParallelizationContract, Pipeline};
 use timely::dataflow::operators::{Input, Operator, Probe};
+use timely::dataflow::{ProbeHandle, Stream};
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
@@ -44,29 +45,15 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
     let (index, peers) = (worker.index(), worker.peers());
     let gathered = Rc::new(RefCell::new(vec![Vec::new(); peers]));
     let filled = Rc::clone(&gathered);
-    let probe = ProbeHandle::new();
-    let mut input: BlockInput<u64> = worker.dataflow_named("all gather", |scope| {
-        let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-        stream
-            .unary::<BlockBuilder, _, _, _>(Broadcast, "collect", |_, _| {
-                move |input, _output| {
-                    input.for_each(|_, block| {
-                        let block = std::mem::take(block);
-                        filled.borrow_mut()[block.source()].push(block);
-                    });
-                }
-            })
-            .probe_with(&probe);
-        input
-    });
+    let keep = move |block: Block| filled.borrow_mut()[block.source()].push(block);
+    let mut delivery = Delivery::new(worker, "all gather", Broadcast, keep);
     for (number, words) in mine.into_iter().enumerate() {
-        input.send_batch(&mut Block::to_everyone(index, peers, number as u64, words));
+        delivery.send([Block::to_everyone(index, peers, number as u64, words)]);
         if number % BLOCKS_A_STEP == BLOCKS_A_STEP - 1 {
             worker.step();
         }
     }
-    input.close();
-    finish(worker, &probe);
+    delivery.finish(worker);
     let mut gathered = gathered.take();
     for blocks in &mut gathered {
         blocks.sort_by_key(Block::tag);
@@ -76,25 +63,61 @@ pub fn all_gather_blocks(worker: &mut Worker, mine: Vec<Vec<u64>>) -> Vec<Vec<Bl
 
 /// Waits until every worker has called it.
 pub fn barrier(worker: &mut Worker) {
-    let probe = ProbeHandle::new();
-    let input: BlockInput<u64> = worker.dataflow_named("barrier", |scope| {
-        let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-        stream.probe_with(&probe);
-        input
-    });
-    input.close();
-    finish(worker, &probe);
+    Delivery::new(worker, "barrier", Pipeline, |_| {}).finish(worker);
 }
 
-/// Works until nothing is left before the probe, on any worker.
-fn finish(worker: &mut Worker, probe: &ProbeHandle<u64>) {
-    while !probe.done() {
-        worker.step_or_park(Some(PARK));
+/// A dataflow that delivers blocks, from its building to its end.
+pub struct Delivery {
+    input: BlockInput<u64>,
+    probe: ProbeHandle<u64>,
+}
+
+impl Delivery {
+    /// Builds it; every worker must. Each block comes to those workers that the pact says.
+    pub fn new(
+        worker: &mut Worker,
+        name: &str,
+        pact: impl ParallelizationContract<u64, Block>,
+        receive: impl FnMut(Block) + 'static,
+    ) -> Self {
+        let probe = ProbeHandle::new();
+        let input = worker.dataflow_named(name, |scope| {
+            let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
+            receive_all(stream, pact, receive).probe_with(&probe);
+            input
+        });
+        Self { input, probe }
+    }
+
+    /// Sends blocks.
+    pub fn send(&mut self, blocks: impl IntoIterator<Item = Block>) {
+        for mut block in blocks {
+            self.input.send_batch(&mut block);
+        }
+    }
+
+    /// Works until every worker has received all blocks.
+    pub fn finish(self, worker: &mut Worker) {
+        self.input.close();
+        while !self.probe.done() {
+            worker.step_or_park(Some(PARK));
+        }
     }
 }
 
+/// Hands over the blocks of a stream; gives none.
+pub(super) fn receive_all<'scope>(
+    stream: Stream<'scope, u64, Block>,
+    pact: impl ParallelizationContract<u64, Block>,
+    mut receive: impl FnMut(Block) + 'static,
+) -> Stream<'scope, u64, Block> {
+    stream.unary::<BlockBuilder, _, _, _>(pact, "collect", |_, _| {
+        move |input, _output| input.for_each(|_, block| receive(std::mem::take(block)))
+    })
+}
+
 /// Cuts bytes into words for blocks. The first word says how many bytes there are.
-fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
+pub(super) fn cut(bytes: &[u8]) -> impl Iterator<Item = Vec<u64>> {
     let first = bytes.len().min((MAX_BLOCK_WORDS - 1) * 8);
     let (first, rest) = bytes.split_at(first);
     let mut head = Vec::with_capacity(1 + first.len().div_ceil(8));
@@ -116,7 +139,7 @@ fn append(words: &mut Vec<u64>, bytes: &[u8]) {
 }
 
 /// The bytes that were [`cut`].
-fn join(blocks: &[Block]) -> Vec<u8> {
+pub(super) fn join(blocks: &[Block]) -> Vec<u8> {
     let first = blocks.first().expect("the first word is always sent");
     let length = usize::try_from(first.words()[0]).expect("the sender had the bytes in memory");
     let mut bytes = Vec::with_capacity(length.next_multiple_of(8));

@@ -5,6 +5,8 @@
 //! Documents go to every process, and each learns the same. It is stored beside the model, where a run that
 //! resumes and a stream find it.
 
+use std::sync::Arc;
+
 use timely::worker::Worker;
 
 use super::error::RunError;
@@ -39,10 +41,10 @@ const ITERATIONS: u32 = 100;
 /// What the workers of a process share.
 #[derive(Debug, Default)]
 pub struct LabelShared {
-    found: Once<Option<LabelModel>>,
+    found: Once<Option<Arc<LabelModel>>>,
     bound: Once<u64>,
     shards: Tickets,
-    learnt: Once<LabelModel>,
+    learnt: Once<Arc<LabelModel>>,
 }
 
 /// What a worker has read, packed.
@@ -58,16 +60,16 @@ struct Documents {
 ///
 /// # Errors
 /// Files that cannot be read or written; a regression that cannot be fitted; a draw that cannot be made.
-pub fn label_model<'s>(
+pub fn label_model(
     worker: &mut Worker,
     process: &Process,
     (collection, rule): (&Collection, &SampleRule),
     model_hash: &str,
-    shared: &'s LabelShared,
-) -> Result<&'s LabelModel, RunError> {
+    shared: &LabelShared,
+) -> Result<Arc<LabelModel>, RunError> {
     let (project, output) = (&process.job.project, &process.output);
     let Some(reader) = LabelReader::new(&process.job.corpus, &collection.labels) else {
-        return shared.learnt.get(|| Ok(LabelModel::default()));
+        return Ok(Arc::default());
     };
     let is_published = output.is_published(LABELS_FILE)?;
     barrier(worker);
@@ -75,33 +77,33 @@ pub fn label_model<'s>(
         if worker.index() == 0 && is_published {
             output.remove(LABELS_FILE)?;
         }
-        return shared.learnt.get(|| Ok(LabelModel::default()));
+        return Ok(Arc::default());
     }
     let found = || {
         let (hash, found) = labels::read(&output.local(LABELS_FILE)?)?;
         let wanted = project.label_model(found.clone(), collection.labels.len());
         let is_ours = hash == model_hash && wanted.as_ref() == Some(&found);
-        Ok::<_, RunError>(is_ours.then_some(found))
+        Ok::<_, RunError>(is_ours.then(|| Arc::new(found)))
     };
     if is_published && let Some(found) = shared.found.get(found)? {
-        return Ok(found);
+        return Ok(Arc::clone(found));
     }
     let read = read(worker, (process, collection, rule), &reader, shared)?;
     let terms = (project.estimates_label_count()).then(|| gather(worker, &read.terms));
     let labels = (project.label_topics > 0).then(|| gather(worker, &read.labels));
     let learnt = shared.learnt.get(|| {
         let topics = |labels| topics(labels, &process.job, collection.labels.len());
-        Ok::<_, RunError>(LabelModel {
+        Ok::<_, RunError>(Arc::new(LabelModel {
             count: terms.as_deref().map(fit).transpose()?,
             topics: labels.as_deref().map(topics).transpose()?,
-        })
+        }))
     })?;
     if worker.index() == 0 {
         let temporary = output.temporary_path("labels-model");
         labels::write(&temporary, model_hash, learnt)?;
         output.publish(&temporary, LABELS_FILE)?;
     }
-    Ok(learnt)
+    Ok(Arc::clone(learnt))
 }
 
 /// Reads this worker's share of the documents that were trained on.

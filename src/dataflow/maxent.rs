@@ -5,6 +5,8 @@
 //! proportions go to every process, and each fits the same regression to them. Process 0 writes it
 //! beside the model; a run that finds a classifier of the same settings and model reads it.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
@@ -48,10 +50,10 @@ pub struct MaxEntPlan<'a> {
 /// What the workers of a process share.
 #[derive(Debug, Default)]
 pub struct MaxEntShared {
-    found: Once<Option<Classifier>>,
+    found: Once<Option<Arc<Classifier>>>,
     bound: Once<u64>,
     shards: Tickets,
-    fitted: Once<(ClassifierHeader, Classifier)>,
+    fitted: Once<(ClassifierHeader, Arc<Classifier>)>,
 }
 
 /// The classifier of the job's method, found or trained; `None` where the method needs none, and
@@ -60,11 +62,11 @@ pub struct MaxEntShared {
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made, a regression that is too large
 /// or has nothing to learn from.
-pub fn classifier<'s>(
+pub fn classifier(
     worker: &mut Worker,
     plan: MaxEntPlan<'_>,
-    shared: &'s MaxEntShared,
-) -> Result<Option<&'s Classifier>, RunError> {
+    shared: &MaxEntShared,
+) -> Result<Option<Arc<Classifier>>, RunError> {
     let (process, output) = (plan.process, &plan.process.output);
     let method = process.job.project.infer.as_ref().map(|infer| infer.method);
     if !method.is_some_and(Method::needs_classifier) {
@@ -76,7 +78,7 @@ pub fn classifier<'s>(
     let is_published = output.is_published(CLASSIFIER_FILE)?;
     barrier(worker);
     if is_published && let Some(found) = shared.found.get(|| plan.read())? {
-        return Ok(Some(found));
+        return Ok(Some(Arc::clone(found)));
     }
     let mine = plan.infer(worker, shared)?;
     let gathered = gather(worker, &mine);
@@ -86,7 +88,7 @@ pub fn classifier<'s>(
         classifier::write(&temporary, header, fitted)?;
         output.publish(&temporary, CLASSIFIER_FILE)?;
     }
-    Ok(Some(fitted))
+    Ok(Some(Arc::clone(fitted)))
 }
 
 /// Names what a job's classifier depends on besides the model.
@@ -102,12 +104,12 @@ pub fn settings_hash(job: &Job) -> String {
 
 impl MaxEntPlan<'_> {
     /// The classifier in the output, if it is of this job and model.
-    fn read(&self) -> Result<Option<Classifier>, RunError> {
+    fn read(&self) -> Result<Option<Arc<Classifier>>, RunError> {
         let path = self.process.output.local(CLASSIFIER_FILE)?;
         let (header, found) = classifier::read(&path)?;
         let is_ours = header.settings_hash == settings_hash(&self.process.job)
             && header.model_hash == self.model_hash;
-        Ok(is_ours.then_some(found))
+        Ok(is_ours.then(|| Arc::new(found)))
     }
 
     fn bound(&self) -> u64 {
@@ -169,7 +171,7 @@ impl MaxEntPlan<'_> {
 
     /// Fits the regression to the documents of all workers: those of the smallest keys, in the
     /// order of their numbers.
-    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Classifier), RunError> {
+    fn fit(&self, gathered: &[Vec<u64>]) -> Result<(ClassifierHeader, Arc<Classifier>), RunError> {
         let process = self.process;
         let settings = &process.job.project.maxent;
         let topics = process.topic_count(self.collection);
@@ -223,6 +225,6 @@ impl MaxEntPlan<'_> {
             iterations: fitted.iterations,
             loss: fitted.loss,
         };
-        Ok((header, made))
+        Ok((header, Arc::new(made)))
     }
 }

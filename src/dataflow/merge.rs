@@ -12,8 +12,8 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, route, route_within};
 use lda::model::statistics::{Aggregator, Assigned};
 
-/// What a block holds, in the low bits of its tag; above them the piece of a vector it is.
-pub(super) const KINDS: u64 = 4;
+/// What a block holds is in the low bits of its tag, a kind below this; above them the piece of a vector it is.
+pub(super) const KINDS: u64 = 16;
 /// Entries.
 pub(super) const ENTRIES: u64 = 0;
 /// Nothing: it asks everyone to leave.
@@ -49,7 +49,7 @@ impl Merged {
 }
 
 /// Adds a piece of a vector to its place.
-fn add_piece(vector: &mut Vec<i64>, block: &Block) {
+pub(super) fn add_piece(vector: &mut Vec<i64>, block: &Block) {
     let start = (block.tag() / KINDS) as usize * MAX_BLOCK_WORDS;
     let end = start + block.words().len();
     if vector.len() < end {
@@ -210,7 +210,7 @@ impl Owner {
 }
 
 /// Hands over a vector in pieces that fit a block.
-fn give_vector(vector: &[i64], kind: u64, give: &mut impl FnMut(u64, Vec<u64>)) {
+pub(super) fn give_vector(vector: &[i64], kind: u64, give: &mut impl FnMut(u64, Vec<u64>)) {
     for (piece, values) in (0..).zip(vector.chunks(MAX_BLOCK_WORDS)) {
         give(kind + KINDS * piece, bytemuck::cast_slice(values).to_vec());
     }

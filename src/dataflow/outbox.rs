@@ -1,74 +1,67 @@
 //! Messages of words, each from one worker to another: collected into blocks, and delivered whole.
 
-use timely::dataflow::ProbeHandle;
-use timely::dataflow::operators::{Input, Operator, Probe};
-use timely::worker::Worker;
+use std::collections::BTreeMap;
 
 use super::block::Block;
-use super::exchange::{BlockBuilder, BlockInput, route};
-use super::gather::PARK;
 
 /// Words that are collected for a worker before they are sent.
 const BATCH_WORDS: usize = 8 * 1024;
 
-/// The messages that a worker sends.
+/// The messages that a worker sends with [`route`](super::exchange::route).
 pub struct Outbox {
-    input: BlockInput<u64>,
-    probe: ProbeHandle<u64>,
-    waiting: Vec<Vec<u64>>,
     index: usize,
+    peers: usize,
+    /// By tag and target.
+    waiting: BTreeMap<(u64, usize), Vec<u64>>,
+    ready: Vec<Block>,
 }
 
 impl Outbox {
-    /// Builds a dataflow of this name; every worker must. `receive` gets the words of what comes for
-    /// this worker: some messages, one after the other.
-    pub fn new(worker: &mut Worker, name: &str, mut receive: impl FnMut(&[u64]) + 'static) -> Self {
-        let probe = ProbeHandle::new();
-        let input = worker.dataflow_named::<u64, _, _>(name, |scope| {
-            let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-            stream
-                .unary::<BlockBuilder, _, _, _>(route(), "receive", |_, _| {
-                    move |input, _output| {
-                        input.for_each(|_, block| receive(block.words()));
-                    }
-                })
-                .probe_with(&probe);
-            input
-        });
+    /// Of worker `index` of `peers`.
+    pub fn new([index, peers]: [usize; 2]) -> Self {
         Self {
-            input,
-            probe,
-            waiting: vec![Vec::new(); worker.peers()],
-            index: worker.index(),
+            index,
+            peers,
+            waiting: BTreeMap::new(),
+            ready: Vec::new(),
         }
     }
 
     /// The worker for which a key is: key mod workers.
     pub fn target(&self, key: u64) -> usize {
-        (key % self.waiting.len() as u64) as usize
+        (key % self.peers as u64) as usize
     }
 
     /// Sends a message to a worker; with [`BATCH_WORDS`] it must fit in a block.
-    pub fn send(&mut self, target: usize, message: impl IntoIterator<Item = u64>) {
-        let words = &mut self.waiting[target];
+    pub fn send(&mut self, tag: u64, target: usize, message: impl IntoIterator<Item = u64>) {
+        let words = self.waiting.entry((tag, target)).or_default();
         words.extend(message);
         if words.len() >= BATCH_WORDS {
-            self.flush(target);
+            let words = std::mem::take(words);
+            self.send_block(tag, target, words);
         }
     }
 
-    fn flush(&mut self, target: usize) {
-        let words = std::mem::take(&mut self.waiting[target]);
-        let mut block = Block::to_worker(self.index, target, 0, words);
-        self.input.send_batch(&mut block);
+    /// Sends a block of its own to a worker.
+    pub fn send_block(&mut self, tag: u64, target: usize, words: Vec<u64>) {
+        (self.ready).push(Block::to_worker(self.index, target, tag, words));
     }
 
-    /// Waits until every worker has received all messages for it.
-    pub fn finish(mut self, worker: &mut Worker) {
-        (0..self.waiting.len()).for_each(|target| self.flush(target));
-        self.input.close();
-        while !self.probe.done() {
-            worker.step_or_park(Some(PARK));
+    /// Sends a block of its own to every worker.
+    pub fn send_all(&mut self, tag: u64, words: Vec<u64>) {
+        (self.ready).push(Block::to_everyone(self.index, self.peers, tag, words));
+    }
+
+    /// The blocks that are full.
+    pub fn full(&mut self) -> Vec<Block> {
+        std::mem::take(&mut self.ready)
+    }
+
+    /// All blocks, full or not.
+    pub fn all(&mut self) -> Vec<Block> {
+        for ((tag, target), words) in std::mem::take(&mut self.waiting) {
+            self.send_block(tag, target, words);
         }
+        self.full()
     }
 }

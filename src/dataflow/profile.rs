@@ -68,7 +68,7 @@ pub struct WorkerProfile {
     pub parked_seconds: f64,
     /// Waiting for the other workers of its process.
     pub meeting_seconds: f64,
-    /// The rest: our own code between two steps, where reading, sampling and writing happen.
+    /// The rest: our own code between two steps, where ingest reads, writes and counts.
     pub own_seconds: f64,
     /// Operators by dataflow and name, those with the most seconds first.
     pub operators: Vec<OperatorProfile>,

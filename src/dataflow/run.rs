@@ -26,7 +26,7 @@ use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
 use super::project::{
-    ProjectPlan, Projected, RollUpShared, Shards, count_values, parts, project, written_parts,
+    ProjectPlan, Projected, RollUpShared, count_values, parts, project, written_parts,
 };
 use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
@@ -59,14 +59,14 @@ pub struct RunShared {
     assignments: Once<Arc<Assignments>>,
     tree: Once<Option<Planted>>,
     warm_start: Once<Option<Start>>,
-    topics: Once<Vec<PublishedTopic>>,
+    topics: Once<Arc<[PublishedTopic]>>,
     coherence: Tickets,
-    term_topics: Once<TermTopics>,
+    term_topics: Once<Arc<TermTopics>>,
     maxent: MaxEntShared,
     labels: LabelShared,
     joint: JointShared,
     rollups: RollUpShared,
-    shards: Shards,
+    shards: Arc<Tickets>,
 }
 
 impl RunShared {
@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
         if self.find_complete(worker, &mut summary)? {
             return Ok(summary);
         }
-        let collection = self.ingest(worker, &mut summary)?;
+        let collection = Arc::new(self.ingest(worker, &mut summary)?);
         summary.documents = collection.documents;
         summary.tokens = collection.tokens_in_vocabulary;
         summary.documents_by_status = collection.documents_by_status.clone();
@@ -156,9 +156,7 @@ impl<'a> Run<'a> {
         }
         let metadata = self.metadata(&collection, &model);
         let projected = match infer {
-            Some(_) => {
-                Some(self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?)
-            }
+            Some(_) => self.project(worker, &collection, &rule, &model, &metadata, &mut summary)?,
             None => None,
         };
         if worker.index() == 0 {
@@ -247,17 +245,16 @@ impl<'a> Run<'a> {
         Ok(collection)
     }
 
-    /// Projects every document on the model, and says how far those have moved that were not trained
-    /// on.
+    /// Projects every document on the model; on the first worker, tells what was found.
     fn project(
         &self,
         worker: &mut Worker,
-        collection: &Collection,
+        collection: &Arc<Collection>,
         rule: &SampleRule,
         model: &Model,
         metadata: &FileMetadata,
         summary: &mut Summary,
-    ) -> Result<Projected, RunError> {
+    ) -> Result<Option<Projected>, RunError> {
         let process = self.process;
         let Some(infer) = &process.job.project.infer else {
             return Err(RunError::Data("project.method is \"none\"".to_owned()));
@@ -289,41 +286,42 @@ impl<'a> Run<'a> {
         };
         let topics = self.shared.term_topics.get(|| {
             let terms = collection.terms_kept as usize;
-            Ok::<_, RunError>(match infer.method {
+            Ok::<_, RunError>(Arc::new(match infer.method {
                 Method::Cvb0 => model
                     .parts
                     .with_table(|table| TermTopics::new(table, terms)),
                 _ => TermTopics::default(),
-            })
+            }))
         })?;
         let before = Instant::now();
         let classifier = classifier(worker, maxent, &self.shared.maxent)?;
         let training = before.elapsed().as_secs_f64();
-        let documents = (collection, rule);
+        let documents = (&**collection, rule);
         let labels = &self.shared.labels;
         let labels = label_model(worker, process, documents, &model.hash, labels)?;
         process
             .progress
             .begin("project", "documents", Some(process.share(collection)));
+        let maxent_seconds = classifier.as_ref().map(|_| training);
         let plan = ProjectPlan {
-            process,
-            model: &model.parts,
-            published: self.topics(&model.parts, &model.published())?,
-            collection,
-            rule,
-            infer,
-            topics,
+            process: Arc::clone(process),
+            model: Arc::clone(&model.parts),
+            published: Arc::clone(self.topics(&model.parts, &model.published())?),
+            collection: Arc::clone(collection),
+            rule: *rule,
+            infer: infer.clone(),
+            topics: Arc::clone(topics),
             classifier,
             labels,
             together,
-            rollups: &self.shared.rollups,
-            metadata,
+            shards: Arc::clone(&self.shared.shards),
+            metadata: metadata.clone(),
         };
-        let projected = project(worker, plan, &self.shared.shards)?;
+        let projected = project(worker, plan, &self.shared.rollups)?;
         let seconds = started.elapsed().as_secs_f64() - training;
         summary.project = Some(ProjectSummary {
             seconds,
-            maxent_seconds: classifier.map(|_| training),
+            maxent_seconds,
             documents_per_second: collection.documents as f64 / seconds,
             tokens_per_second: collection.tokens_in_vocabulary as f64 / seconds,
         });

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use timely::worker::Worker;
 
-use super::block::MAX_BLOCK_WORDS;
+use super::block::{Block, MAX_BLOCK_WORDS};
 use super::error::RunError;
-use super::gather::all_gather;
+use super::exchange::route;
+use super::gather::{Delivery, all_gather};
 use super::outbox::Outbox;
 use super::process::{HELD_OUT_FILE, Once, Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
@@ -153,7 +154,9 @@ pub fn load_sample(
 ) -> Result<(Sample, Schedule), RunError> {
     let received = shared.received.get(|| Received::new(process))?;
     let keeping = Arc::clone(received);
-    let mut outbox = Outbox::new(worker, "sample", move |words| keeping.unpack(words));
+    let keep = move |block: Block| keeping.unpack(block.words());
+    let mut delivery = Delivery::new(worker, "sample", route(), keep);
+    let mut outbox = Outbox::new([worker.index(), worker.peers()]);
     process
         .progress
         .begin("sample", "documents", Some(process.share(collection)));
@@ -176,18 +179,19 @@ pub fn load_sample(
             let place = counted.add(number, split, labels, document);
             let is_held_out = split == Split::HeldOut;
             send(&mut outbox, [place, number], is_held_out, labels, document);
+            delivery.send(outbox.full());
         }
         Ok(())
     };
     for_each_document(worker, process, &shared.shards, collection, columns, visit)?;
-    outbox.finish(worker);
+    delivery.send(outbox.all());
+    delivery.finish(worker);
     let [documents, tokens, held_out, revisited @ ..] = sums(worker, counted.sizes);
     let settings = &process.job.train;
     let schedule = match warm_start.is_some_and(WarmStart::is_partial) {
         true => Schedule::partial(settings, documents, revisited),
         false => Schedule::new(settings, documents, tokens),
     };
-    process.meet();
     let in_cell = sum(worker, &counted.in_cell);
     let deals = [
         Deal::new(&schedule, &in_cell),
@@ -362,6 +366,6 @@ fn send(
         });
         let pairs = terms.iter().zip(counts);
         let pairs = pairs.map(|(&w, &n)| u64::from(w) << 32 | u64::from(n));
-        outbox.send(target, head.into_iter().chain(pairs).chain(labels));
+        outbox.send(0, target, head.into_iter().chain(pairs).chain(labels));
     }
 }

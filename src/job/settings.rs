@@ -133,10 +133,10 @@ impl ProjectSettings {
 
     /// Ranks labels of documents, and predicts as many as these settings say; `model` is
     /// [`label_model`](Self::label_model)'s, and `method` the one that infers documents.
-    pub fn label_ranker<'a>(&self, model: &'a LabelModel, method: Method) -> LabelRanker<'a> {
+    pub fn label_ranker(&self, model: &LabelModel, method: Method) -> LabelRanker {
         let count = match (self.label_threshold > 0.0, self.label_count, &model.count) {
             (true, ..) => LabelCount::Threshold(self.label_threshold as f32),
-            (false, None, Some(linear)) => LabelCount::Estimated(linear),
+            (false, None, Some(linear)) => LabelCount::Estimated(linear.clone()),
             (false, count, _) => LabelCount::Fixed(count.unwrap_or(1)),
         };
         LabelRanker::new(count, method.has_prior())

@@ -252,7 +252,7 @@ fn listed(projection: &Projection) -> impl Iterator<Item = TopicWeight> {
 struct Inference<'m> {
     model: &'m StreamModel,
     inferrer: Inferrer,
-    ranker: LabelRanker<'m>,
+    ranker: LabelRanker,
     /// The topics of the last document.
     projection: Projection,
     /// The labels that it is predicted to have, the first ones first; none if topics are no labels.

@@ -229,6 +229,22 @@ fn correlations_are_those_of_the_proportions() {
 }
 
 #[test]
+fn the_documents_of_a_topic_are_those_with_most_of_it() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2 --set project.topic_documents=4");
+    let documents = documents(&ground, "out");
+    for topic in 0..6 {
+        let weight = |document: &Document| document.topics.get(&topic).copied();
+        let mut expected: Vec<f64> = documents.iter().filter_map(weight).collect();
+        expected.sort_by(|a, b| b.total_cmp(a));
+        let rows = table(&ground, "out", "topic_documents").into_iter();
+        let of_topic = rows.filter(|row| number::<i32>(&row["topic"]) == topic);
+        let found: Vec<f64> = of_topic.map(|row| number(&row["weight"])).collect();
+        assert_eq!(found, expected[..4], "topic {topic}");
+    }
+}
+
+#[test]
 fn workers_do_not_matter() {
     let ground = ground();
     let placements = ["-w 1", "-w 2", "-w 4", "--processes 2 -w 2"];

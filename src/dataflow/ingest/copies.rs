@@ -14,6 +14,9 @@ use super::{IngestShared, begin};
 use crate::corpus::input::Input;
 use crate::corpus::reader::{Candidate, candidate};
 use crate::corpus::settings::Format;
+use crate::dataflow::block::Block;
+use crate::dataflow::exchange::route;
+use crate::dataflow::gather::Delivery;
 use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
@@ -65,8 +68,9 @@ pub(super) fn find(
     begin(worker, process, ["ingest", "volumes"], total);
     let editions = Rc::new(RefCell::new(Editions::default()));
     let received = Rc::clone(&editions);
-    let receive = move |words: &[u64]| received.borrow_mut().receive(words);
-    let mut outbox = Outbox::new(worker, "copies", receive);
+    let receive = move |block: Block| received.borrow_mut().receive(block.words());
+    let mut delivery = Delivery::new(worker, "copies", route(), receive);
+    let mut outbox = Outbox::new([worker.index(), worker.peers()]);
     loop {
         let place = first + shared.volumes.take() * step;
         let Some(file) = input.files.get(place) else {
@@ -79,12 +83,14 @@ pub(super) fn find(
             let mut message = vec![one, two, place as u64];
             pack_name(&volume.htid, &mut message);
             let target = outbox.target(one);
-            outbox.send(target, message);
+            outbox.send(0, target, message);
+            delivery.send(outbox.full());
         }
         process.progress.add(1);
         worker.step();
     }
-    outbox.finish(worker);
+    delivery.send(outbox.all());
+    delivery.finish(worker);
     let copies = editions.take().copies;
     let copies = gather_records(worker, &copies).into_iter();
     copies.map(|[place]| place as usize).collect()

@@ -4,8 +4,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use timely::dataflow::ProbeHandle;
-use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::worker::Worker;
 
 use super::words::{self, Terms};
@@ -15,9 +13,9 @@ use crate::corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, Voca
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
-use crate::dataflow::exchange::{BlockBuilder, BlockInput, route};
+use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
-use crate::dataflow::gather::{PARK, all_gather_blocks};
+use crate::dataflow::gather::{Delivery, all_gather_blocks};
 use crate::dataflow::process::Process;
 
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
@@ -118,28 +116,19 @@ pub(super) fn gather_at_leader(
     let (index, peers) = (worker.index(), worker.peers());
     let gathered: Rc<RefCell<Vec<TermCount>>> = Rc::default();
     let filled = Rc::clone(&gathered);
-    let probe = ProbeHandle::new();
-    let mut input: BlockInput<u64> = worker.dataflow_named("vocabulary", |scope| {
-        let (input, stream) = scope.new_input_with_builder::<BlockBuilder>();
-        let mut parts: Vec<Terms> = (0..peers).map(|_| Terms::default()).collect();
-        stream
-            .unary::<BlockBuilder, _, _, _>(route(), "collect", |_, _| {
-                let mut collect = move |block: &Block| {
-                    let mut filled = filled.borrow_mut();
-                    parts[block.source()].take(block.words(), &mut |term| {
-                        let (tokens, documents) = (term.tokens, term.documents);
-                        filled.push(TermCount {
-                            term: term.term,
-                            tokens,
-                            documents,
-                        });
-                    });
-                };
-                move |input, _output| input.for_each(|_, block| collect(block))
-            })
-            .probe_with(&probe);
-        input
-    });
+    let mut parts: Vec<Terms> = (0..peers).map(|_| Terms::default()).collect();
+    let keep = move |block: Block| {
+        let mut filled = filled.borrow_mut();
+        parts[block.source()].take(block.words(), &mut |term| {
+            let (tokens, documents) = (term.tokens, term.documents);
+            filled.push(TermCount {
+                term: term.term,
+                tokens,
+                documents,
+            });
+        });
+    };
+    let mut delivery = Delivery::new(worker, "vocabulary", route(), keep);
     let mut waiting: Vec<u64> = Vec::new();
     let mut sent = 0;
     totals.visit(&mut |term, (tokens, documents)| {
@@ -147,18 +136,15 @@ pub(super) fn gather_at_leader(
         while waiting.len() >= MAX_BLOCK_WORDS {
             let rest = waiting.split_off(MAX_BLOCK_WORDS);
             let full = std::mem::replace(&mut waiting, rest);
-            input.send_batch(&mut Block::to_worker(index, 0, sent, full));
+            delivery.send([Block::to_worker(index, 0, sent, full)]);
             sent += 1;
             if sent.is_multiple_of(BLOCKS_A_STEP as u64) {
                 worker.step();
             }
         }
     });
-    input.send_batch(&mut Block::to_worker(index, 0, sent, waiting));
-    input.close();
-    while !probe.done() {
-        worker.step_or_park(Some(PARK));
-    }
+    delivery.send([Block::to_worker(index, 0, sent, waiting)]);
+    delivery.finish(worker);
     (index == 0).then(|| gathered.take())
 }
 

@@ -78,20 +78,19 @@ struct Models {
 }
 
 /// The proportions of a process's documents that were sampled together.
-#[derive(Clone, Copy)]
-pub struct Together<'a> {
-    documents: &'a Documents,
-    alpha: &'a [f64],
+pub struct Together {
+    documents: Arc<Documents>,
+    alpha: Vec<f64>,
 }
 
-impl Together<'_> {
+impl Together {
     /// θ_d of a document for each topic, into `proportions`; false if it was not among them.
     pub fn proportions(&self, document: u64, proportions: &mut Vec<f32>) -> bool {
         let Ok(index) = self.documents.bags.find(document) else {
             return false;
         };
         let tokens = self.documents.assignments.token_count(index);
-        lock(&self.documents.sums[index]).proportions(tokens, self.alpha, proportions);
+        lock(&self.documents.sums[index]).proportions(tokens, &self.alpha, proportions);
         true
     }
 }
@@ -105,11 +104,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 ///
 /// # Errors
 /// Files that cannot be read or written; a draw that cannot be made.
-pub fn sample_together<'a>(
+pub fn sample_together(
     worker: &mut Worker,
-    plan: JointPlan<'a>,
-    shared: &'a JointShared,
-) -> Result<Together<'a>, RunError> {
+    plan: JointPlan<'_>,
+    shared: &JointShared,
+) -> Result<Together, RunError> {
     let documents = load(worker, plan, shared)?;
     let passes = Passes::new(plan.infer, plan.process.job.model.seed);
     let sampling = JointSampling::new(worker, plan, passes, (documents, models(plan, shared)?));
@@ -126,8 +125,8 @@ pub fn sample_together<'a>(
         progress.set(2 + pass);
     }
     Ok(Together {
-        documents,
-        alpha: &plan.priors.alpha,
+        documents: Arc::clone(documents),
+        alpha: plan.priors.alpha.clone(),
     })
 }
 

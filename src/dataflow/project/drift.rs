@@ -12,20 +12,17 @@
 
 mod groups;
 
-use serde::{Deserialize, Serialize};
-use timely::worker::Worker;
-
+use super::counters::{GROUP_DRIFT, NEW, TRAINED};
 use super::tally::{FIXED_POINT, fixed};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
-use crate::dataflow::block::MAX_BLOCK_WORDS;
-use crate::dataflow::gather::{all_gather, all_gather_blocks};
-use crate::dataflow::sum::sum;
+use crate::dataflow::outbox::Outbox;
 use crate::job::DriftSummary;
-use groups::Groups;
+use groups::{Groups, pack, unpack};
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use lda::model::published::PublishedTopic;
+use serde::{Deserialize, Serialize};
 
 /// Bytes that the sums of all groups may take.
 pub const MOST_GROUP_BYTES: usize = 1 << 30;
@@ -78,13 +75,13 @@ impl Drift {
 }
 
 /// What a worker counts drift in.
-pub struct DriftCounter {
+pub(super) struct DriftCounter {
     /// The terms with weight above the prior in some topic.
     known: TermSet,
-    /// Documents trained on.
-    trained: DriftSums,
+    /// Documents trained on: its own, and in the end all workers'.
+    trained: [DriftSums; 2],
     /// All others with terms of the vocabulary.
-    new: DriftSums,
+    new: [DriftSums; 2],
     groups: Groups,
 }
 
@@ -98,8 +95,8 @@ pub struct Listed<'a> {
 }
 
 impl DriftCounter {
-    /// For documents of the collection, projected on these topics. Every worker makes one.
-    pub fn new(worker: &mut Worker, collection: &Collection, topics: &[PublishedTopic]) -> Self {
+    /// For documents of the collection, projected on these topics.
+    pub(super) fn new(collection: &Collection, topics: &[PublishedTopic]) -> Self {
         let vocabulary_size = collection.terms_kept as usize;
         let mut known = TermSet::new(vocabulary_size);
         let weights = topics.iter().flat_map(|topic| &topic.weights);
@@ -108,46 +105,86 @@ impl DriftCounter {
         let of_group = DriftSums::new(topics.len(), vocabulary_size);
         Self {
             known,
-            trained: empty.clone(),
-            new: empty,
-            groups: Groups::new(worker, &of_group, MOST_GROUP_BYTES),
+            trained: [empty.clone(), empty.clone()],
+            new: [empty.clone(), empty],
+            groups: Groups::new(of_group, MOST_GROUP_BYTES),
         }
     }
 
     /// Counts a document with terms.
-    pub fn add(&mut self, document: &ShardDocument, split: Split, listed: Listed<'_>) {
+    pub(super) fn add(
+        &mut self,
+        document: &ShardDocument,
+        split: Split,
+        listed: Listed<'_>,
+        outbox: &mut Outbox,
+    ) {
         let is_new = split != Split::Sample;
         let of_run = match is_new {
-            true => &mut self.new,
-            false => &mut self.trained,
+            true => &mut self.new[0],
+            false => &mut self.trained[0],
         };
         let known = &self.known;
         count(document, listed, known, of_run);
         let pruned = document.pruned.iter();
         pruned.for_each(|&term| of_run.terms.insert(term));
         if let Some(group) = document.group.as_ref().filter(|_| is_new) {
-            (self.groups).add(group, |sums| count(document, listed, known, sums));
+            let count = |sums: &mut DriftSums| count(document, listed, known, sums);
+            self.groups.add(group, count, outbox);
         }
     }
 
-    /// Drift of all workers' documents; the same for every worker.
-    pub fn finish(self, worker: &mut Worker) -> Drift {
-        let (held, too_many_groups) = self.groups.finish(worker);
-        let trained = add_up(worker, &self.trained);
-        let new = add_up(worker, &self.new);
-        let line = |group: Option<String>, sums: &DriftSums| DriftLine {
+    /// Sends what was not sent yet, once all documents are counted.
+    pub(super) fn send(&mut self, outbox: &mut Outbox) {
+        self.groups.send(outbox);
+        for (kind, sums) in [(TRAINED, &self.trained), (NEW, &self.new)] {
+            pack("", &sums[0], |piece| outbox.send_all(kind, piece));
+        }
+    }
+
+    /// Adds what another worker has sent.
+    pub(super) fn receive(&mut self, kind: u64, words: &[u64]) {
+        match kind {
+            GROUP_DRIFT => self.groups.receive(words),
+            TRAINED => unpack(words, |_, add| add(&mut self.trained[1])),
+            _ => unpack(words, |_, add| add(&mut self.new[1])),
+        }
+    }
+
+    /// Drift of the groups that this worker owns, and whether they are too many.
+    pub(super) fn owned(&self) -> (Vec<DriftLine>, bool) {
+        let (held, too_many) = self.groups.held();
+        let line = |(group, sums): (&String, _)| self.line(Some(group.clone()), sums);
+        (held.iter().map(line).collect(), too_many)
+    }
+
+    /// Drift of all documents, given that of the groups of each worker.
+    pub(super) fn finish(&self, owned: Vec<(Vec<DriftLine>, bool)>) -> Drift {
+        let (mut groups, mut too_many_groups) = (Vec::new(), false);
+        for (lines, too_many) in owned {
+            groups.extend(lines);
+            too_many_groups |= too_many;
+        }
+        too_many_groups |= groups.len() > self.groups.most();
+        if too_many_groups {
+            groups.clear();
+        }
+        groups.sort_by(|a, b| a.group.cmp(&b.group));
+        Drift {
+            run: self.line(None, &self.new[1]),
+            groups,
+            too_many_groups,
+        }
+    }
+
+    fn line(&self, group: Option<String>, sums: &DriftSums) -> DriftLine {
+        DriftLine {
             group,
             documents: sums.documents,
             tokens: sums.tokens,
             kept_tokens: sums.kept_tokens,
             known_tokens: sums.known_tokens,
-            figures: sums.figures(&trained, FIXED_POINT),
-        };
-        let mine: Vec<DriftLine> = held.iter().map(|(g, s)| line(Some(g.clone()), s)).collect();
-        Drift {
-            run: line(None, &new),
-            groups: gather_lines(worker, &mine),
-            too_many_groups,
+            figures: sums.figures(&self.trained[1], FIXED_POINT),
         }
     }
 }
@@ -169,32 +206,6 @@ fn count(document: &ShardDocument, listed: Listed<'_>, known: &TermSet, sums: &m
     for &(weight, topic) in listed.topics {
         sums.topics[usize::from(topic)] += fixed(f64::from(weight) * length);
     }
-}
-
-/// The terms of all workers' sets.
-fn union(worker: &mut Worker, mine: &TermSet) -> TermSet {
-    let pieces = mine.words().chunks(MAX_BLOCK_WORDS).map(<[u64]>::to_vec);
-    let mut all = mine.clone();
-    for blocks in all_gather_blocks(worker, pieces.collect()) {
-        let words = blocks.iter().flat_map(|block| block.words());
-        for (place, &bits) in words.enumerate() {
-            all.extend_word(place, bits);
-        }
-    }
-    all
-}
-
-/// All workers' sums, added up.
-fn add_up(worker: &mut Worker, mine: &DriftSums) -> DriftSums {
-    let values = [&fixed_sums(mine), mine.topics.as_slice()].concat();
-    let all = sum(worker, &values);
-    let mut sums = DriftSums {
-        topics: all[SUMS..].to_vec(),
-        terms: union(worker, &mine.terms),
-        ..DriftSums::default()
-    };
-    set_fixed_sums(&mut sums, &all[..SUMS]);
-    sums
 }
 
 /// Sums that do not depend on topics or terms.
@@ -219,14 +230,37 @@ fn set_fixed_sums(sums: &mut DriftSums, values: &[i64]) {
     sums.likelihood += values[4];
 }
 
-/// The lines of all workers, ascending by group.
-fn gather_lines(worker: &mut Worker, mine: &[DriftLine]) -> Vec<DriftLine> {
-    let mine = serde_json::to_vec(mine).expect("numbers and texts are JSON");
-    let mut all = Vec::new();
-    for bytes in all_gather(worker, &mine) {
-        let lines: Vec<DriftLine> = serde_json::from_slice(&bytes).expect("written by a peer");
-        all.extend(lines);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_too_many_however_many_workers_own_them() {
+        let empty = DriftSums::new(1, 1);
+        let counter = DriftCounter {
+            known: TermSet::new(1),
+            trained: [empty.clone(), empty.clone()],
+            new: [empty.clone(), empty.clone()],
+            groups: Groups::new(empty, 1000),
+        };
+        let most = counter.groups.most();
+        let line = |group: usize| DriftLine {
+            group: Some(group.to_string()),
+            ..DriftLine::default()
+        };
+        let dealt = |groups: usize, workers: usize| -> Vec<_> {
+            let own = |worker| (worker..groups).step_by(workers).map(line).collect();
+            (0..workers).map(|worker| (own(worker), false)).collect()
+        };
+        assert_eq!(most, 3);
+        for workers in 1..=3 {
+            let drift = counter.finish(dealt(most, workers));
+            let groups: Vec<_> = drift.groups.iter().flat_map(|line| &line.group).collect();
+            assert_eq!(groups, ["0", "1", "2"], "{workers} workers");
+            let drift = counter.finish(dealt(most + 1, workers));
+            assert!(drift.too_many_groups && drift.groups.is_empty());
+        }
+        let drift = counter.finish(vec![(Vec::new(), true), (vec![line(0)], false)]);
+        assert!(drift.too_many_groups && drift.groups.is_empty());
     }
-    all.sort_by(|a, b| a.group.cmp(&b.group));
-    all
 }

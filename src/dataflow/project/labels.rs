@@ -2,10 +2,8 @@
 
 use super::tally::fixed;
 use super::{FIXED_POINT, ProjectPlan};
-use crate::corpus::labels::{Label, LabelReader};
+use crate::corpus::labels::LabelReader;
 use crate::corpus::sample::Split;
-use crate::tables::TableError;
-use crate::tables::predictions::{PredictionRow, PredictionsWriter};
 use lda::evaluate::labels::{DocumentScores, LabelCounts, score};
 use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;
@@ -89,11 +87,25 @@ impl LabelSums<'_> {
     }
 }
 
+/// A label of a document, as `predictions` lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct RankedLabel {
+    /// 1 for the largest share.
+    pub rank: u32,
+    /// Its number.
+    pub label: u16,
+    /// Its share of the document's tokens.
+    pub weight: f32,
+    /// Whether it is predicted.
+    pub predicted: bool,
+    /// Whether the document has it, if its labels are known.
+    pub actual: Option<bool>,
+}
+
 /// Predicts the labels of documents, one after the other, with the same buffers.
-pub struct Predictor<'a> {
-    labels: &'a [Label],
+pub struct Predictor {
     reader: LabelReader,
-    ranker: LabelRanker<'a>,
+    ranker: LabelRanker,
     /// The labels of the current document, ascending, and their ranks with it.
     own: Vec<u16>,
     ranked: Vec<(u32, u16)>,
@@ -102,8 +114,6 @@ pub struct Predictor<'a> {
 /// A document whose labels are predicted.
 #[derive(Clone, Copy)]
 pub struct Predicted<'a> {
-    /// Its number.
-    pub number: u64,
     /// Its terms.
     pub bag: Bag<'a>,
     /// θ_dk, a proportion a label.
@@ -114,14 +124,13 @@ pub struct Predicted<'a> {
     pub split: Split,
 }
 
-impl<'a> Predictor<'a> {
+impl Predictor {
     /// As the plan's job asks; `None` if its documents have no labels.
-    pub fn new(plan: ProjectPlan<'a>) -> Option<Self> {
+    pub fn new(plan: &ProjectPlan) -> Option<Self> {
         let job = &plan.process.job;
         Some(Self {
-            labels: &plan.collection.labels,
             reader: LabelReader::new(&job.corpus, &plan.collection.labels)?,
-            ranker: (job.project).label_ranker(plan.labels, plan.infer.method),
+            ranker: (job.project).label_ranker(&plan.labels, plan.infer.method),
             own: Vec::new(),
             ranked: Vec::new(),
         })
@@ -133,14 +142,9 @@ impl<'a> Predictor<'a> {
         &self.own
     }
 
-    /// Predicts the labels of the document whose own were read, writes them, and counts it in `sums` if its
-    /// labels are known and it was not trained on.
-    pub fn predict(
-        &mut self,
-        document: Predicted<'_>,
-        writer: &mut PredictionsWriter,
-        sums: &mut [i64],
-    ) -> Result<(), TableError> {
+    /// Predicts the labels of the document whose own were read, and counts it in `sums` if its labels are known
+    /// and it was not trained on. Gives those that are predicted, and then its others.
+    pub fn predict(&mut self, document: Predicted<'_>, sums: &mut [i64]) -> Vec<RankedLabel> {
         let Predicted {
             bag,
             proportions,
@@ -155,25 +159,20 @@ impl<'a> Predictor<'a> {
         self.ranked.sort_unstable();
         if !self.own.is_empty() && document.split != Split::Sample {
             let ranks: Vec<u32> = self.ranked.iter().map(|&(rank, _)| rank).collect();
-            let scores = score(&ranks, predicted.len(), self.labels.len());
+            let scores = score(&ranks, predicted.len(), all.shares.len());
             LabelSums::add(sums, &scores, &self.own, predicted);
         }
         let others = self.ranked.iter().copied();
         let others = others.filter(|&(rank, _)| rank as usize > predicted.len());
-        let rows = (1..).zip(predicted.iter().copied()).chain(others);
-        for (rank, label) in rows {
-            let has_it = self.own.binary_search(&label).is_ok();
-            writer.push(&PredictionRow {
-                doc_id: document.number as i64,
-                rank: rank as i32,
-                topic: i32::from(label),
-                label: &self.labels[usize::from(label)].label,
-                weight: all.shares[usize::from(label)],
-                predicted: rank as usize <= predicted.len(),
-                actual: (!self.own.is_empty()).then_some(has_it),
-            })?;
-        }
-        Ok(())
+        let listed = (1..).zip(predicted.iter().copied()).chain(others);
+        let listed = listed.map(|(rank, label)| RankedLabel {
+            rank,
+            label,
+            weight: all.shares[usize::from(label)],
+            predicted: rank as usize <= predicted.len(),
+            actual: (!self.own.is_empty()).then(|| self.own.binary_search(&label).is_ok()),
+        });
+        listed.collect()
     }
 }
 

@@ -1,189 +1,157 @@
 //! Projection, distributed over workers: every document of the collection, alone, against the
-//! frozen model. Only sums are exchanged: those of groups on the way, all others at the end.
+//! frozen model.
+//!
+//! ```text
+//!    ┌───────────── feedback: a shard is written, another may follow ─────────────┐
+//!    ▼                                                                            │
+//! shards ──a number──▶ infer ──some documents at a time──▶ write ─────────────────┘
+//!                        └─sums──by owner──▶ reduce ──rows──▶ first worker
+//! ```
+//!
+//! Each worker has one message in the loop, and this message carries its only capability there: at most one shard per
+//! worker is open, and two batches of its documents are in memory. When no message finds another shard, the frontier is
+//! empty, and all sums are complete.
+//!
+//! A shard goes to whichever worker of its process is free: they draw numbers from one counter. A message from a worker
+//! that hands out shards would have to wait until that worker has inferred its own batch. Process p of P takes every P-th
+//! shard, because it has the documents in memory that were inferred together.
 //!
 //! A shard of the corpus becomes a part of `documents` and one of `document_topics`, and a note
 //! beside the checkpoints (`tally`), published last: a run that was killed resumes with the shards
-//! that have no note.
+//! that have no note, and counts the others again.
 
+mod counters;
 mod drift;
 mod labels;
+mod operators;
+mod parts;
 mod rollups;
 mod shard;
 mod tally;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
 
+use timely::dataflow::ProbeHandle;
+use timely::dataflow::operators::{ConnectLoop, Feedback, Probe};
 use timely::worker::Worker;
 
 use super::error::RunError;
-use super::gather::{PARK, all_gather};
+use super::exchange::route;
+use super::gather::{PARK, receive_all};
 use super::joint::Together;
 use super::process::{Process, Tickets};
 use super::process_model::ProcessModel;
-use super::sum::sum;
-use crate::cluster::interrupt::{self, Deferral};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::SampleRule;
-use crate::liveness;
 use crate::tables::FileMetadata;
-pub use drift::{Drift, DriftCounter, DriftLine, Listed};
+use counters::Counters;
+pub use drift::{Drift, DriftLine, Listed};
 pub use labels::{LabelSums, SCORES};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
-use rollups::RollUps;
+use operators::{State, infer, reduce, shards, write};
+use parts::PartWriter;
 pub use rollups::{CorrelationLine, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values};
-use shard::ShardProjector;
+use shard::Inference;
 pub use tally::{BestDocuments, FIXED_POINT, Tally, fixed, part_path, parts, written_parts};
 
 /// What is projected, on what, and how it is written.
-#[derive(Clone, Copy)]
-pub struct ProjectPlan<'a> {
+pub struct ProjectPlan {
     /// The process.
-    pub process: &'a Process,
+    pub process: Arc<Process>,
     /// Its model, with the factors of all terms prepared.
-    pub model: &'a ProcessModel,
+    pub model: Arc<ProcessModel>,
     /// Its topics, published.
-    pub published: &'a [PublishedTopic],
+    pub published: Arc<[PublishedTopic]>,
     /// The collection.
-    pub collection: &'a Collection,
+    pub collection: Arc<Collection>,
     /// Which documents were trained on.
-    pub rule: &'a SampleRule,
+    pub rule: SampleRule,
     /// How topics are inferred.
-    pub infer: &'a InferSettings,
+    pub infer: InferSettings,
     /// Its factors without small entries, if the method uses those.
-    pub topics: &'a TermTopics,
+    pub topics: Arc<TermTopics>,
     /// What the methods start from that need it.
-    pub classifier: Option<&'a Classifier>,
+    pub classifier: Option<Arc<Classifier>>,
     /// What is known of labels.
-    pub labels: &'a LabelModel,
+    pub labels: Arc<LabelModel>,
     /// The documents that were inferred together, if the method is such.
-    pub together: Option<Together<'a>>,
-    /// Where sums over documents are shared.
-    pub rollups: &'a RollUpShared,
+    pub together: Option<Together>,
+    /// Counts the shards of the process that are taken.
+    pub shards: Arc<Tickets>,
     /// What every part says about itself; its model hash tells parts of another model apart.
-    pub metadata: &'a FileMetadata,
+    pub metadata: FileMetadata,
+}
+
+impl ProjectPlan {
+    /// K.
+    fn topic_count(&self) -> usize {
+        self.metadata.topic_count.unwrap_or(0)
+    }
+
+    /// The tally of no document.
+    fn tally(&self) -> Tally {
+        Tally {
+            labels: LabelSums::none(self.collection.labels.len()),
+            model_hash: self.metadata.model_hash.clone(),
+            settings_hash: self.metadata.settings_hash.clone(),
+            ..Tally::new(
+                self.topic_count(),
+                self.process.job.project.documents_per_topic,
+            )
+        }
+    }
 }
 
 /// What projection leaves besides the tables that it has written.
 #[derive(Debug)]
 pub struct Projected {
-    /// The tally of all documents, the same on every worker.
+    /// The tally of all documents.
     pub tally: Tally,
-    /// How far the new ones have moved, the same on every worker.
+    /// How far the new ones have moved.
     pub drift: Drift,
     /// What is summed up over documents, if the job wants that.
     pub rolled_up: Option<RolledUp>,
 }
 
-/// Hands out the shards of a process, and counts the workers that have one.
-#[derive(Debug, Default)]
-pub struct Shards {
-    tickets: Tickets,
-    at_work: AtomicUsize,
-}
-
-impl Shards {
-    /// Begins work; the count is read only after all workers of the process have begun.
-    fn begin(&self, process: &Process) -> AtWork<'_> {
-        self.at_work.fetch_add(1, Ordering::SeqCst);
-        process.meet();
-        AtWork {
-            count: &self.at_work,
-            _deferral: Deferral::begin(),
-        }
-    }
-
-    /// Ends work because of a signal, when the other workers of the process have ended theirs.
-    fn leave(&self, mine: AtWork<'_>) -> RunError {
-        let _deferral = Deferral::begin();
-        drop(mine);
-        liveness::waiting(|| {
-            while self.at_work.load(Ordering::SeqCst) > 0 {
-                std::thread::sleep(PARK);
-            }
-        });
-        RunError::Left("projection, between two shards".to_owned())
-    }
-}
-
-/// A worker with a shard, which it finishes before a signal ends the run.
-struct AtWork<'a> {
-    count: &'a AtomicUsize,
-    _deferral: Deferral,
-}
-
-impl Drop for AtWork<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Projects this worker's share of the shards.
+/// Projects the collection; all workers must call it, those of one process with the same `shared`. The first
+/// one learns what was found.
 ///
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
 /// leave, once the current shards are complete.
 pub fn project(
     worker: &mut Worker,
-    plan: ProjectPlan<'_>,
-    shards: &Shards,
-) -> Result<Projected, RunError> {
-    let process = plan.process;
-    let (first, step) = (process.placement.process, process.placement.processes());
-    let settings = &process.job.project;
-    let topics = plan.metadata.topic_count.unwrap_or(0);
-    let labels = plan.collection.labels.len();
-    let mut mine = Tally {
-        labels: LabelSums::none(labels),
-        ..Tally::new(topics, settings.documents_per_topic)
-    };
-    let drift = DriftCounter::new(worker, plan.collection, plan.published);
-    let rollups = settings.rollups.then(|| RollUps::new(worker, plan));
-    let mut projector = ShardProjector::new(plan, drift, rollups);
-    let at_work = shards.begin(process);
-    loop {
-        if interrupt::is_wanted() {
-            return Err(shards.leave(at_work));
+    plan: ProjectPlan,
+    shared: &RollUpShared,
+) -> Result<Option<Projected>, RunError> {
+    let index = worker.index();
+    let (plan, state) = (Rc::new(plan), State::new());
+    let counters = Rc::new(RefCell::new(Counters::new(&plan, shared, index)));
+    let inference = Inference::new(&plan, &counters);
+    let (kept, probe) = (Rc::clone(&counters), ProbeHandle::new());
+    let dataflow = worker.next_dataflow_index();
+    worker.dataflow_named::<u64, _, _>("project", |scope| {
+        let (feedback, written) = scope.feedback(1);
+        let numbers = shards(written, &plan, &state);
+        let (documents, sums) = infer(numbers, inference, &state);
+        write(documents, PartWriter::new(&plan), &state).connect_loop(feedback);
+        let rows = reduce(sums, &counters, &state);
+        receive_all(rows, route(), move |block| kept.borrow_mut().receive(block))
+            .probe_with(&probe);
+    });
+    while !probe.done() {
+        worker.step_or_park(Some(PARK));
+        let failure = state.borrow_mut().failure();
+        if let Some(error) = failure {
+            worker.drop_dataflow(dataflow);
+            return Err(error);
         }
-        let number = first + shards.tickets.take() * step;
-        if number >= plan.collection.shards.len() {
-            break;
-        }
-        let tally = match tally::read(process, number, parts(plan.collection), plan.metadata)? {
-            Some(done) => {
-                projector.recount(number)?;
-                done
-            }
-            None => {
-                let tally = projector.project(number)?;
-                tally::publish(process, number, &tally)?;
-                tally
-            }
-        };
-        mine.merge(&tally);
-        worker.step();
     }
-    drop(at_work);
-    let (drift, rollups) = projector.into_counters();
-    let finish = |it: RollUps<'_>| it.finish(worker, plan.metadata);
-    Ok(Projected {
-        rolled_up: rollups.map(finish).transpose()?,
-        drift: drift.finish(worker),
-        tally: add_up(worker, &mine),
-    })
-}
-
-/// The tallies of all workers, merged.
-fn add_up(worker: &mut Worker, mine: &Tally) -> Tally {
-    let sums = sum(worker, &mine.sums());
-    let best = serde_json::to_vec(&mine.best).expect("numbers and texts are JSON");
-    let mut all = Tally::from_sums(&sums, mine);
-    for bytes in all_gather(worker, &best) {
-        let best: BestDocuments = serde_json::from_slice(&bytes).expect("written by a peer");
-        all.best.merge(&best);
-    }
-    all
+    Ok((index == 0).then(|| counters.borrow_mut().finish()))
 }

@@ -1,21 +1,21 @@
-//! One shard: its documents inferred one by one, their rows written, their sums taken.
+//! The documents of shards, inferred one by one and counted.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use super::ProjectPlan;
-use super::drift::{DriftCounter, Listed};
-use super::labels::{LabelSums, Predicted, Predictor};
-use super::rollups::RollUps;
-use super::tally::{Tally, part_path, parts};
+use super::counters::Counters;
+use super::drift::Listed;
+use super::labels::{Predicted, Predictor};
+use super::parts::{Document, Inferred};
+use super::tally::{self, Tally, part_path, parts};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::Split;
 use crate::corpus::shard::{Columns, ShardReader};
 use crate::corpus::{Sections, ShardDocument};
 use crate::dataflow::error::RunError;
+use crate::dataflow::outbox::Outbox;
 use crate::job::WorkStage;
-use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
-use crate::tables::documents::{DocumentRow, DocumentsWriter};
-use crate::tables::predictions::PredictionsWriter;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
@@ -23,223 +23,228 @@ use lda::infer::summary::Projection;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
-/// Projects shards, one after the other, with the same buffers.
-pub struct ShardProjector<'a> {
-    plan: ProjectPlan<'a>,
+/// Documents that are inferred before they are written.
+const DOCUMENTS_AT_ONCE: usize = 256;
+
+/// Infers shards, one after the other, with the same buffers.
+pub(super) struct Inference {
+    plan: Rc<ProjectPlan>,
+    counters: Rc<RefCell<Counters>>,
     inferrer: Inferrer,
     /// θ of the current document, if it was inferred together with others.
     together: Vec<f32>,
-    document: ShardDocument,
-    projection: Projection,
-    drift: DriftCounter,
-    rollups: Option<RollUps<'a>>,
-    predictor: Option<Predictor<'a>>,
+    predictor: Option<Predictor>,
+    shard: Option<Shard>,
 }
 
-/// The parts being written, and the sums of their documents.
-struct Parts {
-    documents: DocumentsWriter,
-    topics: DocumentTopicsWriter,
-    predictions: Option<PredictionsWriter>,
+/// The shard that is read.
+struct Shard {
+    reader: ShardReader,
+    /// The number of the next document.
+    next: u64,
+    sections: Sections,
     tally: Tally,
+    /// What an earlier run has written of it.
+    written: Option<ProjectedReader>,
 }
 
-impl<'a> ShardProjector<'a> {
-    /// For the shards of the plan's collection; drift and roll-ups are counted on the way.
-    pub fn new(plan: ProjectPlan<'a>, drift: DriftCounter, rollups: Option<RollUps<'a>>) -> Self {
-        let document = ShardDocument::default();
-        Self {
-            plan,
-            inferrer: Inferrer::default(),
-            together: Vec::new(),
-            document,
-            projection: Projection::default(),
-            drift,
-            rollups,
-            predictor: Predictor::new(plan),
-        }
-    }
-
-    /// Projects a shard and publishes its parts.
-    pub fn project(&mut self, number: usize) -> Result<Tally, RunError> {
-        let ProjectPlan {
-            process,
-            collection,
-            metadata,
-            model,
-            ..
-        } = self.plan;
-        let output = &process.output;
-        let tables = parts(collection);
-        let temporary = |table: &str| output.temporary_path(&format!("{table}-{number:05}"));
-        let temporary: Vec<PathBuf> = tables.iter().map(|table| temporary(table)).collect();
-        let settings = &process.job.project;
-        let topics = metadata.topic_count.unwrap_or(0);
-        let mut parts = Parts {
-            documents: DocumentsWriter::create(&temporary[0], &collection.metadata, metadata)?,
-            topics: DocumentTopicsWriter::create(&temporary[1], metadata)?,
-            predictions: (temporary.get(2))
-                .map(|path| PredictionsWriter::create(path, metadata))
-                .transpose()?,
-            tally: Tally {
-                labels: LabelSums::none(collection.labels.len()),
-                ..Tally::new(topics, settings.documents_per_topic)
-            },
+impl Shard {
+    fn open(plan: &ProjectPlan, number: usize) -> Result<Self, RunError> {
+        let (output, tables) = (&plan.process.output, parts(&plan.collection));
+        let done = tally::read(&plan.process, number, tables, &plan.metadata)?;
+        let part = |table: usize| output.local(&part_path(tables[table], number));
+        let written = match done {
+            Some(_) => Some(ProjectedReader::new(vec![part(0)?], vec![part(1)?])),
+            None => None,
         };
         let path = output.local(&Collection::shard_name(number))?;
-        let mut reader = ShardReader::open(&path, Columns::All)?;
-        let first = collection.shards[number].first_document;
-        let mut sections = Sections::starting(collection.shards[number].first_section);
-        model.with_table(|table| {
-            let mut next = first;
-            while reader.read_into(&mut self.document)? {
-                let section = sections.number(self.document.group.as_deref());
-                self.project_document(next, section, table, &mut parts)?;
-                process.progress.add(1);
-                next += 1;
-            }
-            Ok::<_, RunError>(())
-        })?;
-        let mut infos = vec![parts.documents.finish()?, parts.topics.finish()?];
-        if let Some(predictions) = parts.predictions {
-            infos.push(predictions.finish()?);
+        let entry = &plan.collection.shards[number];
+        Ok(Self {
+            reader: ShardReader::open(&path, Columns::All)?,
+            next: entry.first_document,
+            sections: Sections::starting(entry.first_section),
+            tally: done.unwrap_or_else(|| plan.tally()),
+            written,
+        })
+    }
+}
+
+impl Inference {
+    /// As the plan's job asks.
+    pub(super) fn new(plan: &Rc<ProjectPlan>, counters: &Rc<RefCell<Counters>>) -> Self {
+        Self {
+            plan: Rc::clone(plan),
+            counters: Rc::clone(counters),
+            inferrer: Inferrer::default(),
+            together: Vec::new(),
+            predictor: Predictor::new(plan),
+            shard: None,
         }
-        for (path, table) in temporary.iter().zip(tables) {
-            output.publish(path, &part_path(table, number))?;
-        }
-        parts.tally.parts = infos;
-        parts.tally.model_hash = metadata.model_hash.clone();
-        parts.tally.settings_hash = metadata.settings_hash.clone();
-        Ok(parts.tally)
     }
 
-    /// Counts drift and roll-ups of a shard that an earlier run has projected.
-    pub fn recount(&mut self, number: usize) -> Result<(), RunError> {
-        let process = self.plan.process;
-        let output = &process.output;
-        let tables = parts(self.plan.collection);
-        let part = |table: usize| output.local(&part_path(tables[table], number));
-        let mut projected = ProjectedReader::new(vec![part(0)?], vec![part(1)?]);
-        let path = output.local(&Collection::shard_name(number))?;
-        let mut reader = ShardReader::open(&path, Columns::All)?;
-        let mut rows = ProjectedDocument::default();
-        while reader.read_into(&mut self.document)? {
-            if !projected.read_into(&mut rows)? {
-                return Err(RunError::Data(format!(
-                    "{} has fewer documents than the shard it was made of; remove it and run again",
-                    output.path(&part_path(tables[0], number)).display()
-                )));
+    /// Infers the next documents of a shard, and counts them. Of a shard that an earlier run has projected, counts
+    /// them as they were written, and gives none.
+    pub(super) fn infer_some(
+        &mut self,
+        number: usize,
+        outbox: &mut Outbox,
+    ) -> Result<Inferred, RunError> {
+        let plan = Rc::clone(&self.plan);
+        let mut shard = match self.shard.take() {
+            Some(shard) => shard,
+            None => Shard::open(&plan, number)?,
+        };
+        let mut documents = Vec::new();
+        let are_more = plan.model.with_table(|table| {
+            for _ in 0..DOCUMENTS_AT_ONCE {
+                let mut read = ShardDocument::default();
+                if !shard.reader.read_into(&mut read)? {
+                    return Ok::<_, RunError>(false);
+                }
+                plan.process.progress.add(1);
+                match &mut shard.written {
+                    Some(written) => self.recount(number, &read, written, outbox)?,
+                    None => documents.push(self.infer(read, &mut shard, table, outbox)?),
+                }
             }
-            process.progress.add(1);
-            let Some(split) = rows.split.filter(|_| self.document.status.has_terms()) else {
-                continue;
-            };
-            let listed = rows.topics.iter();
-            let topics: Vec<_> = listed
-                .map(|&(topic, weight)| (weight, topic as u16))
-                .collect();
-            let listed = Listed {
-                topics: &topics,
-                loglik_per_token: rows.loglik_per_token.unwrap_or(0.0),
-            };
-            self.drift.add(&self.document, split, listed);
-            if let Some(rollups) = &mut self.rollups {
-                rollups.add(rows.doc_id as u64, &self.document, listed);
+            Ok(true)
+        })?;
+        let tally = match are_more {
+            true => {
+                self.shard = Some(shard);
+                None
             }
+            false => {
+                self.counters.borrow_mut().end_shard(&shard.tally);
+                Some(shard.tally)
+            }
+        };
+        Ok(Inferred {
+            shard: number,
+            documents,
+            tally,
+        })
+    }
+
+    /// Sends what was counted, once the documents of all workers are.
+    pub(super) fn send(&self, outbox: &mut Outbox) {
+        self.counters.borrow_mut().send(outbox);
+    }
+
+    /// Counts a document that an earlier run has projected.
+    fn recount(
+        &self,
+        number: usize,
+        read: &ShardDocument,
+        written: &mut ProjectedReader,
+        outbox: &mut Outbox,
+    ) -> Result<(), RunError> {
+        let mut row = ProjectedDocument::default();
+        if !written.read_into(&mut row)? {
+            let part = part_path(parts(&self.plan.collection)[0], number);
+            return Err(RunError::Data(format!(
+                "{} has fewer documents than the shard it was made of; remove it and run again",
+                self.plan.process.output.path(&part).display()
+            )));
         }
+        let Some(split) = row.split.filter(|_| read.status.has_terms()) else {
+            return Ok(());
+        };
+        let topics = row.topics.iter();
+        let topics: Vec<_> = topics
+            .map(|&(topic, weight)| (weight, topic as u16))
+            .collect();
+        let listed = Listed {
+            topics: &topics,
+            loglik_per_token: row.loglik_per_token.unwrap_or(0.0),
+        };
+        let mut counters = self.counters.borrow_mut();
+        counters.add(row.doc_id as u64, (read, split), listed, outbox);
         Ok(())
     }
 
-    /// What was counted for drift and roll-ups.
-    pub fn into_counters(self) -> (DriftCounter, Option<RollUps<'a>>) {
-        (self.drift, self.rollups)
-    }
-
-    fn project_document(
-        &mut self,
-        number: u64,
-        section: Option<u64>,
-        table: FactorTable<'_>,
-        parts: &mut Parts,
-    ) -> Result<(), RunError> {
-        let mut split = Split::Projected;
-        let has_terms = self.document.status.has_terms();
-        if has_terms {
-            let labels = (self.predictor.as_mut()).map(|it| it.read(&self.document.metadata));
-            split = self.plan.rule.split_of(number, labels);
-            self.infer(number, split, table, parts)?;
-            for (place, &(weight, topic)) in self.projection.topics.iter().enumerate() {
-                parts.topics.push(&DocumentTopicRow {
-                    doc_id: number as i64,
-                    topic: i32::from(topic),
-                    weight,
-                    rank: place as i32 + 1,
-                })?;
-            }
-        }
-        parts.tally.documents += 1;
-        let projection = has_terms.then_some(&self.projection);
-        let mut row = DocumentRow::new(number, &self.document, split, projection);
-        row.section = section.and_then(|section| i32::try_from(section).ok());
-        let progress = &self.plan.process.progress;
-        progress.work(WorkStage::Project, 1, row.tokens_in_vocabulary as u64);
-        Ok(parts.documents.push(&row, &self.document.metadata)?)
-    }
-
-    /// Infers the current document, and counts it.
+    /// Infers a document, and counts it.
     fn infer(
         &mut self,
-        number: u64,
-        split: Split,
+        read: ShardDocument,
+        shard: &mut Shard,
         table: FactorTable<'_>,
-        parts: &mut Parts,
-    ) -> Result<(), RunError> {
-        let bag = Bag {
-            terms: &self.document.terms,
-            counts: &self.document.counts,
+        outbox: &mut Outbox,
+    ) -> Result<Document, RunError> {
+        let mut document = Document {
+            number: shard.next,
+            section: shard.sections.number(read.group.as_deref()),
+            split: Split::Projected,
+            projection: None,
+            labels: Vec::new(),
+            read,
         };
-        let job = &self.plan.process.job;
+        if document.read.status.has_terms() {
+            self.infer_topics(&mut document, &mut shard.tally, table)?;
+        }
+        if let Some(projection) = &document.projection {
+            let listed = Listed {
+                topics: &projection.topics,
+                loglik_per_token: projection.loglik_per_token(),
+            };
+            let counted = (&document.read, document.split);
+            let mut counters = self.counters.borrow_mut();
+            counters.add(document.number, counted, listed, outbox);
+        }
+        shard.next += 1;
+        shard.tally.documents += 1;
+        let tokens = document.read.tokens_in_vocabulary();
+        let progress = &self.plan.process.progress;
+        progress.work(WorkStage::Project, 1, tokens);
+        Ok(document)
+    }
+
+    /// Infers the topics, and with them the labels, of a document with terms.
+    fn infer_topics(
+        &mut self,
+        document: &mut Document,
+        tally: &mut Tally,
+        table: FactorTable<'_>,
+    ) -> Result<(), RunError> {
+        let (plan, number, read) = (&self.plan, document.number, &document.read);
+        let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
+        document.split = plan.rule.split_of(number, labels);
+        let bag = Bag {
+            terms: &read.terms,
+            counts: &read.counts,
+        };
+        let job = &plan.process.job;
         let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
-        let (together, known) = (self.plan.together, &mut self.together);
         let target = Target {
             table,
-            topics: self.plan.topics,
-            classifier: self.plan.classifier,
+            topics: &plan.topics,
+            classifier: plan.classifier.as_deref(),
         };
-        let labels = self.plan.labels.topics.as_ref();
-        let (proportions, alpha) = match together.is_some_and(|all| all.proportions(number, known))
-        {
+        let (together, known) = (plan.together.as_ref(), &mut self.together);
+        let is_known = together.is_some_and(|all| all.proportions(number, known));
+        let labels = plan.labels.topics.as_ref();
+        let (proportions, alpha) = match is_known {
             true => (&known[..], &table.smoothing().alpha[..]),
-            false => self
-                .inferrer
-                .infer_labels(bag, target, labels, self.plan.infer, &mut stream)
+            false => (self.inferrer)
+                .infer_labels(bag, target, labels, &plan.infer, &mut stream)
                 .map_err(|source| RunError::Project {
                     document: number,
                     source,
                 })?,
         };
-        self.projection
-            .describe(proportions, bag, table, job.project.listing());
-        let (tally, document) = (&mut parts.tally, &self.document);
-        tally.add(number, document, split, proportions, &self.projection);
-        if let (Some(predictor), Some(writer)) = (&mut self.predictor, &mut parts.predictions) {
-            let document = Predicted {
-                number,
+        let mut projection = Projection::default();
+        projection.describe(proportions, bag, table, job.project.listing());
+        tally.add(number, read, document.split, proportions, &projection);
+        if let Some(predictor) = &mut self.predictor {
+            let predicted = Predicted {
                 bag,
                 proportions,
                 alpha,
-                split,
+                split: document.split,
             };
-            predictor.predict(document, writer, &mut tally.labels)?;
+            document.labels = predictor.predict(predicted, &mut tally.labels);
         }
-        let listed = Listed {
-            topics: &self.projection.topics,
-            loglik_per_token: self.projection.loglik_per_token(),
-        };
-        self.drift.add(&self.document, split, listed);
-        if let Some(rollups) = &mut self.rollups {
-            rollups.add(number, &self.document, listed);
-        }
+        document.projection = Some(projection);
         Ok(())
     }
 }

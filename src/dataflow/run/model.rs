@@ -227,13 +227,12 @@ impl<'a> Run<'a> {
         &self,
         model: &ProcessModel,
         priors: &Priors,
-    ) -> Result<&'a [PublishedTopic], RunError> {
-        let topics = self.shared.topics.get(|| {
+    ) -> Result<&'a Arc<[PublishedTopic]>, RunError> {
+        self.shared.topics.get(|| {
             let guards = model.read_parts();
             let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
-            Ok::<_, RunError>(publish(&parts, priors))
-        })?;
-        Ok(topics)
+            Ok(publish(&parts, priors).into())
+        })
     }
 
     /// The process's model: what was saved, with its `priors`, or the one that training with them starts

@@ -18,12 +18,12 @@ pub struct LabelModel {
 }
 
 /// How many labels a document is predicted to have.
-#[derive(Clone, Copy, Debug)]
-pub enum LabelCount<'a> {
+#[derive(Clone, Debug)]
+pub enum LabelCount {
     /// So many.
     Fixed(usize),
     /// As many as its terms say, at least one.
-    Estimated(&'a Linear),
+    Estimated(Linear),
     /// Those of at least this share of its tokens.
     Threshold(f32),
 }
@@ -57,17 +57,17 @@ fn token_shares(proportions: &[f32], alpha: &[f32], tokens: u64, shares: &mut Ve
 
 /// Ranks the labels of documents, one after the other, with the same buffers.
 #[derive(Clone, Debug)]
-pub struct LabelRanker<'a> {
-    count: LabelCount<'a>,
+pub struct LabelRanker {
+    count: LabelCount,
     has_prior: bool,
     shares: Vec<f32>,
     predicted: Vec<u16>,
 }
 
-impl<'a> LabelRanker<'a> {
+impl LabelRanker {
     /// Predicts `count` labels; `has_prior` says whether proportions contain α
     /// ([`Method::has_prior`](super::settings::Method::has_prior)).
-    pub fn new(count: LabelCount<'a>, has_prior: bool) -> Self {
+    pub fn new(count: LabelCount, has_prior: bool) -> Self {
         Self {
             count,
             has_prior,
@@ -106,14 +106,14 @@ impl<'a> LabelRanker<'a> {
     }
 
     fn count(&self, bag: Bag<'_>) -> usize {
-        let count = match self.count {
-            LabelCount::Fixed(count) => count,
+        let count = match &self.count {
+            LabelCount::Fixed(count) => *count,
             LabelCount::Estimated(linear) => {
                 let count = linear.predict(count_features(bag));
                 count.round_ties_even().max(1.0) as usize
             }
             LabelCount::Threshold(least) => {
-                self.shares.iter().filter(|&&share| share >= least).count()
+                self.shares.iter().filter(|&share| share >= least).count()
             }
         };
         count.min(self.shares.len())
@@ -201,7 +201,7 @@ mod tests {
             bias: 0.4,
             weights: vec![0.0, 2.0],
         };
-        let mut ranker = LabelRanker::new(LabelCount::Estimated(&linear), false);
+        let mut ranker = LabelRanker::new(LabelCount::Estimated(linear), false);
         let theta = [0.2, 0.5, 0.3];
         for (counts, expected) in [([1, 0], &[1][..]), ([0, 1], &[1, 2]), ([0, 9], &[1, 2, 0])] {
             let terms = &[0, 1];

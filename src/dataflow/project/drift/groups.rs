@@ -4,16 +4,12 @@
 //! group's sums are sent as words: length of its name, name, the sums that every group has, (topic,
 //! mass) pairs, (place, bits) pairs of its terms; in pieces that fit into a block.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-
-use timely::worker::Worker;
 
 use super::{SUMS, fixed_sums, set_fixed_sums};
 use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::sum::sum;
+use crate::dataflow::project::counters::GROUP_DRIFT;
 use lda::evaluate::drift::DriftSums;
 
 /// Groups that a worker adds up before it sends them off.
@@ -21,66 +17,41 @@ const GROUPS_A_BATCH: usize = 256;
 /// Pairs in a piece, at most.
 const PAIRS_A_PIECE: usize = 8 * 1024;
 
-/// The groups that this worker owns.
-struct Held {
-    sums: BTreeMap<String, DriftSums>,
-    empty: DriftSums,
-    most: usize,
-    too_many: bool,
-}
-
-impl Held {
-    /// Adds a piece of a group.
-    fn add(&mut self, name: &str, piece: impl FnOnce(&mut DriftSums)) {
-        if self.too_many {
-            return;
-        }
-        if !self.sums.contains_key(name) {
-            if self.sums.len() == self.most {
-                self.too_many = true;
-                self.sums.clear();
-                return;
-            }
-            self.sums.insert(name.to_owned(), self.empty.clone());
-        }
-        if let Some(sums) = self.sums.get_mut(name) {
-            piece(sums);
-        }
-    }
-}
-
-/// Collects groups, and sends them to their owners.
+/// Adds up groups, sends the sums to their owners, and holds those that this worker owns.
 pub(super) struct Groups {
-    outbox: Outbox,
-    held: Rc<RefCell<Held>>,
+    /// What was not sent yet.
     batch: BTreeMap<String, DriftSums>,
+    /// What has come.
+    held: BTreeMap<String, DriftSums>,
+    too_many: bool,
     empty: DriftSums,
     most: usize,
 }
 
 impl Groups {
     /// For sums of the shape of `empty`; of all groups, those that fit into `most_bytes`.
-    pub(super) fn new(worker: &mut Worker, empty: &DriftSums, most_bytes: usize) -> Self {
-        let most = most_bytes / bytes_of(empty);
-        let held = Rc::new(RefCell::new(Held {
-            sums: BTreeMap::new(),
-            empty: empty.clone(),
-            most,
-            too_many: false,
-        }));
-        let received = Rc::clone(&held);
-        let receive = move |words: &[u64]| unpack(words, &mut received.borrow_mut());
+    pub(super) fn new(empty: DriftSums, most_bytes: usize) -> Self {
         Self {
-            outbox: Outbox::new(worker, "drift groups", receive),
-            held,
             batch: BTreeMap::new(),
-            empty: empty.clone(),
-            most,
+            held: BTreeMap::new(),
+            too_many: false,
+            most: most_bytes / bytes_of(&empty),
+            empty,
         }
     }
 
+    /// Groups that may be held by all workers together.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
     /// Adds a document of a group.
-    pub(super) fn add(&mut self, group: &str, count: impl FnOnce(&mut DriftSums)) {
+    pub(super) fn add(
+        &mut self,
+        group: &str,
+        count: impl FnOnce(&mut DriftSums),
+        outbox: &mut Outbox,
+    ) {
         if group.len() > MOST_NAME_BYTES {
             return;
         }
@@ -88,36 +59,39 @@ impl Groups {
             return count(sums);
         }
         if self.batch.len() == GROUPS_A_BATCH {
-            self.send_batch();
+            self.send(outbox);
         }
         let mut sums = self.empty.clone();
         count(&mut sums);
         self.batch.insert(group.to_owned(), sums);
     }
 
-    fn send_batch(&mut self) {
+    /// Sends what was not sent yet.
+    pub(super) fn send(&mut self, outbox: &mut Outbox) {
         for (name, sums) in std::mem::take(&mut self.batch) {
-            let target = self.outbox.target(name_hash(&name));
-            for piece in pack(&name, &sums) {
-                self.outbox.send(target, piece);
-            }
+            let target = outbox.target(name_hash(&name));
+            pack(&name, &sums, |piece| {
+                outbox.send(GROUP_DRIFT, target, piece);
+            });
         }
     }
 
-    /// The groups that this worker owns, and whether there are too many in all: then there are none.
-    pub(super) fn finish(mut self, worker: &mut Worker) -> (BTreeMap<String, DriftSums>, bool) {
-        self.send_batch();
-        self.outbox.finish(worker);
-        let (mine, overflow) = {
-            let held = self.held.borrow();
-            (held.sums.len(), held.too_many)
-        };
-        let all = sum(worker, &[mine as i64, i64::from(overflow)]);
-        let too_many = all[1] > 0 || all[0] > self.most as i64;
-        match too_many {
-            true => (BTreeMap::new(), true),
-            false => (std::mem::take(&mut self.held.borrow_mut().sums), false),
-        }
+    /// Adds what has come for this worker.
+    pub(super) fn receive(&mut self, words: &[u64]) {
+        unpack(words, |name, add| {
+            if self.held.len() == self.most && !self.held.contains_key(&name) {
+                self.too_many = true;
+                self.held.clear();
+            }
+            if !self.too_many {
+                add(self.held.entry(name).or_insert_with(|| self.empty.clone()));
+            }
+        });
+    }
+
+    /// The groups that this worker owns, and whether they are more than may be held: then there are none.
+    pub(super) fn held(&self) -> (&BTreeMap<String, DriftSums>, bool) {
+        (&self.held, self.too_many)
     }
 }
 
@@ -126,14 +100,13 @@ fn bytes_of(sums: &DriftSums) -> usize {
     8 * (sums.topics.len() + sums.terms.words().len()) + 256
 }
 
-/// A group's sums as words, in pieces.
-fn pack(name: &str, sums: &DriftSums) -> Vec<Vec<u64>> {
+/// A group's sums as words, in pieces that are handed to `send`.
+pub(super) fn pack(name: &str, sums: &DriftSums, mut send: impl FnMut(Vec<u64>)) {
     let numbered = |(place, value): (usize, u64)| (value != 0).then_some([place as u64, value]);
     let topics = sums.topics.iter().map(|&mass| mass as u64).enumerate();
     let terms = sums.terms.words().iter().copied().enumerate();
     let topics: Vec<[u64; 2]> = topics.filter_map(numbered).collect();
     let terms: Vec<[u64; 2]> = terms.filter_map(numbered).collect();
-    let mut pieces = Vec::new();
     let mut fixed = fixed_sums(sums);
     let of_topics = topics.chunks(PAIRS_A_PIECE).map(|chunk| (chunk, &[][..]));
     let of_terms = terms.chunks(PAIRS_A_PIECE).map(|chunk| (&[][..], chunk));
@@ -145,20 +118,19 @@ fn pack(name: &str, sums: &DriftSums) -> Vec<Vec<u64>> {
             words.push(pairs.len() as u64);
             words.extend(pairs.as_flattened());
         }
-        pieces.push(words);
+        send(words);
         fixed = [0; SUMS];
     }
-    pieces
 }
 
-/// Adds the pieces of a block.
-fn unpack(words: &[u64], held: &mut Held) {
+/// Hands over the pieces of a block: the group's name, and what adds the piece to its sums.
+pub(super) fn unpack(words: &[u64], mut take: impl FnMut(String, &dyn Fn(&mut DriftSums))) {
     let mut rest = words;
     while let Some((name, others)) = unpack_name(rest) {
         let (fixed, others) = others.split_at(SUMS);
         let (topics, others) = split_pairs(others);
         let (terms, others) = split_pairs(others);
-        held.add(&name, |sums| {
+        take(name, &|sums| {
             let fixed: Vec<i64> = fixed.iter().map(|&value| value as i64).collect();
             set_fixed_sums(sums, &fixed);
             for pair in topics.chunks_exact(2) {
@@ -181,7 +153,6 @@ fn split_pairs(words: &[u64]) -> (&[u64], &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
     use lda::math::random::{Stage, hash};
 
     const TOPICS: usize = 3;
@@ -213,26 +184,24 @@ mod tests {
     type Lines = (Vec<(String, DriftSums)>, bool);
 
     /// All groups as found by workers that read every N-th document.
-    fn added_up(threads: usize, most_bytes: usize) -> Lines {
-        let parts = execute(
-            &Placement::single(threads),
-            &ClusterSettings::default(),
-            move |worker| {
-                let empty = DriftSums::new(TOPICS, TERMS);
-                let mut groups = Groups::new(worker, &empty, most_bytes);
-                let mine = documents().into_iter().skip(worker.index());
-                for document in mine.step_by(worker.peers()) {
-                    groups.add(&document.0, |sums| count(sums, &document));
-                }
-                Ok::<_, Failure>(groups.finish(worker))
-            },
-        )
-        .unwrap();
-        let too_many = parts[0].1;
-        assert!(parts.iter().all(|part| part.1 == too_many));
-        let mut all: Vec<_> = parts.into_iter().flat_map(|part| part.0).collect();
-        all.sort_by(|a, b| a.0.cmp(&b.0));
-        (all, too_many)
+    fn added_up(workers: usize, most_bytes: usize) -> Lines {
+        let groups = || Groups::new(DriftSums::new(TOPICS, TERMS), most_bytes);
+        let mut all: Vec<Groups> = (0..workers).map(|_| groups()).collect();
+        for worker in 0..workers {
+            let mut outbox = Outbox::new([worker, workers]);
+            for document in documents().iter().skip(worker).step_by(workers) {
+                all[worker].add(&document.0, |sums| count(sums, document), &mut outbox);
+            }
+            all[worker].send(&mut outbox);
+            for block in outbox.all() {
+                all[block.target().unwrap()].receive(block.words());
+            }
+        }
+        let too_many = all.iter().any(|groups| groups.too_many);
+        let held = all.into_iter().flat_map(|groups| groups.held);
+        let mut held: Vec<_> = held.collect();
+        held.sort_by(|a, b| a.0.cmp(&b.0));
+        (held, too_many)
     }
 
     #[test]
@@ -250,14 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn too_many_groups_are_too_many_for_any_number_of_workers() {
+    fn a_worker_holds_no_group_when_they_are_too_many() {
         let each = bytes_of(&DriftSums::new(TOPICS, TERMS));
         let groups = added_up(1, 1 << 20).0.len();
-        for threads in 1..=3 {
-            let (found, too_many) = added_up(threads, each * (groups - 1));
-            assert!(too_many && found.is_empty(), "{threads} threads");
-            assert_eq!(added_up(threads, each * groups).0.len(), groups);
-        }
+        let (found, too_many) = added_up(1, each * (groups - 1));
+        assert!(too_many && found.is_empty());
+        assert_eq!(added_up(1, each * groups).0.len(), groups);
     }
 
     #[test]
@@ -268,15 +235,11 @@ mod tests {
         set_fixed_sums(&mut sums, &[1, 2, 3, 4, -5]);
         sums.topics.iter_mut().for_each(|mass| *mass = -7);
         (0..vocabulary_size as u32).for_each(|term| sums.terms.insert(term));
-        let pieces = pack("größe", &sums);
+        let mut pieces = Vec::new();
+        pack("größe", &sums, |piece| pieces.push(piece));
         assert_eq!(pieces.len(), 2 + 3);
-        let mut held = Held {
-            sums: BTreeMap::new(),
-            empty,
-            most: 1,
-            too_many: false,
-        };
-        unpack(&pieces.concat(), &mut held);
-        assert!(!held.too_many && held.sums["größe"] == sums);
+        let mut groups = Groups::new(empty, usize::MAX);
+        groups.receive(&pieces.concat());
+        assert!(!groups.too_many && groups.held["größe"] == sums);
     }
 }

@@ -1,12 +1,11 @@
 //! `topic_correlations`: sums over the documents that list two topics, a slot for each first one.
 
-use timely::worker::Worker;
-
 use super::RollUpShared;
 use super::slots::{Slots, Sums};
-use super::to_first;
-use crate::dataflow::process::Process;
-use crate::dataflow::sum::sum;
+use crate::dataflow::merge::give_vector;
+use crate::dataflow::outbox::Outbox;
+use crate::dataflow::project::ProjectPlan;
+use crate::dataflow::project::counters::{PAIR_ROWS, PAIRS, PRESENCE};
 use crate::tables::topic_correlations::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 
@@ -28,7 +27,7 @@ pub struct CorrelationLine {
 
 /// The pairs of a topic with later ones: a place for each topic after it, once there is any.
 #[derive(Debug, Default)]
-pub(super) struct Row(Vec<Together>);
+pub struct Row(Vec<Together>);
 
 impl Row {
     fn at(&mut self, place: usize) -> &mut Together {
@@ -63,35 +62,39 @@ impl Sums for Row {
 }
 
 /// What a worker adds to.
-pub(super) struct Correlations<'a> {
-    rows: &'a Slots<Row>,
+pub struct Correlations {
+    pub pairs: Slots<Row, 5>,
     /// Of its own documents.
     topics: Vec<Presence>,
     documents: i64,
+    /// Of all documents: how many there are, and three numbers a topic.
+    pub all: Vec<i64>,
     /// The listed topics of a document, ascending.
     listed: Vec<(u16, f32)>,
 }
 
-impl<'a> Correlations<'a> {
-    /// For `topics` topics; `None` above [`MOST_TOPICS`].
-    pub(super) fn new(topics: usize, shared: &'a RollUpShared) -> Option<Self> {
+impl Correlations {
+    /// For the plan's topics; `None` above [`MOST_TOPICS`].
+    pub fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
+        let (topics, kinds) = (plan.topic_count(), [PAIRS, PAIR_ROWS]);
         (topics <= MOST_TOPICS).then(|| Self {
-            rows: shared.pairs.make(|| Slots::new(topics)),
+            pairs: Slots::new(&shared.pairs, topics, kinds, (plan, worker)),
             topics: vec![Presence::default(); topics],
             documents: 0,
+            all: Vec::new(),
             listed: Vec::new(),
         })
     }
 
     /// Adds a document with terms that lists these topics.
-    pub(super) fn add(&mut self, topics: &[(f32, u16)]) {
+    pub fn add(&mut self, topics: &[(f32, u16)]) {
         self.documents += 1;
         self.listed.clear();
         (self.listed).extend(topics.iter().map(|&(weight, topic)| (topic, weight)));
         self.listed.sort_unstable_by_key(|entry| entry.0);
         for (place, &(topic, weight)) in self.listed.iter().enumerate() {
             self.topics[usize::from(topic)].add(weight);
-            let mut row = self.rows.lock(usize::from(topic));
+            let mut row = self.pairs.lock(usize::from(topic));
             for &(other, its_weight) in &self.listed[place + 1..] {
                 let pair = row.at(usize::from(other - topic - 1));
                 pair.documents += 1;
@@ -100,54 +103,51 @@ impl<'a> Correlations<'a> {
         }
     }
 
-    /// The pairs of all documents, sorted, on the first worker; none on the others.
-    pub(super) fn finish(self, worker: &mut Worker, process: &Process) -> Vec<CorrelationLine> {
+    /// Sends what others need of this worker's documents.
+    pub fn send(&self, outbox: &mut Outbox) {
         let mut values = vec![self.documents];
         let fields = |topic: &Presence| [topic.documents, topic.sum, topic.squares];
         values.extend(self.topics.iter().flat_map(fields));
-        let all = sum(worker, &values);
-        let topics: Vec<Presence> = all[1..]
-            .chunks_exact(3)
-            .map(|three| Presence {
-                documents: three[0],
-                sum: three[1],
-                squares: three[2],
-            })
-            .collect();
-        self.rows.add_up(worker, process, "topic pairs");
-        let mut words = Vec::new();
-        for first in self.rows.owned(worker, &process.placement) {
-            let row = std::mem::take(&mut *self.rows.lock(first));
-            let pairs = (first + 1..)
-                .zip(&row.0)
-                .filter(|(_, pair)| pair.documents > 0);
-            for (second, pair) in pairs {
-                let (one, other) = (&topics[first], &topics[second]);
-                let figures = [
-                    pair.correlation(one, other, all[0]),
-                    pair.npmi(one, other, all[0]),
-                ];
-                let figures = figures.map(|figure| figure.unwrap_or(f64::NAN).to_bits());
-                words.push([
-                    first as u64,
-                    second as u64,
-                    figures[0],
-                    figures[1],
-                    pair.documents as u64,
-                ]);
+        give_vector(&values, PRESENCE, &mut |tag, words| {
+            outbox.send_all(tag, words)
+        });
+        self.pairs.send(outbox);
+    }
+
+    /// Sends the pairs of this worker's slots to the first.
+    pub fn send_rows(&self, outbox: &mut Outbox) {
+        let (documents, topics) = (self.all[0], self.all[1..].as_chunks().0);
+        let presence = |[documents, sum, squares]: [i64; 3]| Presence {
+            documents,
+            sum,
+            squares,
+        };
+        self.pairs.send_rows(outbox, |first, row, send| {
+            let one = presence(topics[first]);
+            for (second, pair) in (first + 1..).zip(&row.0) {
+                if pair.documents > 0 {
+                    let other = presence(topics[second]);
+                    let figures = [
+                        pair.correlation(&one, &other, documents),
+                        pair.npmi(&one, &other, documents),
+                    ];
+                    let [r, npmi] = figures.map(|it| it.unwrap_or(f64::NAN).to_bits());
+                    send([first as u64, second as u64, r, npmi, pair.documents as u64]);
+                }
             }
-        }
-        let mut lines: Vec<CorrelationLine> = to_first(worker, "correlations", &words)
-            .into_iter()
-            .map(
-                |[first, second, correlation, npmi, documents]| CorrelationLine {
-                    topics: [first as u16, second as u16],
-                    correlation: Some(f64::from_bits(correlation)).filter(|value| !value.is_nan()),
-                    npmi: Some(f64::from_bits(npmi)).filter(|value| !value.is_nan()),
-                    documents: documents as i64,
-                },
-            )
-            .collect();
+        });
+    }
+
+    /// The pairs of all documents, sorted, on the first worker.
+    pub fn lines(&mut self) -> Vec<CorrelationLine> {
+        let figure = |bits| Some(f64::from_bits(bits)).filter(|value| !value.is_nan());
+        let line = |[first, second, correlation, npmi, documents]: [u64; 5]| CorrelationLine {
+            topics: [first as u16, second as u16],
+            correlation: figure(correlation),
+            npmi: figure(npmi),
+            documents: documents as i64,
+        };
+        let mut lines: Vec<CorrelationLine> = self.pairs.take_rows().map(line).collect();
         lines.sort_unstable_by_key(|line| line.topics);
         lines
     }

@@ -5,23 +5,19 @@
 //! owners of their buckets, who keep them as they come, in memory and then in a file. At the end they read one
 //! bucket after the other: memory depends on the size of a bucket, not on how many volumes there are.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::rc::Rc;
-
-use timely::worker::Worker;
+use std::sync::Arc;
 
 use crate::corpus::ShardDocument;
-use crate::corpus::collection::Collection;
 use crate::dataflow::error::RunError;
-use crate::dataflow::gather::all_gather;
 use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
+use crate::dataflow::project::ProjectPlan;
+use crate::dataflow::project::counters::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
-use crate::dataflow::sum::sum;
 use crate::storage::{self, Writer};
 use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};
 use crate::tables::{FileMetadata, PartInfo};
@@ -149,43 +145,42 @@ impl Held {
     }
 }
 
-/// Collects groups, and sends them to their owners.
-pub(super) struct Groups<'a> {
-    process: &'a Process,
-    outbox: Outbox,
-    held: Rc<RefCell<Held>>,
+/// Collects groups, sends them to their owners, and writes those that this worker owns.
+pub struct Groups {
+    process: Arc<Process>,
+    metadata: FileMetadata,
+    worker: usize,
     batch: BTreeMap<String, GroupSums>,
     buckets: u64,
-    sent: i64,
+    /// Groups that were sent.
+    pub sent: i64,
+    held: Held,
 }
 
-impl<'a> Groups<'a> {
-    /// For the groups of a collection. Every worker makes one.
-    pub(super) fn new(worker: &mut Worker, process: &'a Process, collection: &Collection) -> Self {
-        let held = Rc::new(RefCell::new(Held::default()));
-        let received = Rc::clone(&held);
-        let folder = process.output.temporary_path("group_sums");
-        let path = move |number| folder.with_extension(format!("{number:05}"));
-        let receive = move |words: &[u64]| received.borrow_mut().receive(words, &path);
+impl Groups {
+    /// For the groups of the plan's collection.
+    pub fn new(plan: &ProjectPlan, worker: usize) -> Self {
+        let documents = plan.collection.documents;
         Self {
-            process,
-            outbox: Outbox::new(worker, "group topics", receive),
-            held,
+            process: Arc::clone(&plan.process),
+            metadata: plan.metadata.clone(),
+            worker,
             batch: BTreeMap::new(),
-            buckets: collection.documents.div_ceil(DOCUMENTS_A_BUCKET).max(1),
+            buckets: documents.div_ceil(DOCUMENTS_A_BUCKET).max(1),
             sent: 0,
+            held: Held::default(),
         }
     }
 
     /// Adds a document with terms that lists these topics, if it is of a group.
-    pub(super) fn add(&mut self, document: &ShardDocument, topics: &[(f32, u16)]) {
+    pub fn add(&mut self, document: &ShardDocument, topics: &[(f32, u16)], outbox: &mut Outbox) {
         let group = document.group.as_ref();
         let Some(group) = group.filter(|group| group.len() <= MOST_NAME_BYTES) else {
             return;
         };
         if !self.batch.contains_key(group) {
             if self.batch.len() == GROUPS_A_BATCH {
-                self.send();
+                self.send(outbox);
             }
             self.batch.insert(group.clone(), GroupSums::default());
         }
@@ -201,53 +196,48 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn send(&mut self) {
+    /// Sends what was not sent yet.
+    pub fn send(&mut self, outbox: &mut Outbox) {
         for (name, sums) in std::mem::take(&mut self.batch) {
             self.sent += 1;
             let bucket = name_hash(&name) % self.buckets;
-            let target = self.outbox.target(bucket);
+            let target = outbox.target(bucket);
             sums.pack(&name, |message| {
                 let head = [bucket, message.len() as u64];
-                self.outbox.send(target, head.into_iter().chain(message));
+                outbox.send(GROUP_TOPICS, target, head.into_iter().chain(message));
             });
         }
     }
 
-    /// Writes the parts of this worker's buckets; those of all workers, by path. There are none if no document is
-    /// of a group.
-    pub(super) fn finish(
-        mut self,
-        worker: &mut Worker,
-        metadata: &FileMetadata,
-    ) -> Result<BTreeMap<String, PartInfo>, RunError> {
-        self.send();
-        self.outbox.finish(worker);
-        let mut held = self.held.take();
+    /// Keeps what has come for this worker.
+    pub fn receive(&mut self, words: &[u64]) {
+        let folder = || self.process.output.temporary_path("group_sums");
+        let path = |number| folder().with_extension(format!("{number:05}"));
+        self.held.receive(words, path);
+    }
+
+    /// Writes the parts of this worker's buckets; these, by path. There are none if no worker has sent a group.
+    pub fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, RunError> {
+        let mut held = std::mem::take(&mut self.held);
         if let Some((path, source)) = held.error {
             return Err(RunError::Io { path, source });
         }
-        let mut mine = BTreeMap::new();
-        if sum(worker, &[self.sent])[0] > 0 {
-            let (first, step) = (worker.index() as u64, worker.peers());
-            for number in (first..self.buckets).step_by(step) {
-                let groups = match held.buckets.remove(&number) {
-                    None => BTreeMap::new(),
-                    Some(bucket) => {
-                        let path = bucket.path.clone();
-                        let read = bucket.groups();
-                        read.map_err(|source| RunError::Io { path, source })?
-                    }
-                };
-                let (path, info) = write(self.process, number, &groups, metadata)?;
-                mine.insert(path, info);
-            }
-        }
-        let mine = serde_json::to_vec(&mine).expect("numbers and texts are JSON");
         let mut written = BTreeMap::new();
-        for bytes in all_gather(worker, &mine) {
-            let parts: BTreeMap<String, PartInfo> =
-                serde_json::from_slice(&bytes).expect("written by a peer");
-            written.extend(parts);
+        if sent == 0 {
+            return Ok(written);
+        }
+        let step = self.process.placement.workers();
+        for number in (self.worker as u64..self.buckets).step_by(step) {
+            let groups = match held.buckets.remove(&number) {
+                None => BTreeMap::new(),
+                Some(bucket) => {
+                    let path = bucket.path.clone();
+                    let read = bucket.groups();
+                    read.map_err(|source| RunError::Io { path, source })?
+                }
+            };
+            let (path, info) = write(&self.process, number, &groups, &self.metadata)?;
+            written.insert(path, info);
         }
         Ok(written)
     }

@@ -1,16 +1,16 @@
 //! Sums in numbered slots, which the workers of a process share; at the end, those of a slot are added up in one
-//! process.
+//! process, and become rows on the first worker.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use timely::worker::Worker;
-
-use crate::cluster::Placement;
+use crate::dataflow::block::Block;
+use crate::dataflow::merge::KINDS;
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::process::Process;
+use crate::dataflow::process::Once;
+use crate::dataflow::project::ProjectPlan;
 
 /// Integer sums that can be sent to another process and added to those that it has.
-pub(super) trait Sums: Default + Send + 'static {
+pub trait Sums: Default + Send + 'static {
     /// Hands over all that was added, in pieces of some thousand words, and is empty then.
     fn take(&mut self, send: impl FnMut(&[u64]));
     /// Adds a piece of another's sums.
@@ -18,68 +18,98 @@ pub(super) trait Sums: Default + Send + 'static {
 }
 
 /// The slots of a process.
-#[derive(Debug)]
-pub(super) struct Slots<S>(Arc<Vec<Mutex<S>>>);
+pub(super) type Shared<S> = Once<Arc<[Mutex<S>]>>;
 
-impl<S: Sums> Slots<S> {
+/// The same, as a worker sees them, and the rows of all slots, on the first.
+pub struct Slots<S, const ROW: usize> {
+    shared: Arc<[Mutex<S>]>,
+    /// What a block holds: sums, or rows.
+    kinds: [u64; 2],
+    /// This process among all, and this thread among its.
+    mine: [usize; 2],
+    size: [usize; 2],
+    rows: Vec<[u64; ROW]>,
+}
+
+impl<S: Sums, const ROW: usize> Slots<S, ROW> {
     /// As many slots, without sums.
-    pub(super) fn new(count: usize) -> Self {
-        Self(Arc::new((0..count).map(|_| Mutex::default()).collect()))
+    pub(super) fn new(
+        shared: &Shared<S>,
+        count: usize,
+        kinds: [u64; 2],
+        (plan, worker): (&ProjectPlan, usize),
+    ) -> Self {
+        let placement = &plan.process.placement;
+        let slots = || (0..count).map(|_| Mutex::default()).collect();
+        Self {
+            shared: Arc::clone(shared.make(slots)),
+            kinds,
+            mine: [placement.process, worker % placement.threads],
+            size: [placement.processes(), placement.threads],
+            rows: Vec::new(),
+        }
     }
 
     /// The sums of a slot, for this worker alone.
     pub(super) fn lock(&self, slot: usize) -> MutexGuard<'_, S> {
-        lock(&self.0[slot])
+        lock(&self.shared[slot])
     }
 
-    /// Adds up what all processes have: the slots of [`owned`](Self::owned) then have all of it, the others nothing. Every
-    /// worker must call it, and no longer add anything.
-    pub(super) fn add_up(&self, worker: &mut Worker, process: &Process, name: &str) {
-        let received = Arc::clone(&self.0);
-        let receive = move |words: &[u64]| {
-            let mut rest = words;
-            while let [slot, length, others @ ..] = rest {
-                let (piece, others) = others.split_at(*length as usize);
-                lock(&received[*slot as usize]).add_piece(piece);
-                rest = others;
-            }
-        };
-        let mut outbox = Outbox::new(worker, name, receive);
-        process.meet();
-        let placement = &process.placement;
-        let thread = worker.index() % placement.threads;
-        for (slot, sums) in self.0.iter().enumerate() {
-            let [owner, its_thread] = owner(slot, placement);
-            if its_thread != thread || owner == placement.process {
+    /// The process of a slot, and the thread there.
+    fn owner(&self, slot: usize) -> [usize; 2] {
+        [slot % self.size[0], slot / self.size[0] % self.size[1]]
+    }
+
+    /// Sends what the owners in other processes are to add up, once all workers of this one have added what they
+    /// have. Every worker sends some of it.
+    pub(super) fn send(&self, outbox: &mut Outbox) {
+        for (slot, sums) in self.shared.iter().enumerate() {
+            let [process, thread] = self.owner(slot);
+            if thread != self.mine[1] || process == self.mine[0] {
                 continue;
             }
-            let target = owner * placement.threads + thread;
+            let target = process * self.size[1] + thread;
             std::mem::take(&mut *lock(sums)).take(|piece| {
                 let head = [slot as u64, piece.len() as u64];
-                outbox.send(target, head.into_iter().chain(piece.iter().copied()));
+                let message = head.into_iter().chain(piece.iter().copied());
+                outbox.send(self.kinds[0], target, message);
             });
-            worker.step();
         }
-        outbox.finish(worker);
     }
 
-    /// The slots that this worker is to read, once all is added up.
-    pub(super) fn owned<'p>(
+    /// Adds what another process has sent, or keeps rows.
+    pub fn receive(&mut self, block: &Block) {
+        let mut rest = block.words();
+        if block.tag() % KINDS == self.kinds[1] {
+            return self.rows.extend_from_slice(rest.as_chunks().0);
+        }
+        while let [slot, length, others @ ..] = rest {
+            let (piece, others) = others.split_at(*length as usize);
+            self.lock(*slot as usize).add_piece(piece);
+            rest = others;
+        }
+    }
+
+    /// Sends the rows of this worker's slots, which now have the sums of all processes.
+    pub(super) fn send_rows(
         &self,
-        worker: &Worker,
-        placement: &'p Placement,
-    ) -> impl Iterator<Item = usize> + use<'p, S> {
-        let mine = [placement.process, worker.index() % placement.threads];
-        (0..self.0.len()).filter(move |&slot| owner(slot, placement) == mine)
+        outbox: &mut Outbox,
+        rows: impl Fn(usize, S, &mut dyn FnMut([u64; ROW])),
+    ) {
+        for (slot, sums) in self.shared.iter().enumerate() {
+            if self.owner(slot) == self.mine {
+                let sums = std::mem::take(&mut *lock(sums));
+                rows(slot, sums, &mut |row| outbox.send(self.kinds[1], 0, row));
+            }
+        }
+    }
+
+    /// The rows that have come.
+    pub(super) fn take_rows(&mut self) -> impl Iterator<Item = [u64; ROW]> + use<S, ROW> {
+        std::mem::take(&mut self.rows).into_iter()
     }
 }
 
 fn lock<S>(sums: &Mutex<S>) -> MutexGuard<'_, S> {
     sums.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The process of a slot, and the thread there.
-fn owner(slot: usize, placement: &Placement) -> [usize; 2] {
-    let processes = placement.processes();
-    [slot % processes, slot / processes % placement.threads]
 }

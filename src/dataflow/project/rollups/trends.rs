@@ -2,20 +2,23 @@
 //! values are counted before projection, so that it is known which of them are named.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use timely::worker::Worker;
 
+use super::RollUpShared;
 use super::slots::{Slots, Sums};
-use super::{RollUpShared, to_first};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;
 use crate::corpus::labels::split;
 use crate::corpus::shard::Columns;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
+use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
-use crate::dataflow::project::{Listed, fixed};
+use crate::dataflow::project::counters::{CELL_ROWS, CELLS};
+use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;
 use crate::tables::documents::metadata_columns;
 use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
@@ -167,7 +170,7 @@ fn each_value(cell: &Option<String>, visit: impl FnMut(Cow<'_, str>)) {
 
 /// Sums over the documents with a value.
 #[derive(Debug, Default)]
-pub(super) struct Cell {
+pub struct Cell {
     documents: i64,
     tokens: Sum,
     /// In fixed point.
@@ -208,51 +211,45 @@ impl Sums for Cell {
 }
 
 /// What a worker adds to.
-pub(super) struct Trends<'a> {
-    columns: &'a [TrendColumn],
-    /// For each column the value's place.
-    places: Vec<HashMap<&'a str, usize>>,
+pub struct Trends {
+    pub columns: Arc<[TrendColumn]>,
     /// The first cell of each.
     first: Vec<usize>,
-    cells: &'a Slots<Cell>,
+    pub cells: Slots<Cell, 7>,
     seed: u64,
     found: Vec<usize>,
 }
 
-impl<'a> Trends<'a> {
+impl Trends {
     /// Of the columns that were counted; `None` if there are none.
-    pub(super) fn new(seed: u64, shared: &'a RollUpShared) -> Option<Self> {
-        let columns = shared.columns.made()?;
+    pub fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
+        let columns = Arc::clone(shared.columns.made()?);
         let mut count = 0;
         let first = columns.iter().map(|column| {
             count += column.values.len() + 2;
             count - column.values.len() - 2
         });
         let first = first.collect();
-        let places = |column: &'a TrendColumn| {
-            let values = column.values.iter().map(String::as_str);
-            values.zip(0..).collect()
-        };
         Some(Self {
             columns,
-            places: columns.iter().map(places).collect(),
             first,
-            cells: shared.cells.make(|| Slots::new(count)),
-            seed,
+            cells: Slots::new(&shared.cells, count, [CELLS, CELL_ROWS], (plan, worker)),
+            seed: plan.process.job.model.seed,
             found: Vec::new(),
         })
     }
 
     /// Adds a document with terms.
-    pub(super) fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
+    pub fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
         let weights = weights(self.seed, number);
         let tokens = document.tokens_in_vocabulary();
         for (at, column) in self.columns.iter().enumerate() {
-            let (places, named) = (&self.places[at], column.values.len());
+            let (values, named) = (&column.values, column.values.len());
             let found = &mut self.found;
             found.clear();
             each_value(&document.metadata[column.place], |value| {
-                found.push(places.get(&*value).copied().unwrap_or(named + 1));
+                let place = values.binary_search_by(|other| other.as_str().cmp(&value));
+                found.push(place.unwrap_or(named + 1));
             });
             if found.is_empty() {
                 found.push(named);
@@ -266,20 +263,25 @@ impl<'a> Trends<'a> {
         }
     }
 
-    /// The shares in all documents, sorted, on the first worker; none on the others.
-    pub(super) fn finish(self, worker: &mut Worker, process: &Process) -> Vec<TrendLine> {
-        self.cells.add_up(worker, process, "trends");
-        let mut words = Vec::new();
-        for number in self.cells.owned(worker, &process.placement) {
-            let cell = std::mem::take(&mut *self.cells.lock(number));
-            words.extend(cell.rows(number));
-        }
+    /// Sends the cells that other processes own.
+    pub fn send(&self, outbox: &mut Outbox) {
+        self.cells.send(outbox);
+    }
+
+    /// Sends the rows of this worker's cells to the first.
+    pub fn send_rows(&self, outbox: &mut Outbox) {
+        (self.cells).send_rows(outbox, |number, cell, send| {
+            cell.rows(number).into_iter().for_each(send);
+        });
+    }
+
+    /// The shares in all documents, sorted, on the first worker.
+    pub fn lines(&mut self) -> Vec<TrendLine> {
         let place = |cell: usize| {
             let column = self.first.partition_point(|&first| first <= cell) - 1;
             [column, cell - self.first[column]]
         };
-        let mut lines: Vec<TrendLine> = to_first(worker, "trend rows", &words)
-            .into_iter()
+        let mut lines: Vec<TrendLine> = (self.cells.take_rows())
             .map(|[cell, topic, share, low, high, tokens, documents]| {
                 let [share, low, high] = [share, low, high].map(f64::from_bits);
                 TrendLine {

@@ -1,0 +1,213 @@
+//! The operators of projection.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::operators::generic::{OutputBuilder, OutputBuilderSession};
+use timely::dataflow::operators::{Capability, Operator};
+
+use super::ProjectPlan;
+use super::counters::Counters;
+use super::parts::{Inferred, PartWriter};
+use super::shard::Inference;
+use crate::cluster::interrupt::{self, Deferral};
+use crate::dataflow::block::Block;
+use crate::dataflow::error::RunError;
+use crate::dataflow::exchange::{BlockBuilder, route};
+use crate::dataflow::outbox::Outbox;
+
+/// The tag of a block that asks its worker for the next shard, and of one that asks every worker to leave.
+const NEXT: u64 = 0;
+const LEAVE: u64 = 1;
+
+/// A stream of the dataflow.
+type Flow<'scope, C> = Stream<'scope, u64, C>;
+
+/// What the operators of a worker have come to.
+pub(super) struct State {
+    /// What ends the run, and the capability of the operator: while it is kept, no worker takes sums for complete.
+    failure: Option<(RunError, Capability<u64>)>,
+    /// Whether some process has received a signal.
+    leaves: bool,
+    /// A signal waits while there are shards.
+    deferral: Option<Deferral>,
+}
+
+impl State {
+    /// Of a worker that is about to begin.
+    pub(super) fn new() -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(Self {
+            failure: None,
+            leaves: false,
+            deferral: Some(Deferral::begin()),
+        }))
+    }
+
+    fn fail(&mut self, error: RunError, time: &Capability<u64>) {
+        self.failure = Some((error, time.clone()));
+    }
+
+    /// What ends the run. The dataflow is to be dropped then, before it goes on.
+    pub(super) fn failure(&mut self) -> Option<RunError> {
+        self.failure.take().map(|(error, _)| error)
+    }
+
+    /// No worker has a shard any more.
+    fn end_shards(&mut self) -> Result<(), RunError> {
+        self.deferral = None;
+        match self.leaves {
+            true => Err(RunError::Left("projection, between two shards".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Gives the number of the process's next shard whenever this worker has none.
+pub(super) fn shards<'scope>(
+    written: Flow<'scope, Block>,
+    plan: &Rc<ProjectPlan>,
+    state: &Rc<RefCell<State>>,
+) -> Flow<'scope, Vec<usize>> {
+    let (plan, state) = (Rc::clone(plan), Rc::clone(state));
+    let next = move || {
+        let placement = &plan.process.placement;
+        let number = placement.process + plan.shards.take() * placement.processes();
+        (number < plan.collection.shards.len()).then_some(number)
+    };
+    written.unary::<CapacityContainerBuilder<Vec<usize>>, _, _, _>(route(), "shards", |time, _| {
+        let mut first = Some(time);
+        move |input, output| {
+            if let Some(time) = first.take()
+                && let Some(number) = next()
+            {
+                output.session(&time).give(number);
+            }
+            input.for_each(|time, block| {
+                let mut state = state.borrow_mut();
+                state.leaves |= block.tag() == LEAVE;
+                if !state.leaves
+                    && let Some(number) = next()
+                {
+                    output.session(&time).give(number);
+                }
+            });
+        }
+    })
+}
+
+/// Infers some documents of the current shard at a time; gives them, and on the way, and at the end, sums over them.
+pub(super) fn infer<'scope>(
+    shards: Flow<'scope, Vec<usize>>,
+    mut inference: Inference,
+    state: &Rc<RefCell<State>>,
+) -> (Flow<'scope, Vec<Inferred>>, Flow<'scope, Block>) {
+    let (scope, state) = (shards.scope(), Rc::clone(state));
+    let mut outbox = Outbox::new([scope.index(), scope.peers()]);
+    let mut builder = OperatorBuilder::new("infer".to_owned(), scope);
+    let activator = scope.activator_for(builder.operator_info().address);
+    let mut input = builder.new_input(shards, Pipeline);
+    let (documents, inferred) = builder.new_output();
+    let (sums, added_up) = builder.new_output();
+    let mut documents = OutputBuilder::<_, CapacityContainerBuilder<_>>::from(documents);
+    let mut sums = OutputBuilder::<_, BlockBuilder>::from(sums);
+    builder.build(move |mut capabilities| {
+        // That of the sums: they are complete when there are no more shards.
+        let mut end = capabilities.pop();
+        let mut current = None;
+        move |frontiers| {
+            input.for_each(|time, numbers| {
+                current = numbers.pop().map(|number| (time.retain(0), number));
+            });
+            let Some(until) = &end else { return };
+            let mut sums = sums.activate();
+            if let Some((time, number)) = &current {
+                match inference.infer_some(*number, &mut outbox) {
+                    Ok(some) => {
+                        activator.activate();
+                        let is_last = some.tally.is_some();
+                        documents.activate().session(time).give(some);
+                        current = current.take().filter(|_| !is_last);
+                    }
+                    Err(error) => state.borrow_mut().fail(error, time),
+                }
+                give(&mut sums, until, outbox.full());
+            } else if frontiers[0].is_empty() {
+                inference.send(&mut outbox);
+                give(&mut sums, until, outbox.all());
+                end = None;
+            }
+        }
+    });
+    (inferred, added_up)
+}
+
+/// Writes the parts of shards; then asks for the next shard, or for everyone to leave.
+pub(super) fn write<'scope>(
+    inferred: Flow<'scope, Vec<Inferred>>,
+    mut writer: PartWriter,
+    state: &Rc<RefCell<State>>,
+) -> Flow<'scope, Block> {
+    let (scope, state) = (inferred.scope(), Rc::clone(state));
+    let (index, peers) = (scope.index(), scope.peers());
+    let next = move || match interrupt::is_wanted() {
+        true => Block::to_everyone(index, peers, LEAVE, Vec::new()),
+        false => Block::to_worker(index, index, NEXT, Vec::new()),
+    };
+    inferred.unary::<BlockBuilder, _, _, _>(Pipeline, "write", |_, _| {
+        move |input, output| {
+            input.for_each(|time, batches| {
+                let time = time.retain(0);
+                for some in batches.drain(..) {
+                    match writer.write(some) {
+                        Ok(is_last) => give(output, &time, is_last.then(&next)),
+                        Err(error) => state.borrow_mut().fail(error, &time),
+                    }
+                }
+            });
+        }
+    })
+}
+
+/// Adds up what the workers have sent and, once all of it is there, gives the first worker what it makes of it.
+pub(super) fn reduce<'scope>(
+    sums: Flow<'scope, Block>,
+    counters: &Rc<RefCell<Counters>>,
+    state: &Rc<RefCell<State>>,
+) -> Flow<'scope, Block> {
+    let (counters, state) = (Rc::clone(counters), Rc::clone(state));
+    let mut outbox = Outbox::new([sums.scope().index(), sums.scope().peers()]);
+    sums.unary_frontier::<BlockBuilder, _, _, _>(route(), "reduce", |end, _| {
+        let mut end = Some(end);
+        move |(input, frontier), output| {
+            let mut counters = counters.borrow_mut();
+            input.for_each(|_, block| counters.receive(std::mem::take(block)));
+            let Some(until) = end.as_ref().filter(|_| frontier.is_empty()) else {
+                return;
+            };
+            let mut state = state.borrow_mut();
+            let ended = state.end_shards();
+            match ended.and_then(|()| counters.send_owned(&mut outbox)) {
+                Ok(()) => {
+                    give(output, until, outbox.all());
+                    end = None;
+                }
+                Err(error) => state.fail(error, until),
+            }
+        }
+    })
+}
+
+fn give(
+    output: &mut OutputBuilderSession<'_, u64, BlockBuilder>,
+    time: &Capability<u64>,
+    blocks: impl IntoIterator<Item = Block>,
+) {
+    let mut session = output.session(time);
+    for mut block in blocks {
+        session.give_container(&mut block);
+    }
+}
