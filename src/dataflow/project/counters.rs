@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::drift::{DriftCounter, DriftLine};
+use super::kinds::{
+    CELL_ROWS, CELLS, GROUP_TOPICS, GROUPED, OWNED, PAIR_ROWS, PAIRS, PRESENCE, TALLY,
+};
 use super::rollups::{Correlations, Groups, RollUpShared, RolledUp, Trends};
 use super::tally::BestDocuments;
 use super::{Listed, ProjectPlan, Projected, Tally};
@@ -19,22 +22,6 @@ use crate::dataflow::gather::{cut, join};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
 use crate::tables::PartInfo;
-
-// What a block holds, below `KINDS`. Sums of all documents:
-const TALLY: u64 = 0;
-pub(super) const TRAINED: u64 = 1;
-pub(super) const NEW: u64 = 2;
-pub(super) const PRESENCE: u64 = 3;
-const GROUPED: u64 = 4;
-// Those of an owner:
-pub(super) const GROUP_DRIFT: u64 = 5;
-pub(super) const GROUP_TOPICS: u64 = 6;
-pub(super) const PAIRS: u64 = 7;
-pub(super) const CELLS: u64 = 8;
-// What it makes of them, for the first worker:
-const OWNED: u64 = 9;
-pub(super) const PAIR_ROWS: u64 = 10;
-pub(super) const CELL_ROWS: u64 = 11;
 
 /// What a worker makes of its own documents, and of the sums that it owns.
 #[derive(Serialize, Deserialize)]

@@ -12,7 +12,7 @@
 
 mod groups;
 
-use super::counters::{GROUP_DRIFT, NEW, TRAINED};
+use super::kinds::{GROUP_DRIFT, NEW, TRAINED};
 use super::tally::{FIXED_POINT, fixed};
 use crate::corpus::ShardDocument;
 use crate::corpus::collection::Collection;

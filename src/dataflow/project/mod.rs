@@ -22,6 +22,7 @@
 
 mod counters;
 mod drift;
+mod kinds;
 mod labels;
 mod operators;
 mod parts;

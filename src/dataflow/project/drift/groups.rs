@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{SUMS, fixed_sums, set_fixed_sums};
 use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
-use crate::dataflow::project::counters::GROUP_DRIFT;
+use crate::dataflow::project::kinds::GROUP_DRIFT;
 use lda::evaluate::drift::DriftSums;
 
 /// Groups that a worker adds up before it sends them off.

@@ -5,7 +5,7 @@ use super::slots::{Slots, Sums};
 use crate::dataflow::merge::give_vector;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::project::ProjectPlan;
-use crate::dataflow::project::counters::{PAIR_ROWS, PAIRS, PRESENCE};
+use crate::dataflow::project::kinds::{PAIR_ROWS, PAIRS, PRESENCE};
 use crate::tables::topic_correlations::MOST_TOPICS;
 use lda::evaluate::correlation::{Presence, Together, in_units};
 

@@ -16,7 +16,7 @@ use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name}
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
 use crate::dataflow::project::ProjectPlan;
-use crate::dataflow::project::counters::GROUP_TOPICS;
+use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
 use crate::storage::{self, Writer};
 use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};

@@ -17,7 +17,7 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
-use crate::dataflow::project::counters::{CELL_ROWS, CELLS};
+use crate::dataflow::project::kinds::{CELL_ROWS, CELLS};
 use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;
 use crate::tables::documents::metadata_columns;
