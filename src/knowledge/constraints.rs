@@ -17,7 +17,7 @@ use std::fmt;
 
 use lda::tree::Node;
 use lda::tree::constraints::{ConstraintError, Strengths, structures as linked};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::lexicon::Lexicon;
 use super::{KnowledgeError, Pruned};
@@ -49,7 +49,7 @@ impl Relation {
 }
 
 /// A line of such a file. Its `Display` is the line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constraint {
     /// Words that belong together, two at least.

@@ -8,14 +8,14 @@
 use csv::{ReaderBuilder, StringRecord};
 use lda::tree::Node;
 use lda::tree::constraints::Strengths;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::groups::Groups;
 use super::lexicon::Lexicon;
 use super::{KnowledgeError, Pruned};
 
 /// A line: a word and its translations, two at least.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Entry {
     /// The words, first that of the first column.

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use lda::tree::Tree;
 use lda::tree::constraints::Strengths;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::corpus::settings::TokenSettings;
@@ -72,8 +72,7 @@ pub struct KnowledgeSettings {
 }
 
 /// What a file says of words, whatever the vocabulary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knowledge {
     /// The file's name, for messages.
     pub file: String,
@@ -82,7 +81,7 @@ pub struct Knowledge {
 }
 
 /// What a file says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Linked words, each with its line.
@@ -118,25 +117,6 @@ pub fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
 }
 
 impl Knowledge {
-    /// It, as bytes that [`from_bytes`](Self::from_bytes) reads: to keep beside a result, or to send
-    /// to other processes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("texts and numbers are JSON")
-    }
-
-    /// What [`to_bytes`](Self::to_bytes) wrote.
-    ///
-    /// # Errors
-    /// It is something else: what is wrong.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, KnowledgeError> {
-        let damaged = |error| KnowledgeError::file("knowledge", format!("damaged: {error}"));
-        let read: Self = serde_json::from_slice(bytes).map_err(damaged)?;
-        if let Content::WordNet(wordnet) = &read.content {
-            wordnet.check()?;
-        }
-        Ok(read)
-    }
-
     /// How many words it names, those that it names again counted again.
     pub fn word_count(&self) -> usize {
         match &self.content {

@@ -123,20 +123,6 @@ fn knowledge_is_the_same_after_its_bytes() {
     let (_folder, path) = written("en-it.tsv", b"dog\tcane");
     let dictionary = read(&path, Kind::Dictionary).unwrap();
     assert_ne!(outline.fingerprint(), dictionary.fingerprint());
-    for knowledge in [outline, dictionary] {
-        assert_eq!(
-            Knowledge::from_bytes(&knowledge.to_bytes()).unwrap(),
-            knowledge
-        );
-    }
-    for damaged in [
-        r#"{"file": "x"}"#,
-        r#"{"file": "x", "content": {"word_net": [{"part": "noun", "synsets": [{"name": "a.n.01",
-            "line": 1, "hypernyms": [1]}], "lemmas": [], "exceptions": []}]}}"#,
-    ] {
-        let error = Knowledge::from_bytes(damaged.as_bytes()).unwrap_err();
-        assert!(!error.to_string().is_empty());
-    }
 }
 
 #[test]

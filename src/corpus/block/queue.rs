@@ -86,11 +86,6 @@ impl BlockQueue {
         }
     }
 
-    /// The size that blocks are cut to, in bytes of decompressed content.
-    pub fn block_bytes(&self) -> u64 {
-        self.block_bytes
-    }
-
     /// The next block for the calling thread; `None` when there are no more.
     ///
     /// Blocks come in no particular order. After an error every later call, from any thread, fails with

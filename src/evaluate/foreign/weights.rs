@@ -33,11 +33,6 @@ impl Weights {
         self.totals.len()
     }
 
-    /// V so far.
-    pub fn term_count(&self) -> usize {
-        self.terms.len()
-    }
-
     /// Adds a term; its number.
     pub fn add_term(&mut self, term: &str) -> usize {
         self.terms.push(term.to_owned());

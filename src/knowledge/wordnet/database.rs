@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 
 use lda::tree::MAX_DEPTH;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Part;
 use super::line::Line;
 use crate::knowledge::KnowledgeError;
 
 /// A set of synonyms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Synset {
     /// Its first lemma, part of speech, and which of the lemma's senses it is: `bank.n.01`.
     pub(super) name: String,
@@ -22,7 +22,7 @@ pub(super) struct Synset {
 }
 
 /// A part of speech.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Database {
     /// Which.
     pub(super) part: Part,
@@ -97,7 +97,7 @@ impl Database {
     }
 
     /// Checks that all synsets that are named are there, and that hypernyms lead up.
-    pub(super) fn check(&self) -> Result<(), KnowledgeError> {
+    fn check(&self) -> Result<(), KnowledgeError> {
         let hypernyms = self.synsets.iter().flat_map(|synset| &synset.hypernyms);
         let senses = self.lemmas.iter().flat_map(|(_, senses)| senses);
         if let Some(wrong) = (hypernyms.chain(senses)).find(|&&s| s as usize >= self.synsets.len())

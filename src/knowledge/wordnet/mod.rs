@@ -11,7 +11,7 @@ use std::path::Path;
 
 use lda::model::statistics::MAX_TERMS;
 use lda::tree::Node;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::branch::{self, Branch};
 use super::groups::Groups;
@@ -23,7 +23,7 @@ use crate::storage;
 use database::Database;
 
 /// A part of speech: its files have its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Nouns.
@@ -84,7 +84,7 @@ pub struct WordNetSettings {
 }
 
 /// A database: a part of speech has its own files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct WordNet {
     databases: Vec<Database>,
@@ -105,11 +105,6 @@ impl WordNet {
     /// How many words it names, some in several parts of speech.
     pub(super) fn word_count(&self) -> usize {
         self.databases.iter().map(Database::lemma_count).sum()
-    }
-
-    /// Checks what was not parsed from WordNet's own files.
-    pub(super) fn check(&self) -> Result<(), KnowledgeError> {
-        self.databases.iter().try_for_each(Database::check)
     }
 
     /// Reads `data.noun`, `index.noun`, `noun.exc` and those of the other parts of speech: `noun.exc`
