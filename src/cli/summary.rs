@@ -136,12 +136,8 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     }
     let moved = summary.drift.as_ref();
     rows.extend(moved.map(|drift| ("drift", drift::line(drift))));
-    rows.extend(
-        summary
-            .labels
-            .as_ref()
-            .map(|labels| ("labels", of_labels(labels))),
-    );
+    let labels = summary.labels.as_ref();
+    rows.extend(labels.map(|labels| ("labels", of_labels(labels))));
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     rows.extend(changes::line(&summary.changes).map(|line| ("changes", line)));

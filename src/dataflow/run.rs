@@ -284,15 +284,7 @@ impl<'a> Run<'a> {
             rule,
             model_hash: &model.hash,
         };
-        let topics = self.shared.term_topics.get(|| {
-            let terms = collection.terms_kept as usize;
-            Ok::<_, RunError>(Arc::new(match infer.method {
-                Method::Cvb0 => model
-                    .parts
-                    .with_table(|table| TermTopics::new(table, terms)),
-                _ => TermTopics::default(),
-            }))
-        })?;
+        let topics = self.term_topics(collection, model, infer.method)?;
         let before = Instant::now();
         let classifier = classifier(worker, maxent, &self.shared.maxent)?;
         let training = before.elapsed().as_secs_f64();
@@ -341,6 +333,22 @@ impl<'a> Run<'a> {
             missing = parts(collection).len() * collection.shards.len() - written.len();
         }
         Ok(sum(worker, &[missing as i64])[0] == 0)
+    }
+
+    /// The factors without small entries, if the method uses those.
+    fn term_topics(
+        &self,
+        collection: &Collection,
+        model: &Model,
+        method: Method,
+    ) -> Result<&'a Arc<TermTopics>, RunError> {
+        let terms = collection.terms_kept as usize;
+        self.shared.term_topics.get(|| {
+            Ok(Arc::new(match method {
+                Method::Cvb0 => (model.parts).with_table(|table| TermTopics::new(table, terms)),
+                _ => TermTopics::default(),
+            }))
+        })
     }
 
     fn metadata(&self, collection: &Collection, model: &Model) -> FileMetadata {

@@ -209,7 +209,8 @@ fn what_cannot_be_corrected_is_refused() {
     run("--set train.estimator=soft", 64, "with train.warm_start");
     run("--set model.topics=4", 65, "has 3 topics");
     run("--set train.warm_start=nowhere", 64, "nowhere");
-    let output = ground.output("run job.toml --set train.unassign=terms --set output.path=other");
+    let output =
+        ground.output("run job.toml --set train.unassign=documents --set output.path=other");
     assert!(
         said(&output).contains("train.warm_start"),
         "{}",

@@ -21,7 +21,7 @@ use lda::train::{Setup, train as train_on_one_thread};
 use lda::tree::constraints::{Strengths, structures};
 use lda::tree::{Node, Tree};
 use topicmill::assignments::Assignments;
-use topicmill::checkpoint;
+use topicmill::checkpoint::{self, Saved};
 use topicmill::cluster::{ClusterSettings, Placement, execute};
 use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use topicmill::dataflow::process::Process;
@@ -259,6 +259,36 @@ fn priors(job: &Job, training: &Bags) -> Priors {
     }
 }
 
+/// The model that training starts from, or goes on from.
+fn starting_model(
+    job: &Job,
+    priors: &Priors,
+    (saved, warm): (Option<&Saved>, Option<&WarmStart>),
+    threads: usize,
+) -> ProcessModel {
+    let model = ProcessModel::new(priors, TERMS, threads, saved);
+    let (seed, rows) = (job.model.seed, priors.row_count(TERMS));
+    match (saved, warm) {
+        (_, Some(warm)) if saved.is_none() || warm.is_partial() => {
+            model.starting_from(|part| warm.start(priors, seed, [part, threads]))
+        }
+        (Some(_), _) => model,
+        (None, _) => model.starting_from(|part| {
+            lda::train::start(&job.train, seed, priors, rows, [part, threads])
+        }),
+    }
+}
+
+/// Documents that are held out, in three pieces.
+fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
+    let at_random = TrainSettings {
+        minibatch: Some(held_out.len().div_ceil(3)),
+        ..TrainSettings::default()
+    };
+    let rounds = Schedule::new(&at_random, held_out.len() as u64, held_out.token_count());
+    minibatches(held_out, &rounds, None, process)
+}
+
 /// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
 /// of the model file and the held-out figures of the log.
 fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec<u8>, Vec<f64>) {
@@ -271,24 +301,11 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let saved = checkpoint
         .exists()
         .then(|| checkpoint::read(&checkpoint).unwrap());
-    let mut model = ProcessModel::new(&priors, TERMS, threads, saved.as_ref());
-    let seed = job.model.seed;
     let warm = warm_start(&job);
     let partial = warm.as_ref().filter(|start| start.is_partial());
-    let changed_rows = warm
-        .iter()
-        .flat_map(|start| start.changed_rows(&priors))
-        .collect();
-    if let Some(warm) = warm
-        .as_ref()
-        .filter(|_| saved.is_none() || partial.is_some())
-    {
-        model = model.starting_from(|part| warm.start(&priors, seed, [part, threads]));
-    } else if saved.is_none() {
-        let rows = priors.row_count(TERMS);
-        let part = |part| lda::train::start(&job.train, seed, &priors, rows, [part, threads]);
-        model = model.starting_from(part);
-    }
+    let model = starting_model(&job, &priors, (saved.as_ref(), warm.as_ref()), threads);
+    let rows = |start: &WarmStart| start.changed_rows(&priors);
+    let changed_rows = warm.as_ref().map(rows).unwrap_or_default();
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;
     let [documents, tokens] = size(&training);
@@ -298,12 +315,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     };
     let least = training.lengths().min().unwrap() as u64;
     let training = minibatches(&training, &schedule, partial, &process);
-    let at_random = TrainSettings {
-        minibatch: Some(held_out.len().div_ceil(3)),
-        ..TrainSettings::default()
-    };
-    let rounds = Schedule::new(&at_random, held_out.len() as u64, held_out.token_count());
-    let held_out = minibatches(&held_out, &rounds, None, &process);
+    let held_out = held_out_minibatches(&held_out, &process);
     assert_eq!(training.is_on_disk(), settings.sample_bytes == 0);
     let active = ActiveSchedule::new(settings, least)
         .map(|schedule| Arc::new(ActiveDocuments::new(schedule, &training).unwrap()));
@@ -323,7 +335,6 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
         label_documents: Vec::new(),
     };
     let (process, model) = (Arc::new(process), Arc::new(model));
-    let changed_rows: Vec<u32> = changed_rows;
     let trained = execute(&placement, &ClusterSettings::default(), {
         let (process, model) = (Arc::clone(&process), Arc::clone(&model));
         move |worker| {

@@ -8,6 +8,7 @@ use timely::worker::Worker;
 
 use super::Run;
 use super::checks::{check_estimator, check_sample};
+use super::tree::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
 use crate::cluster::interrupt::Deferral;
@@ -127,13 +128,7 @@ impl<'a> Run<'a> {
         };
         let saved = choose(worker, wanted, &self.shared.checkpoints)?;
         let priors = Priors::new(settings, vocabulary_size, size, schedule.learns_alpha());
-        let planted = self.tree(&priors, schedule.remembers())?;
-        let warm_start = self.warm_start()?;
-        let priors = Priors {
-            alpha: warm_start.map_or(priors.alpha, |start| start.model.alpha().to_vec()),
-            tree: planted.map(|planted| Arc::clone(&planted.tree)),
-            ..priors
-        };
+        let (priors, planted) = self.planted(priors, &schedule)?;
         let model = self.model(collection, saved, &priors)?;
         let inference_alpha = (!sample.label_documents.is_empty()).then(|| {
             let (prior, documents) = (settings.label_prior, &sample.label_documents);
@@ -146,8 +141,10 @@ impl<'a> Run<'a> {
             schedule,
             assignments: assignments.cloned(),
             active: active.cloned(),
-            changed_rows: warm_start
-                .map_or_else(Vec::new, |start| start.model.changed_rows(&priors)),
+            changed_rows: match self.warm_start()? {
+                Some(start) => start.model.changed_rows(&priors),
+                None => Vec::new(),
+            },
             inference_alpha,
             settings_hash: self.process.job.train_hash(),
             vocabulary_hash: collection.vocabulary_fingerprint.clone(),
@@ -181,6 +178,22 @@ impl<'a> Run<'a> {
             published_eta,
             hash,
         })
+    }
+
+    /// The priors with the job's tree and, after a warm start, the α of its model.
+    fn planted(
+        &self,
+        priors: Priors,
+        schedule: &Schedule,
+    ) -> Result<(Priors, Option<&'a Planted>), RunError> {
+        let planted = self.tree(&priors, schedule.remembers())?;
+        let warm_start = self.warm_start()?;
+        let priors = Priors {
+            alpha: warm_start.map_or(priors.alpha, |start| start.model.alpha().to_vec()),
+            tree: planted.map(|planted| Arc::clone(&planted.tree)),
+            ..priors
+        };
+        Ok((priors, planted))
     }
 
     /// The process's documents, if each round draws its own.

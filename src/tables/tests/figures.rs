@@ -5,7 +5,9 @@ use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter};
+use crate::tables::topic_changes::{TopicChangeRow, TopicChangesWriter};
 use crate::tables::topic_correlations::{TopicCorrelationRow, TopicCorrelationsWriter};
+use crate::tables::topic_nodes::{TopicNodeRow, TopicNodesWriter};
 use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
 use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
 use crate::tables::topic_trends::{TopicTrendRow, TopicTrendsWriter};
@@ -59,6 +61,7 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
 }
 
 pub(super) fn write_figures(output: &Output) {
+    write_trees(output);
     let rows = (1..4).map(|round| TrainingLogRow {
         round,
         pass: 1,
@@ -109,6 +112,29 @@ pub(super) fn write_figures(output: &Output) {
     });
     part!(output, TopicScoresWriter, "topic_scores", rows);
     write_rollups(output);
+}
+
+fn write_trees(output: &Output) {
+    let rows = (1..=2).map(|node| TopicNodeRow {
+        topic: 1,
+        node,
+        parent: node - 1,
+        path: "money",
+        term: (node == 2).then_some("bank"),
+        weight: 0.5,
+        count: 3.0,
+    });
+    part!(output, TopicNodesWriter, "topic_nodes", rows);
+    let terms = ["bank".to_owned()];
+    let rows = (0..2).map(|topic| TopicChangeRow {
+        topic,
+        distance: 0.25,
+        share_before: 0.5,
+        share: 0.5,
+        gained: &terms[..1 - topic as usize],
+        lost: &terms[..topic as usize],
+    });
+    part!(output, TopicChangesWriter, "topic_changes", rows);
 }
 
 fn write_rollups(output: &Output) {

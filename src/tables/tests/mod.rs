@@ -36,9 +36,7 @@ use super::labels::{LabelRow, LabelsWriter};
 use super::parts::{Batches, footer, part_files};
 use super::phrases::{PhraseRow, PhrasesWriter};
 use super::predictions::{PredictionRow, PredictionsWriter};
-use super::topic_changes::{TopicChangeRow, TopicChangesWriter};
 use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
-use super::topic_nodes::{TopicNodeRow, TopicNodesWriter};
 use super::topic_terms::{TopicTermRow, TopicTermsWriter};
 use super::topics::{TopicRow, TopicsWriter};
 use super::vocabulary::{VocabularyRow, VocabularyWriter};
@@ -224,26 +222,6 @@ fn write_labels(output: &Output) {
         actual: (rank == 1).then_some(true),
     });
     part!(output, PredictionsWriter, "predictions", rows);
-    let rows = (1..=2).map(|node| TopicNodeRow {
-        topic: 1,
-        node,
-        parent: node - 1,
-        path: "money",
-        term: (node == 2).then_some("bank"),
-        weight: 0.5,
-        count: 3.0,
-    });
-    part!(output, TopicNodesWriter, "topic_nodes", rows);
-    let terms = ["bank".to_owned()];
-    let rows = (0..2).map(|topic| TopicChangeRow {
-        topic,
-        distance: 0.25,
-        share_before: 0.5,
-        share: 0.5,
-        gained: &terms[..1 - topic as usize],
-        lost: &terms[..topic as usize],
-    });
-    part!(output, TopicChangesWriter, "topic_changes", rows);
 }
 
 /// All rows of a table in one batch.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use lda::infer::settings::Method;
 use lda::model::settings::Alpha;
 use topicmill::corpus::settings::{Format, SampleSize, StopWords};
+use topicmill::job::state::MODEL_FILE;
 use topicmill::job::{Job, keys};
 
 use small::{SMALL, parse, told, with};
@@ -108,8 +109,13 @@ fn an_override_replaces_the_other_way_of_saying_it() {
 /// Jobs that use every form a key can have.
 fn various() -> Vec<Job> {
     let known = format!("tree.file={}/jobs/known.txt", env!("CARGO_MANIFEST_DIR"));
-    let sets: [&[&str]; 9] = [
+    let before = Path::new(env!("CARGO_TARGET_TMPDIR")).join("before");
+    fs::create_dir_all(before.join("model")).expect("a folder for tests");
+    fs::write(before.join(MODEL_FILE), "its bytes").expect("a file for tests");
+    let warm = format!("train.warm_start={}", before.display());
+    let sets: [&[&str]; 10] = [
         &[],
+        &[&warm, "train.unassign=documents"],
         &[&known, "tree.max_senses=2"],
         &[
             "sample.fraction=0.1",
