@@ -118,7 +118,7 @@ impl Process {
         let Some(profile) = &self.profile else {
             return;
         };
-        profile.met(since.elapsed());
+        profile.met(since);
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! Nothing is registered, and nothing costs anything, unless a profile is requested.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ use timely::worker::Worker;
 const STREAM: &str = "timely";
 
 thread_local! {
-    /// How long this thread has waited for the others of its process.
-    static MET: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    /// When this thread waited for the others of its process, and how long; what the recorder has not seen yet.
+    static MET: RefCell<VecDeque<(Instant, Duration)>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// The profile of a process: what its workers have recorded.
@@ -38,9 +38,9 @@ impl Profile {
         self.lock().push(worker);
     }
 
-    /// Counts time in which the calling worker waited for the others of its process.
-    pub fn met(&self, time: Duration) {
-        MET.set(MET.get() + time);
+    /// Counts the time since an instant, in which the calling worker waited for the others of its process.
+    pub fn met(&self, since: Instant) {
+        MET.with_borrow_mut(|met| met.push_back((since, since.elapsed())));
     }
 
     /// All workers that have ended, in order.
@@ -106,7 +106,10 @@ pub struct Recorder {
 impl Recorder {
     /// Begins to listen. Dataflows that exist already are not heard.
     pub fn attach(worker: &mut Worker) -> Self {
-        let seen = Rc::new(RefCell::new(Seen::default()));
+        let seen = Rc::new(RefCell::new(Seen {
+            origin: worker.timer(),
+            ..Seen::default()
+        }));
         let heard = Rc::clone(&seen);
         if let Some(mut register) = worker.log_register() {
             register.insert::<TimelyEventBuilder, _>(STREAM, move |_, events| {
@@ -116,7 +119,7 @@ impl Recorder {
                 }
             });
         }
-        MET.set(Duration::ZERO);
+        MET.with_borrow_mut(VecDeque::clear);
         let begun = Instant::now();
         Self { seen, begun }
     }
@@ -128,9 +131,10 @@ impl Recorder {
             register.flush();
             register.remove(STREAM);
         }
-        let seen = self.seen.take();
+        let mut seen = self.seen.take();
+        seen.meet_before(None);
         let parked_seconds = seen.parked.as_secs_f64();
-        let meeting_seconds = MET.get().as_secs_f64();
+        let meeting_seconds = seen.met.as_secs_f64();
         let operators = seen.by_name();
         let operators_seconds = operators.iter().map(|operator| operator.seconds).sum();
         let waited = parked_seconds + meeting_seconds;
@@ -159,10 +163,29 @@ struct Seen {
     running: Vec<(usize, Duration, Duration)>,
     parked_since: Option<Duration>,
     parked: Duration,
+    /// What the events' times are counted from.
+    origin: Option<Instant>,
+    met: Duration,
 }
 
 impl Seen {
+    /// Takes the meetings that began before a time, or all. One within an operator is none of its own time.
+    fn meet_before(&mut self, time: Option<Duration>) {
+        let before = time.zip(self.origin).map(|(time, origin)| origin + time);
+        MET.with_borrow_mut(|met| {
+            let is_due = |since: Instant| before.is_none_or(|before| since < before);
+            while let Some((_, took)) = met.front().copied().filter(|&(since, _)| is_due(since)) {
+                met.pop_front();
+                self.met += took;
+                if let Some((_, _, children)) = self.running.last_mut() {
+                    *children += took;
+                }
+            }
+        });
+    }
+
     fn take(&mut self, time: Duration, event: TimelyEvent) {
+        self.meet_before(Some(time));
         match event {
             TimelyEvent::Operates(event) => {
                 let operator = OperatorProfile {

@@ -200,9 +200,10 @@ impl Values {
 mod tests {
     use crate::job::Job;
     use crate::job::keys::{Key, SECTIONS};
+    use crate::job::state::MODEL_FILE;
 
     /// Values of which some other than the default fits any key.
-    const CANDIDATES: [&str; 9] = [
+    const CANDIDATES: [&str; 10] = [
         "true",
         "false",
         "2",
@@ -210,6 +211,7 @@ mod tests {
         "0.7",
         "de",
         "m",
+        "w",
         "[0.1, 0.2]",
         "[\"m\"]",
     ];
@@ -218,6 +220,8 @@ mod tests {
     fn every_key_is_read_into_a_setting() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("m"), "must: word, other\n").unwrap();
+        std::fs::create_dir_all(folder.path().join("w/model")).unwrap();
+        std::fs::write(folder.path().join("w").join(MODEL_FILE), "its bytes").unwrap();
         let text = "[corpus]\ninput = \"x\"\nmetadata = [\"m\", \"n\"]\n[model]\ntopics = 2\n\
                     [output]\npath = \"o\"\n[synth]\npath = \"s\"\n";
         let labelled = text.replace("topics = 2\n", "");
@@ -233,6 +237,7 @@ mod tests {
             "train.schedule=residual",
             "corpus.labels=m",
             "tree.file=m",
+            "train.warm_start=w",
             "phrases.detect=true",
         ];
         let bases = bases.map(str::to_owned);

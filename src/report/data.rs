@@ -61,11 +61,22 @@ pub(super) struct Label {
     pub f1: Option<f64>,
 }
 
+/// How a topic has moved since the result that training started from.
+#[derive(Debug, Serialize)]
+pub(super) struct Change {
+    pub distance: f64,
+    pub gained: Vec<String>,
+    pub lost: Vec<String>,
+}
+
 /// A topic.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Topic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
+    /// After a warm start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
     pub share: f64,
     pub tokens: i64,
     pub coherence: Option<f64>,

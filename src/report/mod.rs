@@ -32,13 +32,14 @@ use bounds::{Bounds, clip};
 use data::{Drift, Facts, ReportData};
 
 /// The tables that a report is made from.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "document_topics",
     "documents",
     "drift",
     "evaluation",
     "labels",
     "predictions",
+    "topic_changes",
     "topic_documents",
     "topic_terms",
     "topics",

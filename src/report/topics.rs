@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, NAME_CHARS, NEAREST, clip};
-use super::data::{Terms, Topic, rounded};
+use super::data::{Change, Terms, Topic, rounded};
 use super::documents::Shown;
 use crate::evaluate::foreign::ForeignModel;
-use crate::tables::read::{TermLine, TopicLine};
+use crate::tables::read::{ChangeLine, TermLine, TopicLine};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::map::{nearest, topic_map};
 use lda::evaluate::relevance::{Relevance, most_relevant};
@@ -56,6 +56,7 @@ pub(super) fn topics(
     let (table, places) = shown_terms(&shown, terms, total);
     let topic = |(number, line): (usize, &TopicLine)| Topic {
         label: line.label.as_ref().map(Into::into),
+        change: line.change.as_ref().map(change),
         share: rounded(line.share),
         tokens: line.tokens,
         coherence: line.coherence_npmi.map(rounded),
@@ -82,6 +83,15 @@ pub(super) fn topics(
         map_landmarks: map.landmarks,
     };
     (topics, table)
+}
+
+fn change(line: &ChangeLine) -> Change {
+    let clipped = |terms: &[String]| terms.iter().map(|term| clip(term, NAME_CHARS)).collect();
+    Change {
+        distance: rounded(line.distance),
+        gained: clipped(&line.gained),
+        lost: clipped(&line.lost),
+    }
 }
 
 /// φ by topic, terms ascending, and what every other term has in it.

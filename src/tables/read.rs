@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrowPrimitiveType, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray,
-    PrimitiveArray, StringArray,
+    PrimitiveArray,
 };
 use arrow_schema::DataType;
 
@@ -20,8 +20,8 @@ pub use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };
 pub use texts::{
-    LabelLine, PredictionLine, TermLine, TopicDocumentLine, document_values, kept_terms,
-    predictions, topic_documents,
+    ChangeLine, LabelLine, PredictionLine, TermLine, TopicDocumentLine, document_values,
+    kept_terms, predictions, topic_documents,
 };
 
 /// A column, as `inspect` shows it.
@@ -181,6 +181,8 @@ pub struct TopicLine {
     pub top_terms: Vec<String>,
     /// Its label, where documents have labels.
     pub label: Option<LabelLine>,
+    /// How it has moved, after a warm start.
+    pub change: Option<ChangeLine>,
 }
 
 impl TopicLine {
@@ -196,8 +198,8 @@ impl TopicLine {
     }
 }
 
-/// The rows of table `topics` of an output folder, in order, with what `labels` says of them; none without
-/// the table.
+/// The rows of table `topics` of an output folder, in order, with what `labels` and `topic_changes` say of them;
+/// none without the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
     const COLUMNS: [&str; 11] = [
         "topic",
@@ -228,8 +230,6 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
         let junk: &BooleanArray = column(path, &batch, "junk")?;
         let terms: &ListArray = column(path, &batch, "top_terms")?;
         for row in 0..batch.num_rows() {
-            let list = terms.value(row);
-            let texts: Option<&StringArray> = list.as_any().downcast_ref();
             lines.push(TopicLine {
                 topic: topics.value(row),
                 tokens: tokens.value(row),
@@ -241,18 +241,17 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
                 dead: dead.value(row),
                 duplicate_of: present(duplicates, row),
                 junk: junk.value(row),
-                top_terms: texts
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .map(str::to_owned)
-                    .collect(),
+                top_terms: texts::list(terms, row),
                 label: None,
+                change: None,
             });
         }
     }
     for (line, label) in lines.iter_mut().zip(texts::labels(root)?) {
         line.label = Some(label);
+    }
+    for (line, change) in lines.iter_mut().zip(texts::changes(root)?) {
+        line.change = Some(change);
     }
     Ok(lines)
 }

@@ -22,12 +22,11 @@ fn weight(terms: &[Row], topic: &str, term: &str) -> f64 {
     own.map_or(0.0, |row| number(row, "weight"))
 }
 
-#[test]
-fn a_finished_model_is_corrected_and_corrected_again() {
-    let ground = finished();
-    let before = ground.table("out/topic_terms");
-    let travel = topic_of(&before, "travel61");
-    let screen = ground.succeed(
+const FIRST: &str = "must: north, south\nsplit: bank: money3, money4 | river1, river2\n";
+
+/// The lists that are merged and split in `FIRST`; gives what the screen says.
+fn correct(ground: &Workdir) -> String {
+    ground.succeed(
         &[
             "constrain",
             "out",
@@ -38,7 +37,15 @@ fn a_finished_model_is_corrected_and_corrected_again() {
             "--strength",
             "1000000",
         ][..],
-    );
+    )
+}
+
+#[test]
+fn a_finished_model_is_corrected() {
+    let ground = finished();
+    let before = ground.table("out/topic_terms");
+    let travel = topic_of(&before, "travel61");
+    let screen = correct(&ground);
     assert!(screen.contains("changes "), "{screen}");
     assert!(screen.contains("Hellinger distance of topic"), "{screen}");
     assert!(
@@ -46,8 +53,7 @@ fn a_finished_model_is_corrected_and_corrected_again() {
         "the input is not read again: {screen}"
     );
     let lines = std::fs::read_to_string(ground.path("out-constrained.txt")).unwrap();
-    let first = "must: north, south\nsplit: bank: money3, money4 | river1, river2\n";
-    assert_eq!(lines, first);
+    assert_eq!(lines, FIRST);
     let after = ground.table("out-constrained/topic_terms");
     for term in ["money5", "river5", "travel61"] {
         assert_eq!(topic_of(&before, term), topic_of(&after, term), "{term}");
@@ -75,7 +81,16 @@ fn a_finished_model_is_corrected_and_corrected_again() {
         assert!((shares[0] - shares[1]).abs() < 0.05, "{row:?}");
     }
     ground.succeed("verify out-constrained");
+    let shown = ground.succeed("inspect out-constrained --topic 1");
+    assert!(shown.contains("changed     by 0."), "{shown}");
+    let page = std::fs::read_to_string(ground.path("out-constrained/report.html")).unwrap();
+    assert_eq!(page.matches("\"gained\":[").count(), 3);
+}
 
+#[test]
+fn a_corrected_model_is_corrected_again() {
+    let ground = finished();
+    correct(&ground);
     ground.succeed(
         &[
             "constrain",
@@ -86,11 +101,11 @@ fn a_finished_model_is_corrected_and_corrected_again() {
         ][..],
     );
     let lines = std::fs::read_to_string(ground.path("out-constrained-2.txt")).unwrap();
-    assert_eq!(lines, format!("{first}cannot: money1, money2\n"));
+    assert_eq!(lines, format!("{FIRST}cannot: money1, money2\n"));
     let again = ground.table("out-constrained-2/topic_terms");
     assert_ne!(topic_of(&again, "money1"), topic_of(&again, "money2"));
     // What it left can be edited and run.
-    ground.write("out-constrained-2.txt", first);
+    ground.write("out-constrained-2.txt", FIRST);
     ground.succeed("run out-constrained-2.toml --quiet --set output.path=back");
     let nodes = |out: &str| ground.table(&format!("{out}/topic_nodes")).len();
     assert!(nodes("back") < nodes("out-constrained-2"));
@@ -191,6 +206,11 @@ fn what_cannot_be_corrected_is_refused() {
         64,
         "is no list of linked words",
     );
+}
+
+#[test]
+fn what_cannot_be_started_from_is_refused() {
+    let ground = finished();
     let run = |sets: &str, code: i32, says: &str| {
         let output = ground.output(&format!(
             "run job.toml --quiet --set output.path=other --set train.warm_start=out {sets}"
@@ -208,6 +228,9 @@ fn what_cannot_be_corrected_is_refused() {
     run("--set train.method=cvb0", 64, "with train.warm_start");
     run("--set train.estimator=soft", 64, "with train.warm_start");
     run("--set model.topics=4", 65, "has 3 topics");
+    ground.write("links.txt", "must: north, south\n");
+    let other = "--set tree.file=links.txt --set model.seed=9";
+    run(other, 65, "must be of the same documents");
     run("--set train.warm_start=nowhere", 64, "nowhere");
     let output =
         ground.output("run job.toml --set train.unassign=documents --set output.path=other");

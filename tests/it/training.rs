@@ -386,13 +386,12 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 38] = [
+const VARIANTS: [&[&str]; 37] = [
     &[],
     &[WARM],
     WARM_TREE,
     &[WARM, TREE, "train.unassign=nothing", "train.sample_mib=0"],
     WARM_DOCUMENTS,
-    &[WARM, TREE, "train.passes=1"],
     &["train.passes=3"],
     &["train.online_passes=0", "train.alpha_every=0"],
     &["train.minibatch=2000"],

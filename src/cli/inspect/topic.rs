@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::labels;
 use crate::cli::args::InspectArgs;
 use crate::cli::pictures::{bar, page_width, shortened};
-use crate::cli::summary::words_within;
+use crate::cli::summary::{moved, words_within};
 use crate::cli::{Exit, Failure, figures, plan};
 use crate::tables::compare::{Neighbourhood, neighbourhood};
 use crate::tables::read::{
@@ -143,6 +143,9 @@ impl View {
             ),
         )];
         rows.extend(line.label.as_ref().map(|line| ("label", of_label(line))));
+        let changed = line.change.as_ref();
+        let changed = changed.map(|it| moved(it.distance, &it.gained, &it.lost, usize::MAX));
+        rows.extend(changed.map(|by| ("changed", format!("{by}, by Hellinger distance"))));
         let quality = [
             line.coherence_npmi.map(|npmi| format!("{npmi:.3} (NPMI)")),
             line.exclusivity
@@ -208,6 +211,7 @@ impl View {
             "label": line.label.as_ref().map(|line| &line.label),
             "label_documents": line.label.as_ref().map(|line| line.documents),
             "label_f1": line.label.as_ref().and_then(|line| line.f1),
+            "change": line.change,
             "share": line.share,
             "tokens": line.tokens,
             "coherence_npmi": line.coherence_npmi,

@@ -20,19 +20,22 @@ pub(super) fn line(changes: &[TopicChange]) -> Option<String> {
 }
 
 fn of_topic(change: &TopicChange) -> String {
-    let signed = |sign: &str, terms: &[String]| -> Vec<String> {
-        let few = terms.iter().take(TERMS);
-        few.map(|term| format!("{sign}{term}")).collect()
-    };
-    let mut terms = signed("+", &change.gained);
-    terms.extend(signed("-", &change.lost));
+    let moved = moved(change.distance, &change.gained, &change.lost, TERMS);
+    format!("{} {moved}", change.topic)
+}
+
+/// "by 0.123 (+king -queen)": with the terms that a topic has gained and lost, at most so many of each.
+pub(in crate::cli) fn moved(
+    distance: f64,
+    gained: &[String],
+    lost: &[String],
+    most: usize,
+) -> String {
+    let gained = gained.iter().take(most).map(|term| format!("+{term}"));
+    let lost = lost.iter().take(most).map(|term| format!("-{term}"));
+    let terms: Vec<String> = gained.chain(lost).collect();
     match terms.is_empty() {
-        true => format!("{} by {:.3}", change.topic, change.distance),
-        false => format!(
-            "{} by {:.3} ({})",
-            change.topic,
-            change.distance,
-            terms.join(" ")
-        ),
+        true => format!("by {distance:.3}"),
+        false => format!("by {distance:.3} ({})", terms.join(" ")),
     }
 }

@@ -1,11 +1,15 @@
 //! The result that training starts from.
 
+use std::path::Path;
+
 use super::Run;
 use crate::checkpoint;
+use crate::corpus::collection::Collection;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::sample::Sample;
+use crate::job::Job;
 use crate::job::state::MODEL_FILE;
 use lda::model::published::{PublishedTopic, publish};
 use lda::train::publish::published;
@@ -59,9 +63,30 @@ impl<'a> Run<'a> {
             let tree = self.grow(1.0)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
             let model = WarmStart::new(unassigned, model, terms, tree.as_ref());
+            if model.is_partial() {
+                self.check_same_sample(folder)?;
+            }
             Ok::<_, RunError>(Some(Start { model, topics }))
         })?;
         Ok(start.as_ref())
+    }
+
+    /// Where some documents are visited only, the model must be of all of them.
+    fn check_same_sample(&self, folder: &Path) -> Result<(), RunError> {
+        let (job, before) = (&self.process.job, Job::load(&folder.join("job.toml"), &[])?);
+        let [ours, theirs] = [self.collection()?, Collection::read(folder)?];
+        let is_same = before.corpus_hash() == job.corpus_hash()
+            && (before.sample == job.sample && before.model.seed == job.model.seed)
+            && ours.input_fingerprint == theirs.input_fingerprint;
+        match is_same {
+            true => Ok(()),
+            false => Err(RunError::Data(format!(
+                "train.warm_start: with another tree.file than that of {0}, the job must be of the same documents: \
+                 the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and model.seed as in \
+                 {0}/job.toml",
+                folder.display()
+            ))),
+        }
     }
 
     /// Some document must be visited.

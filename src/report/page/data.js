@@ -110,6 +110,8 @@ const ORDERS = {
 
 if (labels.length) ORDERS.f1 = { name: "F1 of the label", show: (t) => decimals(t.label.f1, 2), key: (t) => -(t.label.f1 ?? -1) };
 
+if (topics.some((topic) => topic.change)) ORDERS.change = { name: "change", show: (t) => decimals(t.change.distance, 3), key: (t) => -t.change.distance };
+
 const inOrder = () => d3.sort(topics, ORDERS[state.order].key);
 
 /** The place of a topic among all by a figure, from 1. */

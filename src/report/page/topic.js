@@ -15,6 +15,7 @@ function topicView(topic) {
     h("h2", { tabindex: "-1", class: "terms-title" }, nameOf(topic, 6) || "A topic without terms"),
     topicFigures(topic),
     topic.label ? labelFigures(topic.label) : null,
+    topic.change ? changeLine(topic.change) : null,
     h("div", { class: "pair" },
       section("Terms", {}, termTable(topic)),
       h("div", {}, section("On the map", {}, topicMap({ chosen: [topic], related: nearestOf(topic), most: 24 })), nearestSection(topic))),
@@ -45,6 +46,12 @@ function labelFigures(label) {
     recall === null ? null : [decimals(recall, 3), "recall", `of ${count(label.evaluated)} documents`],
     f1 === null ? null : [decimals(f1, 3), "F1", ""],
   ]);
+}
+
+/** How far the topic has moved since the result that training started from. */
+function changeLine({ distance, gained, lost }) {
+  const terms = (name, all) => (all.length ? `; ${name} ${all.join(", ")}` : "");
+  return h("p", { class: "help" }, `Changed by ${decimals(distance, 3)} (Hellinger distance) since the result that training started from${terms("gained", gained)}${terms("lost", lost)}.`);
 }
 
 /** Large numbers, each with what it is and a remark. */

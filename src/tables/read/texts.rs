@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use arrow_array::{
-    Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, StringArray,
+    Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray, StringArray,
 };
 
 use serde::Serialize;
@@ -103,6 +103,47 @@ pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, TableError> {
         }));
     }
     Ok(lines)
+}
+
+/// A row of `topic_changes`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChangeLine {
+    /// Hellinger distance between the topic's terms before and now.
+    pub distance: f64,
+    /// Its new top terms.
+    pub gained: Vec<String>,
+    /// Those that are top terms no more.
+    pub lost: Vec<String>,
+}
+
+/// How each topic has moved, in order; none without the table `topic_changes`.
+///
+/// # Errors
+/// The table cannot be read, or lacks a column.
+pub(super) fn changes(root: &Path) -> Result<Vec<ChangeLine>, TableError> {
+    const COLUMNS: [&str; 3] = ["distance", "gained", "lost"];
+    let mut lines = Vec::new();
+    let mut batches = Batches::new(part_files(&root.join("topic_changes"))?, Some(&COLUMNS));
+    while let Some(batch) = batches.next()? {
+        let path = batches.path();
+        let distances: &Float64Array = column(path, &batch, "distance")?;
+        let gained: &ListArray = column(path, &batch, "gained")?;
+        let lost: &ListArray = column(path, &batch, "lost")?;
+        lines.extend((0..batch.num_rows()).map(|row| ChangeLine {
+            distance: distances.value(row),
+            gained: list(gained, row),
+            lost: list(lost, row),
+        }));
+    }
+    Ok(lines)
+}
+
+/// The texts of a list.
+pub(super) fn list(lists: &ListArray, row: usize) -> Vec<String> {
+    let texts = lists.value(row);
+    let texts: Option<&StringArray> = texts.as_any().downcast_ref();
+    let texts = texts.into_iter().flatten().flatten();
+    texts.map(str::to_owned).collect()
 }
 
 /// A row of `predictions`.
