@@ -71,7 +71,7 @@ def test_labels_in_any_form_and_what_is_wrong_with_them(texts, labelled, tmp_pat
 
 @parametrize_with_checks([TopicMillClassifier(settings=FEW)])
 @pytest.mark.filterwarnings("ignore:X has counts that are not whole")
-@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API|.*Can't check dok sparse:|invalid value encountered in cast")
+@pytest.mark.filterwarnings("ignore:SCIPY_ARRAY_API|.*Can't check dok sparse|.*invalid value encountered in cast")
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
