@@ -118,6 +118,15 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
         let knowledge = read(file, Kind::Constraints)?;
         constraints.extend(links(knowledge).unwrap_or_default());
     }
+    let separates = constraints
+        .iter()
+        .any(|one| matches!(one, Constraint::Cannot(_)));
+    if separates && matches!(args.unassign, Unassign::Nothing | Unassign::Documents) {
+        // Documents of the first round do not see each other, and begin all words in each topic.
+        let message = "words stay together that share a topic already, unless they are unassigned";
+        return Err(Failure::message(Exit::Usage, message)
+            .help("--separate needs --unassign terms or --unassign all"));
+    }
     match constraints.is_empty() {
         true => Err(
             Failure::message(Exit::Usage, "there is nothing to correct the model by")

@@ -192,6 +192,14 @@ fn what_cannot_be_corrected_is_refused() {
         "south, north",
     ];
     denied(&both, 65, "keeps `");
+    let kept = [
+        "out",
+        "--separate",
+        "north, south",
+        "--unassign",
+        "documents",
+    ];
+    denied(&kept, 64, "--unassign terms");
     assert!(
         !ground.path("out-constrained").exists(),
         "nothing was begun"

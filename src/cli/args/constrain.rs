@@ -38,7 +38,7 @@ pub struct ConstrainArgs {
     /// Words that belong together, as in 'king, queen'; may be repeated
     #[arg(long, value_name = "WORDS")]
     pub merge: Vec<String>,
-    /// Words that do not belong together, any two of them; may be repeated
+    /// Words that do not belong together, any two of them; may be repeated; needs --unassign terms or all
     #[arg(long, value_name = "WORDS")]
     pub separate: Vec<String>,
     /// A word with several senses and words that tell them, as in 'bank: money | river'; may be repeated

@@ -142,7 +142,7 @@ pub(super) const TRAIN: Section = rows! {
     warm_start: File, Default(""), Later;
     /// Whose assignments are forgotten where `tree.file` has changed: those of the words concerned (`"terms"`), of all words
     /// of documents that contain one (`"documents"`), or `"nothing"`.
-    // That of terms: it costs least and moves other topics least; docs/EXPERIMENTS.md.
+    // Of those that keep the topics, the one that keeps words apart; docs/EXPERIMENTS.md.
     unassign: Word(UNASSIGNED), Default("terms"), Later, WarmStart;
     /// Gibbs passes before α is first learnt; `"auto"` is a quarter of them.
     alpha_after: Auto(&Whole(0, COUNT)), Default("auto"), Gibbs;
