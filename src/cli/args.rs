@@ -30,7 +30,7 @@ pub use launch::LaunchArgs;
 pub use project::ProjectArgs;
 pub use report::ReportArgs;
 pub use similar::SimilarArgs;
-pub use starter::{NewArgs, StarterArgs, TopicsArgs};
+pub use starter::{NewArgs, StartArgs, StarterArgs, TopicsArgs};
 
 /// The version, and the build that all processes of a run must be of.
 const VERSION: &str = concat!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::{ConstrainArgs, Unassign};
 use super::beside::write_beside;
 use super::starter::job_file;
-use super::topics::{Start, refuse_other_job};
+use super::topics::{refuse_other_job, start};
 use super::{Exit, Failure, report};
 use crate::checkpoint;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
@@ -60,7 +60,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     }
     fit(result, &finished, &all)?;
     let text: String = all.iter().map(|one| format!("{one}\n")).collect();
-    write_beside(&list, text.as_bytes(), args.overwrite)?;
+    write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     let mut template = template(args, &finished, &output, &list)?;
     template.say(format!(
         "The result in {}, corrected by the constraints in {}. Run it with: topicmill run {}",
@@ -69,17 +69,11 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
         path.display()
     ));
     let job = template.job(&path)?;
-    if !args.overwrite {
+    if !args.start.overwrite {
         refuse_other_job(&job)?;
     }
-    write_beside(&path, template.to_toml().as_bytes(), args.overwrite)?;
-    let start = Start {
-        threads: args.threads,
-        overwrite: args.overwrite,
-        quiet: args.quiet,
-        json: args.json,
-    };
-    start.run(job, path)
+    write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
+    start(job, path, args.start)
 }
 
 /// The folder beside a result that its corrected model goes to: `news-constrained`, then

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::args::{PlacementArgs, RunArgs, TopicsArgs};
+use super::args::{PlacementArgs, RunArgs, StartArgs, TopicsArgs};
 use super::beside::write_beside;
 use super::placement::Placement;
 use super::starter::{Starter, job_file};
@@ -17,52 +17,39 @@ use crate::job::{Job, Stages};
 /// any error that ends a run.
 pub(super) fn run(args: &TopicsArgs) -> Result<(), Failure> {
     let path = job_file(&args.output);
-    let starter = Starter::new(&args.starter, &path, &args.output, args.overwrite)?;
-    if !args.overwrite {
+    let starter = Starter::new(&args.starter, &path, &args.output, args.start.overwrite)?;
+    if !args.start.overwrite {
         refuse_other_job(&starter.job)?;
     }
-    write_beside(&path, starter.text.as_bytes(), args.overwrite)?;
-    if !args.quiet {
+    write_beside(&path, starter.text.as_bytes(), args.start.overwrite)?;
+    if !args.start.quiet {
         super::say(&plan::rows(&starter.rows));
     }
-    let start = Start {
-        threads: args.threads,
+    start(starter.job, path, args.start)
+}
+
+/// Runs a job that is written at `path`, in this process.
+///
+/// # Errors
+/// Any error that ends a run.
+pub(super) fn start(job: Job, path: PathBuf, args: StartArgs) -> Result<(), Failure> {
+    let args = RunArgs {
+        job: path,
+        set: Vec::new(),
+        budget: None,
         overwrite: args.overwrite,
         quiet: args.quiet,
         json: args.json,
+        placement: PlacementArgs {
+            threads: args.threads,
+            ..PlacementArgs::default()
+        },
+        given: Vec::new(),
+        peers: Default::default(),
+        watching: Default::default(),
     };
-    start.run(starter.job, path)
-}
-
-/// How a job that was just written is run: in this process.
-pub(super) struct Start {
-    pub(super) threads: Option<usize>,
-    pub(super) overwrite: bool,
-    pub(super) quiet: bool,
-    pub(super) json: bool,
-}
-
-impl Start {
-    /// Runs the job, which is written at `path`.
-    pub(super) fn run(self, job: Job, path: PathBuf) -> Result<(), Failure> {
-        let args = RunArgs {
-            job: path,
-            set: Vec::new(),
-            budget: None,
-            overwrite: self.overwrite,
-            quiet: self.quiet,
-            json: self.json,
-            placement: PlacementArgs {
-                threads: self.threads,
-                ..PlacementArgs::default()
-            },
-            given: Vec::new(),
-            peers: Default::default(),
-            watching: Default::default(),
-        };
-        let placement = Placement::check(&args.placement)?;
-        run::start(job, &args, Stages::All, &placement)
-    }
+    let placement = Placement::check(&args.placement)?;
+    run::start(job, &args, Stages::All, &placement)
 }
 
 /// Refuses an output of another job before anything is written.

@@ -46,8 +46,8 @@ pub use error::{JobError, Place};
 pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 pub use stages::Stages;
 pub use summary::{
-    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicChange,
-    TopicFaults, TopicSummary, TrainSummary,
+    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults,
+    TopicSummary, TrainSummary,
 };
 pub use template::Template;
 pub use words::schedule_name;

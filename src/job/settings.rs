@@ -121,7 +121,7 @@ impl ProjectSettings {
         self.estimates_label_count() || self.label_topics > 0
     }
 
-    /// What these settings ask for of `model`, which was learnt of so many labels; `None` if it lacks some of it.
+    /// The parts of `model` that these settings need; `None` if it lacks one of them. It was learnt of `labels` labels.
     pub fn label_model(&self, model: LabelModel, labels: usize) -> Option<LabelModel> {
         let wanted = self.label_topics.min(labels);
         let count = model.count.filter(|_| self.estimates_label_count());

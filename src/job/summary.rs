@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::tables::read::ChangeLine;
+
 /// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
@@ -36,10 +38,9 @@ pub struct Summary {
     /// Every topic, in any order; not in the JSON, since the table `topics` has them.
     #[serde(skip)]
     pub topics: Vec<TopicSummary>,
-    /// After a warm start: how every topic has moved, those that have moved most first; not in the JSON either, since
-    /// `topic_changes` has it.
+    /// How each topic has moved, after a warm start; not in the JSON either, since `topic_changes` has it.
     #[serde(skip)]
-    pub changes: Vec<TopicChange>,
+    pub changes: Vec<ChangeLine>,
     /// How many of the topics are dead, duplicates or junk, and the first of each.
     pub topic_faults: Option<TopicFaults>,
     /// How far the documents that were not trained on have moved from those that were; absent
@@ -111,19 +112,6 @@ pub struct TrainSummary {
     pub tree: Option<String>,
     /// Why training ended, e.g. "10 passes done" or "no gain in 3 evaluations".
     pub ended: String,
-}
-
-/// How a topic has moved since the result that training started from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TopicChange {
-    /// The topic.
-    pub topic: u32,
-    /// Hellinger distance between its terms' distributions before and now.
-    pub distance: f64,
-    /// Top terms that it did not have.
-    pub gained: Vec<String>,
-    /// Those that it has no more.
-    pub lost: Vec<String>,
 }
 
 /// Figures of projection.

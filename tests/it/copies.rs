@@ -91,21 +91,12 @@ fn ground(name: impl Fn(usize) -> String) -> Workdir {
 
 /// The volumes that are read, and those that are filtered.
 fn read(ground: &Workdir, out: &str) -> [BTreeSet<String>; 2] {
-    let found = head(&ground.path(out).join("documents"), usize::MAX).unwrap();
-    let place = |name: &str| {
-        found
-            .columns
-            .iter()
-            .position(|column| column == name)
-            .unwrap()
-    };
-    let (group, status, title) = (place("group_id"), place("status"), place("title"));
     let mut sets = [BTreeSet::new(), BTreeSet::new()];
-    for row in &found.rows {
-        assert!(!row[title].is_empty());
-        match row[status].as_str() {
-            "ok" => sets[0].insert(row[group].clone()),
-            "filtered" => sets[1].insert(row[group].clone()),
+    for row in ground.table(&format!("{out}/documents")) {
+        assert!(!row["title"].is_empty());
+        match row["status"].as_str() {
+            "ok" => sets[0].insert(row["group_id"].clone()),
+            "filtered" => sets[1].insert(row["group_id"].clone()),
             other => panic!("{other}"),
         };
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use topicmill::tables::read::head;
 
-use crate::workdir::{Workdir, said};
+use crate::workdir::{Row, Workdir, said};
 
 const JOB: &str = r#"
 [corpus]
@@ -98,17 +98,9 @@ fn ground() -> Workdir {
 
 /// Language and status of each document, in order.
 fn documents(ground: &Workdir, out: &str) -> Vec<[String; 2]> {
-    let found = head(&ground.path(out).join("documents"), usize::MAX).unwrap();
-    let place = |name: &str| {
-        found
-            .columns
-            .iter()
-            .position(|column| column == name)
-            .unwrap()
-    };
-    let (language, status) = (place("language"), place("status"));
-    let cells = |row: &Vec<String>| [row[language].clone(), row[status].clone()];
-    found.rows.iter().map(cells).collect()
+    let rows = ground.table(&format!("{out}/documents"));
+    let cells = |row: &Row| [row["language"].clone(), row["status"].clone()];
+    rows.iter().map(cells).collect()
 }
 
 #[test]
@@ -126,13 +118,8 @@ fn languages_are_a_column_by_which_trends_can_be_asked_for() {
         };
         assert_eq!(status, expected);
     }
-    let trends = head(&ground.path("out/topic_trends"), usize::MAX).unwrap();
-    let value = trends
-        .columns
-        .iter()
-        .position(|column| column == "value")
-        .unwrap();
-    let mut values: Vec<_> = trends.rows.iter().map(|row| row[value].as_str()).collect();
+    let trends = ground.table("out/topic_trends");
+    let mut values: Vec<_> = trends.iter().map(|row| row["value"].as_str()).collect();
     values.dedup();
     assert_eq!(values, ["de", "en", "it"]);
     // The saved job is the same job.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, value_parser};
 
+use super::starter::StartArgs;
 use crate::job::keys;
 
 pub(super) const EXAMPLES: &str = "\
@@ -25,7 +26,7 @@ pub enum Unassign {
     Terms,
     /// Those of all words in documents that contain one
     Documents,
-    /// All: trains anew, from random topics
+    /// Everything: trains a new model, with the constraints
     All,
 }
 
@@ -60,16 +61,10 @@ pub struct ConstrainArgs {
     /// The folder of the new result [default: OUT-constrained]
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Threads [default: the machine's cores]
-    #[arg(short = 'w', long, value_name = "N")]
-    pub threads: Option<usize>,
-    /// Replace a result of other constraints, instead of refusing to touch it
-    #[arg(long)]
-    pub overwrite: bool,
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "json")]
-    pub quiet: bool,
-    /// Print one JSON object per line on stdout: progress, then the summary
-    #[arg(long)]
-    pub json: bool,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub start: StartArgs,
 }

@@ -56,18 +56,9 @@ pub struct StarterArgs {
     pub set: Vec<String>,
 }
 
-/// Flags of topics.
-#[derive(Clone, Debug, Args)]
-pub struct TopicsArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
-    #[command(flatten)]
-    pub starter: StarterArgs,
-    /// The folder of the result; the job is written beside it, as FOLDER.toml
-    #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
-    pub output: PathBuf,
+/// How a job that a subcommand has written is run: in this process.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct StartArgs {
     /// Threads [default: the machine's cores]
     #[arg(short = 'w', long, value_name = "N")]
     pub threads: Option<usize>,
@@ -80,6 +71,26 @@ pub struct TopicsArgs {
     /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
     pub json: bool,
+}
+
+/// Flags of topics.
+#[derive(Clone, Debug, Args)]
+pub struct TopicsArgs {
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub starter: StarterArgs,
+    /// The folder of the result; the job is written beside it, as FOLDER.toml
+    #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
+    pub output: PathBuf,
+    #[allow(
+        missing_docs,
+        reason = "flattened; a doc comment would become help text"
+    )]
+    #[command(flatten)]
+    pub start: StartArgs,
 }
 
 /// Flags of new.

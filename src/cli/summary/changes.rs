@@ -1,7 +1,7 @@
 //! How topics have moved since the result that training started from, in a line.
 
 use crate::cli::figures;
-use crate::job::TopicChange;
+use crate::tables::read::ChangeLine;
 
 /// Topics that are named.
 const NAMED: usize = 3;
@@ -9,22 +9,23 @@ const NAMED: usize = 3;
 const TERMS: usize = 4;
 
 /// The topics that have moved most, with what they gained and lost; `None` without topics.
-pub(super) fn line(changes: &[TopicChange]) -> Option<String> {
-    let (named, others) = changes.split_at(NAMED.min(changes.len()));
+pub(super) fn line(changes: &[ChangeLine]) -> Option<String> {
+    let mut sorted: Vec<_> = changes.iter().enumerate().collect();
+    sorted.sort_by(|(_, a), (_, b)| b.distance.total_cmp(&a.distance));
+    let (named, others) = sorted.split_at(NAMED.min(sorted.len()));
+    let of_topic = |(topic, change): &(usize, &ChangeLine)| {
+        let moved = moved(change.distance, &change.gained, &change.lost, TERMS);
+        format!("{topic} {moved}")
+    };
     let mut parts: Vec<String> = named.iter().map(of_topic).collect();
-    if let Some(next) = others.first() {
+    if let Some((_, next)) = others.first() {
         let others = figures::counted(others.len() as u64, "other");
         parts.push(format!("{others} by {:.3} at most", next.distance));
     }
     (!parts.is_empty()).then(|| format!("Hellinger distance of topic {}", parts.join("; ")))
 }
 
-fn of_topic(change: &TopicChange) -> String {
-    let moved = moved(change.distance, &change.gained, &change.lost, TERMS);
-    format!("{} {moved}", change.topic)
-}
-
-/// "by 0.123 (+king -queen)": with the terms that a topic has gained and lost, at most so many of each.
+/// "by 0.123 (+king -queen)": with at most `most` of the terms that a topic has gained, and of those that it has lost.
 pub(in crate::cli) fn moved(
     distance: f64,
     gained: &[String],

@@ -2,19 +2,15 @@
 
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
-use crate::job::TopicChange;
+use crate::tables::read::ChangeLine;
 use crate::tables::topic_changes::{TopicChangeRow, TopicChangesWriter};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::hellinger;
 use lda::model::published::PublishedTopic;
 
 impl Finisher<'_> {
-    /// Writes `topic_changes`, after a warm start; what the screen tells of it: the topics, those that have
-    /// moved most first.
-    pub(super) fn write_changes(
-        &self,
-        written: &mut Written,
-    ) -> Result<Vec<TopicChange>, RunError> {
+    /// Writes `topic_changes`, after a warm start; gives how each topic has moved.
+    pub(super) fn write_changes(&self, written: &mut Written) -> Result<Vec<ChangeLine>, RunError> {
         let Some(before) = self.finished.before else {
             return Ok(Vec::new());
         };
@@ -24,9 +20,9 @@ impl Finisher<'_> {
             [before, self.topics].map(|topics| topics.iter().map(|t| t.total).sum::<f64>());
         let mut changes = Vec::new();
         for (topic, (old, new)) in (0..).zip(before.iter().zip(&self.distributions)) {
-            let change = self.change(topic, old, new);
+            let change = self.change(old, new);
             writer.push(&TopicChangeRow {
-                topic: topic as i32,
+                topic,
                 distance: change.distance,
                 share_before: old.total / totals[0],
                 share: self.topics[topic as usize].total / totals[1],
@@ -36,11 +32,10 @@ impl Finisher<'_> {
             changes.push(change);
         }
         self.publish("topic_changes", writer.finish()?, written)?;
-        changes.sort_by(|a, b| b.distance.total_cmp(&a.distance));
         Ok(changes)
     }
 
-    fn change(&self, topic: u32, old: &PublishedTopic, new: &TermDistribution<'_>) -> TopicChange {
+    fn change(&self, old: &PublishedTopic, new: &TermDistribution<'_>) -> ChangeLine {
         let old = TermDistribution::of(old, self.vocabulary.kept());
         let most = self.process.job.project.top_terms;
         let [before, now] = [&old, new].map(|topic| topic.top_terms(most));
@@ -48,8 +43,7 @@ impl Finisher<'_> {
             let own = terms.iter().filter(|term| !others.contains(term));
             own.map(|&term| self.term(term).to_owned()).collect()
         };
-        TopicChange {
-            topic,
+        ChangeLine {
             distance: hellinger(&old, new),
             gained: without(&now, &before),
             lost: without(&before, &now),

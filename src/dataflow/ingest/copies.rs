@@ -1,4 +1,4 @@
-//! Which volumes are copies of others: before anything is counted, the metadata of all volumes are compared.
+//! Finds volumes that are copies: compares the metadata of all volumes before any of them is counted.
 //!
 //! Workers read the metadata of some files each. What copies have in common decides which worker compares them: it
 //! keeps the one with the smallest id, whatever the order in which they come.

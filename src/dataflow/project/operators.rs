@@ -51,7 +51,7 @@ impl State {
         self.failure = Some((error, time.clone()));
     }
 
-    /// What ends the run. The dataflow is to be dropped then, before it goes on.
+    /// The error that ends the run, if there is one: drop the dataflow before the next step.
     pub(super) fn failure(&mut self) -> Option<RunError> {
         self.failure.take().map(|(error, _)| error)
     }

@@ -20,7 +20,7 @@ pub struct LabelModel {
 /// How many labels a document is predicted to have.
 #[derive(Clone, Debug)]
 pub enum LabelCount {
-    /// So many.
+    /// This number.
     Fixed(usize),
     /// As many as its terms say, at least one.
     Estimated(Linear),

@@ -29,6 +29,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 pub use super::position::{Action, Phase, Position};
+use super::settings::DocumentSchedule;
 use super::settings::{LocalMethod, TrainSettings};
 use super::{active, units};
 use crate::math::special::pow;
@@ -126,6 +127,11 @@ impl Schedule {
 
     fn has_gibbs_passes(&self) -> bool {
         self.online_passes < self.passes
+    }
+
+    /// In which order documents are visited.
+    pub fn order(&self) -> DocumentSchedule {
+        self.settings.schedule
     }
 
     /// Whether the documents of each round are drawn.

@@ -2,7 +2,7 @@
 //! the change concerns; what all others have in the model stays as it is.
 
 use super::{Action, Position, Schedule};
-use crate::train::settings::{DocumentSchedule, Memory, TrainSettings};
+use crate::train::settings::{Memory, TrainSettings};
 use crate::train::warm_start::Unassigned;
 
 impl Schedule {
@@ -23,11 +23,6 @@ impl Schedule {
             unvisited_count: others.div_ceil(minibatch).max(1),
             ..visited
         }
-    }
-
-    /// In which order documents are visited.
-    pub fn order(&self) -> DocumentSchedule {
-        self.settings.schedule
     }
 
     /// Whether passes visit some documents only.
