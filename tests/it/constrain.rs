@@ -240,6 +240,11 @@ fn what_cannot_be_started_from_is_refused() {
     let other = "--set tree.file=links.txt --set model.seed=9";
     run(other, 65, "must be of the same documents");
     run("--set train.warm_start=nowhere", 64, "nowhere");
+    run("--set output.path=out --overwrite", 64, "another folder");
+    assert!(
+        ground.path("out/_SUCCESS").exists(),
+        "the result is still there"
+    );
     let output =
         ground.output("run job.toml --set train.unassign=documents --set output.path=other");
     assert!(

@@ -30,6 +30,14 @@ impl Values {
             }
             self.set(path, value);
         }
+        // `--overwrite` would remove what training starts from.
+        let output: String = self.get("output.path");
+        let output = std::path::absolute(output).unwrap_or_default();
+        if self.value("train.warm_start") == Some(&output.to_string_lossy().into_owned().into()) {
+            source.refuse("output.path", || {
+                "another folder than train.warm_start".into()
+            })?;
+        }
         if self.is_labelled() {
             source.refuse("corpus.labels", || "absent, with train.warm_start".into())?;
         }
