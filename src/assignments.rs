@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-use crate::storage::Scratch;
 use lda::train::active::Influence;
+use store::Scratch;
 
 /// Bytes of an assignment.
 const WIDTH: usize = 2;

@@ -6,19 +6,13 @@
 //! Parquet tables. The same job writes the same bytes on any number of threads, processes and
 //! hosts.
 //!
-//! Modules form layers: each one uses only those above it in this list. The mathematics is a
-//! separate crate below them all, [`lda`]. ARCHITECTURE.md describes them; `tests/it/architecture.rs`
-//! enforces the order.
+//! Modules form layers: each one uses only those above it in this list. Below them all are crates that
+//! stand alone, among them the mathematics, [`lda`]. ARCHITECTURE.md describes them;
+//! `tests/it/architecture.rs` enforces the order.
 
-pub use lda;
-
-pub mod liveness;
-
-pub mod hex;
+pub use {lda, liveness, store};
 
 pub mod exit;
-
-pub mod storage;
 
 pub mod cells;
 

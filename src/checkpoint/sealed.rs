@@ -9,8 +9,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::{CheckpointError, read_bytes};
-use crate::hex::hex;
-use crate::storage::Writer;
+use store::Writer;
 
 /// Hashes what passes through.
 pub(super) struct Hashing<T> {
@@ -37,7 +36,7 @@ pub(super) fn write(
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
         file.sync()?;
-        Ok(hex(&hash))
+        Ok(hex::encode(hash))
     };
     write().map_err(|source| CheckpointError::Io {
         path: path.to_path_buf(),
@@ -68,7 +67,7 @@ pub(super) fn read<R: Read, T>(
     let most = expected.len() as u64 + 1;
     input.inner.take(most).read_to_end(&mut rest)?;
     match rest == expected[..] {
-        true => Ok((content, hex(&expected))),
+        true => Ok((content, hex::encode(expected))),
         false => Err(invalid("its checksum is wrong")),
     }
 }

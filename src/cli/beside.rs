@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, Failure};
-use crate::storage::{Disk, Store, create_folder, temporary, write};
+use store::{Disk, Store, create_folder, temporary, write};
 
 /// Writes a file, unless it is there already.
 ///

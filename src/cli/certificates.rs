@@ -8,7 +8,7 @@ use super::args::CertificatesArgs;
 use super::{Exit, Failure};
 use crate::cluster::certificates::{file_name, make};
 use crate::cluster::hosts::{host_of, parse};
-use crate::storage::{self, Writer};
+use store::Writer;
 
 /// Makes an authority and a certificate for each host, and says how to use them.
 ///
@@ -29,7 +29,7 @@ pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
         return Err(Failure::message(Exit::Usage, message));
     }
     let made = make(&hosts, args.days).map_err(|error| Failure::new(Exit::Usage, error))?;
-    storage::create_folder(&args.out)
+    store::create_folder(&args.out)
         .map_err(|error| Failure::new(Exit::Io, error).context(args.out.display()))?;
     let mut files = vec![("ca.pem".to_owned(), &made.authority, Access::Everybody)];
     for host in &made.hosts {

@@ -15,8 +15,8 @@ use crate::job::{Job, Template};
 use crate::knowledge::constraints::{Constraint, Relation};
 use crate::knowledge::wordnet::{Structure, WordNetSettings};
 use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, Pruned, read};
-use crate::storage::is_remote;
 use lda::tree::constraints::Strengths;
+use store::is_remote;
 
 /// Keys of `[train]` that the new job keeps: the others are of a training that starts at random.
 const KEPT: [&str; 3] = [

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::args::ReportArgs;
 use super::{Exit, Failure, figures};
 use crate::report::report;
-use crate::storage::{self, is_remote};
 use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
+use store::is_remote;
 
 /// Writes the page, and says where.
 ///
@@ -62,8 +62,8 @@ fn elsewhere(root: &Path, file: &Path) -> Result<(PathBuf, usize), Failure> {
     output.leave()?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let unfinished = file.with_file_name(format!(".{name}.part"));
-    storage::write(&unfinished, page.as_bytes())
-        .and_then(|()| storage::rename(&unfinished, file))
+    store::write(&unfinished, page.as_bytes())
+        .and_then(|()| store::rename(&unfinished, file))
         .map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
     Ok((file.to_owned(), page.len()))
 }

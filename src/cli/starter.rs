@@ -9,7 +9,7 @@ use super::args::StarterArgs;
 use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, PreviewError, preview};
-use crate::storage::is_remote;
+use store::is_remote;
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;

@@ -8,10 +8,10 @@ mod topics;
 use super::pictures::{curve, page_width};
 use super::{Display, Failure, figures, plan};
 use crate::job::{Job, LabelSummary, Summary, TopicFaults};
-use crate::storage::is_remote;
 use crate::tables::TableError;
 use crate::tables::read::{CurvePoint, topic_lines, training_curve};
 pub(super) use changes::moved;
+use store::is_remote;
 pub(super) use topics::{MOST_TERMS, held_out_curve, summary_of, topic_table, words_within};
 
 /// Rows of the table of topics; the table on disk has them all.

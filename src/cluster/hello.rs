@@ -8,7 +8,6 @@
 use sha2::{Digest, Sha256};
 
 use super::{ClusterSettings, Placement};
-use crate::hex::hex;
 
 /// Bytes of a greeting's frame: magic, length of what follows, protocol.
 pub const FRAME_BYTES: usize = 16;
@@ -266,7 +265,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 /// The first eight hexadecimal digits of a hash.
 fn short(hash: &[u8; 32]) -> String {
-    hex(&hash[..4])
+    hex::encode(&hash[..4])
 }
 
 #[cfg(test)]

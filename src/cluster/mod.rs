@@ -49,7 +49,6 @@ use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
 use crate::exit;
-use crate::liveness;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent, traffic};

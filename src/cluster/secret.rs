@@ -10,7 +10,6 @@ use hmac::{Hmac, KeyInit};
 use sha2::Sha256;
 
 use crate::exit;
-use crate::hex::hex;
 
 /// Environment variable with the secret.
 pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
@@ -169,7 +168,7 @@ impl Secret {
 pub(super) fn random_hex<const N: usize>() -> Result<String, SecretError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(SecretError::Random)?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(bytes))
 }
 
 /// True when the file's mode lets its group or all users read it.

@@ -17,7 +17,7 @@ use timely::worker::Worker;
 
 use super::guard::{self, Failure, REMEDY};
 use crate::exit;
-use crate::liveness::{self, Liveness};
+use liveness::Liveness;
 
 /// Looks within the time after which a worker counts as stalled.
 const LOOKS: u32 = 20;

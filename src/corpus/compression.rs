@@ -8,7 +8,7 @@
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use crate::storage::Source;
+use store::Source;
 
 /// Bytes asked of the disk at a time, for compressed files.
 const DISK_BUFFER_BYTES: usize = 256 * 1024;

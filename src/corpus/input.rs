@@ -17,12 +17,11 @@ pub use error::InputError;
 
 use super::compression::{Compression, read_start};
 use super::settings::{CorpusSettings, Format};
-use crate::hex::hex;
-use crate::storage::{Source, is_remote};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use store::{Source, is_remote};
 
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
@@ -108,7 +107,7 @@ impl Input {
                 update_with_ends(&mut digest, path).map_err(InputError::unreadable(path))?;
             }
         }
-        Ok(hex(&digest.finalize()))
+        Ok(hex::encode(digest.finalize()))
     }
 }
 

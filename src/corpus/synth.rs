@@ -27,7 +27,6 @@ use self::documents::write_documents;
 pub use self::error::SynthError;
 use self::topics::PlantedTopics;
 use crate::corpus::synth_settings::SynthSettings;
-use crate::storage;
 
 /// A file of documents is closed before it grows beyond this.
 const FILE_BYTES: u64 = 64 << 20;
@@ -84,9 +83,9 @@ fn synthesize_in_files(
         return Ok(found);
     }
     let unfinished = unfinished_name(folder);
-    storage::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
+    store::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
     let answer = unfinished.join("answer");
-    storage::create_folder(&answer).map_err(|e| SynthError::io(&answer, e))?;
+    store::create_folder(&answer).map_err(|e| SynthError::io(&answer, e))?;
     let planted = PlantedTopics::plant(settings);
     let corpus = write_documents(
         settings.documents,
@@ -160,14 +159,14 @@ fn unfinished_name(folder: &Path) -> PathBuf {
 
 /// Renames the finished folder to its final name, and waits until the disk has it.
 fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
-    let sync = |path: &Path| storage::sync_folder(path).map_err(|e| SynthError::io(path, e));
+    let sync = |path: &Path| store::sync_folder(path).map_err(|e| SynthError::io(path, e));
     sync(&unfinished.join("answer"))?;
     sync(unfinished)?;
-    storage::remove_folder(folder)
-        .and_then(|()| storage::rename(unfinished, folder))
+    store::remove_folder(folder)
+        .and_then(|()| store::rename(unfinished, folder))
         .map_err(|e| SynthError::io(folder, e))?;
     let parent = folder.parent().unwrap_or(folder);
-    storage::sync_folder(parent).map_err(|e| SynthError::io(folder, e))
+    store::sync_folder(parent).map_err(|e| SynthError::io(folder, e))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
 //! that are not kept remain listed with the reason, because the tables account for every token.
 
-use crate::hex::hex;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 
@@ -224,7 +223,7 @@ impl Vocabulary {
             hasher.update((term.term.len() as u64).to_le_bytes());
             hasher.update(term.term.as_bytes());
         }
-        hex(&hasher.finalize())
+        hex::encode(hasher.finalize())
     }
 }
 

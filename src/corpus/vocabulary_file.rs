@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::vocabulary::{TermStatus, Vocabulary, VocabularyError, VocabularyTerm};
-use crate::storage::Writer;
+use store::Writer;
 
 /// Path of the vocabulary in the output folder.
 pub const VOCABULARY_FILE: &str = "corpus/vocabulary.tsv";

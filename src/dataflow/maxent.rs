@@ -20,7 +20,6 @@ use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::corpus::collection::Collection;
 use crate::corpus::sample::{SampleRule, Split};
 use crate::corpus::shard::Columns;
-use crate::hex::hex;
 use crate::job::Job;
 use lda::infer::Bag;
 use lda::infer::maxent::Classifier;
@@ -99,7 +98,7 @@ pub fn settings_hash(job: &Job) -> String {
          sweeps={SWEEPS:?}\n",
         job.model.seed, maxent.documents, maxent.prior_variance, maxent.iterations
     );
-    hex(&Sha256::digest(text))
+    hex::encode(Sha256::digest(text))
 }
 
 impl MaxEntPlan<'_> {

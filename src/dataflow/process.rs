@@ -17,7 +17,6 @@ use super::progress::Progress;
 use crate::cluster::Placement;
 use crate::corpus::collection::Collection;
 use crate::job::{Job, Stages};
-use crate::liveness;
 use crate::tables::output::Output;
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.

@@ -11,7 +11,6 @@ use super::block::Block;
 use super::process::{Process, Tickets};
 use super::rounds::Merged;
 use crate::checkpoint::Saved;
-use crate::liveness;
 use lda::model::Priors;
 use lda::model::factors::{Branches, FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters};

@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::job::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
-use crate::liveness;
 
 /// How far this process is.
 #[derive(Debug, Default)]

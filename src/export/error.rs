@@ -7,9 +7,9 @@ use crate::checkpoint::CheckpointError;
 use crate::corpus::collection::CollectionError;
 use crate::corpus::shard::ShardError;
 use crate::corpus::vocabulary_file::VocabularyFileError;
-use crate::storage::StoreError;
 use crate::tables::TableError;
 use lda::infer::ImpossibleDraw;
+use store::StoreError;
 
 /// Why a result could not be exported.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::ExportError;
-use crate::storage::{self, Store, Writer, is_remote};
 use crate::tables::TableError;
 use crate::tables::output::{MANIFEST, exists};
+use store::{Store, Writer, is_remote};
 
 /// A file or folder to be written, on a disk or in an object store.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Sink {
         Ok(Self {
             path: path.to_owned(),
             overwrite,
-            store: storage::at(path)?,
+            store: store::at(path)?,
         })
     }
 
@@ -83,12 +83,12 @@ impl Sink {
     ) -> Result<(), ExportError> {
         let temporary = temporary(path);
         let folder = temporary.parent().unwrap_or(Path::new(""));
-        let written = storage::create_folder(folder)
+        let written = store::create_folder(folder)
             .map_err(ExportError::from)
             .and_then(|()| write(&temporary))
             .and_then(|()| Ok(self.store.commit(&temporary, path)?));
         // Renamed on a disk; what is left of an upload, or of a failure, goes.
-        let removed = storage::remove_file(&temporary);
+        let removed = store::remove_file(&temporary);
         match written.and_then(|()| Ok(removed?)) {
             Err(ExportError::Write { source, .. }) => Err(ExportError::Write {
                 path: path.to_owned(),
@@ -111,7 +111,7 @@ fn buffered(
 /// Where a file is written before it gets its name: beside it, or on the disk of this machine.
 fn temporary(path: &Path) -> PathBuf {
     if is_remote(path) {
-        return storage::temporary("export");
+        return store::temporary("export");
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let process = std::process::id();

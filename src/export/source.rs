@@ -10,7 +10,6 @@ use crate::corpus::shard::{Columns, ShardReader};
 use crate::corpus::vocabulary::Vocabulary;
 use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::job::state::MODEL_FILE;
-use crate::storage;
 use crate::tables::output::{MANIFEST, SUCCESS, View, Wanted, exists};
 use crate::tables::{Manifest, TableError};
 use lda::evaluate::TermDistribution;
@@ -162,6 +161,6 @@ impl Phi {
 
 /// The text of a small file; empty if there is none.
 fn small(path: &Path) -> Result<String, ExportError> {
-    let bytes = storage::at(path)?.read(path)?.unwrap_or_default();
+    let bytes = store::at(path)?.read(path)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -5,8 +5,6 @@ use std::path::Path;
 
 use toml::Value;
 
-use crate::storage;
-
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
 pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
@@ -179,7 +177,7 @@ fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
 fn located(name: &str, folder: &Path) -> Value {
     match name.is_empty() {
         true => Value::from(name),
-        false => Value::String(storage::join(folder, name).to_string_lossy().into_owned()),
+        false => Value::String(store::join(folder, name).to_string_lossy().into_owned()),
     }
 }
 

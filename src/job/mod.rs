@@ -35,7 +35,6 @@ use crate::corpus::settings::{
 use crate::corpus::synth_settings::SynthSettings;
 use crate::corpus::tokenizer::Tokenizer;
 use crate::evaluate::settings::EvaluateSettings;
-use crate::hex::hex;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};
@@ -261,7 +260,7 @@ impl Job {
             })?;
             Ok(NamedFile {
                 path: path.clone(),
-                sha256: hex(&Sha256::digest(&contents)),
+                sha256: hex::encode(Sha256::digest(&contents)),
             })
         };
         let phrases = [

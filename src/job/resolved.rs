@@ -6,7 +6,6 @@ use toml::Value;
 use super::Job;
 use super::keys::{Key, Mark, SECTIONS, Stage};
 use super::kind::Kind;
-use crate::hex::hex;
 
 impl Job {
     /// The complete job as TOML: every key that has an effect, defaults filled in, in a fixed order.
@@ -76,7 +75,7 @@ impl Job {
                 text.push_str(&format!("{}={json}\n", key.path));
             }
         }
-        hex(&Sha256::digest(text.as_bytes()))
+        hex::encode(Sha256::digest(text.as_bytes()))
     }
 
     /// What a hash takes of a key: not where files are, but what is in them.

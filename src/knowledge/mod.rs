@@ -26,7 +26,6 @@ use sha2::{Digest, Sha256};
 
 use crate::corpus::settings::TokenSettings;
 use crate::corpus::vocabulary::Vocabulary;
-use crate::hex::hex;
 use constraints::Constraint;
 use dictionary::Entry;
 pub use error::KnowledgeError;
@@ -130,7 +129,7 @@ impl Knowledge {
     /// SHA-256 of what the file says, its name aside: 64 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let content = serde_json::to_vec(&self.content).expect("texts and numbers are JSON");
-        hex(&Sha256::digest(content))
+        hex::encode(Sha256::digest(content))
     }
 
     /// The tree for a vocabulary, and what of the knowledge is not in it. Words are brought into the

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::KnowledgeError;
 use crate::corpus::compression::{Compression, read_start};
-use crate::storage::Source;
+use store::Source;
 
 /// Reads a text file, without its byte order mark.
 pub(super) fn read(path: &Path) -> Result<String, KnowledgeError> {

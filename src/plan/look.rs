@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::corpus::compression::Compression;
 use crate::corpus::input::{InputError, InputFile};
 use crate::corpus::settings::Format;
-use crate::storage::Source;
+use store::Source;
 
 /// Bytes of content that are looked at in a file, or more where there are few files.
 pub(super) const LOOK_BYTES: u64 = 1 << 20;

@@ -7,7 +7,6 @@
 use sha2::{Digest, Sha256};
 
 use super::data::ReportData;
-use crate::hex::hex;
 
 /// The page around what is put into it, at `{{name}}`.
 const HTML: &str = include_str!("page/index.html");
@@ -32,7 +31,7 @@ const SCRIPTS: [&str; 9] = [
 pub(super) fn page(data: &ReportData) -> String {
     let json = serde_json::to_string(data).expect("numbers, texts and lists are JSON");
     let json = json.replace('<', "\\u003c");
-    let nonce = hex(&Sha256::digest(&json)[..16]);
+    let nonce = hex::encode(&Sha256::digest(&json)[..16]);
     let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
     fill(HTML, |name| match name {
         "title" => escape(&title(data)),

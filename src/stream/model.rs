@@ -17,7 +17,6 @@ use crate::dataflow::maxent::settings_hash;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
-use crate::storage::is_remote;
 use crate::tables::output::{View, Wanted, exists};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
@@ -25,6 +24,7 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::{FactorTable, Factors};
 use lda::train::publish::published;
+use store::is_remote;
 
 /// Where a finished result keeps its job.
 const JOB_FILE: &str = "job.toml";

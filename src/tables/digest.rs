@@ -17,8 +17,8 @@ use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
 use super::parts::{Batches, describe, footer, part_files, read_chunks};
-use super::{TABLES, TableError, hex};
-use crate::storage::{Disk, Entry, Store};
+use super::{TABLES, TableError};
+use store::{Disk, Entry, Store};
 
 /// The digest of one column of one table, or of one file of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn digest(root: &Path) -> Result<String, TableError> {
             hash.update(text.as_bytes());
         }
     }
-    Ok(hex(&hash.finalize()))
+    Ok(hex::encode(hash.finalize()))
 }
 
 /// What [`digest`] is made of: tables by name, columns in the file's order, then the model's files.
@@ -56,7 +56,7 @@ pub fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
         digests.push(ColumnDigest {
             table: "model".to_owned(),
             column: path,
-            sha256: hex(&hash.finalize()),
+            sha256: hex::encode(hash.finalize()),
         });
     }
     Ok(digests)
@@ -111,7 +111,7 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
                 ColumnDigest {
                     table: table.to_owned(),
                     column: format!("{name} {kind}{null}"),
-                    sha256: hex(&hash.finalize()),
+                    sha256: hex::encode(hash.finalize()),
                 }
             });
     Ok(digests.collect())

@@ -42,7 +42,6 @@ pub mod vocabulary;
 pub mod wide;
 mod writer;
 
-use crate::hex::hex;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;

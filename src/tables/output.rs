@@ -21,11 +21,11 @@ use std::sync::Arc;
 pub use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{TABLES, TableError};
-pub use crate::storage::TEMPORARY;
-use crate::storage::{self, Lock, Locking, Store, StoreError, Writer};
 pub use ours::check_ours;
 use ours::{check, is_known};
 pub use place::Place;
+pub use store::TEMPORARY;
+use store::{Lock, Locking, Store, StoreError, Writer};
 pub use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
@@ -87,7 +87,7 @@ impl Output {
     pub fn follow(place: impl Into<Place>) -> Result<Self, TableError> {
         let place = place.into();
         Ok(Self {
-            store: storage::working_in(&place.local, &place.root, &READ_AGAIN)?,
+            store: store::working_in(&place.local, &place.root, &READ_AGAIN)?,
             place,
             lock: None,
         })
@@ -109,7 +109,7 @@ impl Output {
     pub fn leave(&self) -> Result<(), TableError> {
         let local = &self.place.local;
         match self.place.is_apart() {
-            true => storage::remove_tree(local).map_err(|e| TableError::io(local, e)),
+            true => store::remove_tree(local).map_err(|e| TableError::io(local, e)),
             false => Ok(()),
         }
     }
@@ -176,7 +176,7 @@ impl Output {
 
     fn remove_temporary(&self) -> Result<(), TableError> {
         let temporary = self.temporary();
-        storage::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))
+        store::remove_tree(&temporary).map_err(|e| TableError::io(&temporary, e))
     }
 
     /// Whether there is a file or folder under this final name: then it is complete.
@@ -224,7 +224,7 @@ impl Output {
     /// Writes a small file: all of it or nothing.
     pub fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
-        storage::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
+        store::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
         self.publish(&temporary, relative)
     }
 
@@ -310,7 +310,7 @@ impl Output {
 /// The current holder of the output, according to the lock; `None` if it is free. A run that starts
 /// at this very moment is told that the folder is in use.
 pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
-    Ok(storage::at(root)?.holder(&root.join(LOCK))?)
+    Ok(store::at(root)?.holder(&root.join(LOCK))?)
 }
 
 /// The name of a part: `part-00042.parquet`.
@@ -331,7 +331,7 @@ pub(super) fn is_part_name(name: &str) -> bool {
 }
 
 fn create_folder(folder: &Path) -> Result<(), TableError> {
-    storage::create_folder(folder).map_err(|e| TableError::io(folder, e))
+    store::create_folder(folder).map_err(|e| TableError::io(folder, e))
 }
 
 impl From<StoreError> for TableError {

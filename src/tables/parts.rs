@@ -14,8 +14,7 @@ use parquet::arrow::arrow_reader::{
 use sha2::{Digest, Sha256};
 
 use super::schema::Kind;
-use super::{PartInfo, TableError, hex};
-use crate::liveness;
+use super::{PartInfo, TableError};
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -70,7 +69,7 @@ pub fn scan(path: &Path) -> Result<PartInfo, TableError> {
 pub(super) fn hash_file(path: &Path) -> Result<(u64, String), TableError> {
     let mut hash = Sha256::new();
     let bytes = read_chunks(path, |chunk| hash.update(chunk))?;
-    Ok((bytes, hex(&hash.finalize())))
+    Ok((bytes, hex::encode(hash.finalize())))
 }
 
 /// Hands a file over in pieces; returns its size.

@@ -12,7 +12,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::{FileMetadata, TableError};
-use crate::storage::Writer;
+use store::Writer;
 
 /// Values in a batch, about.
 const BATCH_VALUES: usize = 1 << 20;

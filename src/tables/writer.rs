@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::schema::{Builder, Cell, Kind, Row, TableSpec};
-use super::{FileMetadata, TableError, hex};
-use crate::storage;
+use super::{FileMetadata, TableError};
 
 /// Maximum number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -119,7 +118,7 @@ impl TableWriter {
         Ok(PartInfo {
             rows: self.rows,
             bytes: file.bytes,
-            sha256: hex(&file.hash.finalize()),
+            sha256: hex::encode(file.hash.finalize()),
         })
     }
 
@@ -187,7 +186,7 @@ fn encode(builder: WriterPropertiesBuilder, name: &str, kind: Kind) -> WriterPro
 
 /// A file that is hashed while it is written.
 struct HashingFile {
-    file: storage::Writer,
+    file: store::Writer,
     hash: Sha256,
     bytes: u64,
 }
@@ -195,7 +194,7 @@ struct HashingFile {
 impl HashingFile {
     fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: storage::Writer::create(path)?,
+            file: store::Writer::create(path)?,
             hash: Sha256::new(),
             bytes: 0,
         })

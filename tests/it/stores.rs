@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use topicmill::storage::faulty::Faults;
-use topicmill::storage::{Disk, Faulty, Locking, Store};
+use store::faulty::Faults;
+use store::{Disk, Faulty, Locking, Store};
 
 /// A store, a folder in it that is not there yet, and a folder of this machine.
 pub struct Subject<'a> {

@@ -11,7 +11,7 @@ use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::corpus::compression::{Compression, read_start};
 use crate::plan::preview::{is_text_name, looks_binary};
-use crate::storage::{Disk, Store, Writer, create_folder, remove_file};
+use store::{Disk, Store, Writer, create_folder, remove_file};
 
 /// Bytes by which the format is recognised.
 const START: usize = 64 << 10;

@@ -11,7 +11,6 @@ use super::uci::CountStream;
 use super::{Block, Content, Cut, block_bytes, files};
 use crate::corpus::input::{Input, InputError};
 use crate::corpus::settings::{CorpusSettings, Format};
-use crate::liveness;
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

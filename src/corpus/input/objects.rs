@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use super::InputError;
 use super::pattern::{OPTIONS, compile};
-use crate::storage::{self, StoreError, is_remote};
+use store::{StoreError, is_remote};
 
 /// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
 pub(super) fn address(base: &Path, expanded: &str) -> Option<String> {
     let whole = match expanded.trim_start_matches("./") {
         "." | "" => PathBuf::from(base.to_str()?.trim_end_matches('/')),
-        relative => storage::join(base, relative),
+        relative => store::join(base, relative),
     };
     let is_address = is_remote(&whole);
     is_address.then(|| whole.to_string_lossy().into_owned())
@@ -27,7 +27,7 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
     let (folder, tail) = split_at_glob(address);
     let folder = Path::new(folder);
     let refuse = |StoreError { path, source }| InputError::Unreadable { path, source };
-    let listed = storage::at(folder).and_then(|store| store.list(folder));
+    let listed = store::at(folder).and_then(|store| store.list(folder));
     let glob = if tail.is_empty() { "**/*" } else { tail };
     let matcher = compile(glob, pattern)?;
     let hidden_wanted = glob.starts_with('.') || glob.contains("/.");
@@ -62,7 +62,7 @@ fn split_at_glob(address: &str) -> (&str, &str) {
 /// The names of the files beside a file, or of the objects beside an object.
 pub(super) fn names_beside(path: &Path) -> io::Result<Vec<String>> {
     let folder = path.parent().unwrap_or(path);
-    let mut names = storage::at(folder)?.names(folder)?;
+    let mut names = store::at(folder)?.names(folder)?;
     names.retain(|name| !folder.join(name).is_dir());
     Ok(names)
 }

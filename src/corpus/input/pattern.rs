@@ -5,10 +5,10 @@
 //! folders are skipped unless the pattern names them; a folder linked into itself is entered once.
 
 use super::InputError;
-use crate::storage::{self, is_remote};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use store::is_remote;
 use walkdir::WalkDir;
 
 /// `*` stays within a folder and does not match a leading dot.
@@ -208,7 +208,7 @@ impl Exclusions {
                 true => "/".to_owned(),
                 false => Pattern::escape(&base.to_string_lossy()),
             };
-            let whole = rooted(&storage::join(Path::new(&base), trimmed));
+            let whole = rooted(&store::join(Path::new(&base), trimmed));
             exclusions
                 .paths
                 .push(compile(&whole.to_string_lossy(), pattern)?);

@@ -4,9 +4,9 @@ use super::InputError;
 use super::objects::names_beside;
 use crate::corpus::compression::{Compression, read_start, stripped};
 use crate::corpus::settings::Format;
-use crate::storage::Source;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use store::Source;
 
 /// Whether a file name says that it is the documents of a UCI bag of words.
 pub(super) fn is_documents(name: &str) -> bool {

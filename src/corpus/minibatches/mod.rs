@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::storage::Scratch;
 pub use builder::MinibatchBuilder;
 use lda::bags::Bags;
+use store::Scratch;
 
 /// Bytes of a word in the files.
 const WIDTH: u64 = size_of::<u32>() as u64;

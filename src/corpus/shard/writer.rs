@@ -20,7 +20,7 @@ use super::{
     GROUP_BYTES, GROUP_ROWS, METADATA_PREFIX, ShardError,
 };
 use crate::corpus::{DocumentStatus, ShardDocument};
-use crate::storage::Writer;
+use store::Writer;
 
 /// How a shard's pages are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

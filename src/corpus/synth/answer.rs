@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::topics::PlantedTopics;
 use super::{SynthError, SynthSummary};
 use crate::corpus::synth_settings::SynthSettings;
-use crate::storage::Writer;
+use store::Writer;
 
 /// What `answer/corpus.json` records: how the corpus was made, to know it again, and its size.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::topics::{DrawnDocument, PlantedTopics};
 use super::{SynthError, SynthSummary};
-use crate::storage::Writer;
+use store::Writer;
 
 /// Documents between two reports of progress.
 const PROGRESS_EVERY: u64 = 4096;

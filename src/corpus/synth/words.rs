@@ -1,6 +1,5 @@
 //! The words of generated corpora: any number of pronounceable ones, or a user's list.
 
-use crate::hex::hex;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -110,7 +109,7 @@ pub(super) fn digest(words: &[String]) -> String {
         hasher.update(word.as_bytes());
         hasher.update(b"\n");
     }
-    hex(&hasher.finalize())
+    hex::encode(hasher.finalize())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
 use crate::evaluate::foreign::terms::Mapping;
 use crate::evaluate::foreign::{self, ForeignError, ForeignModel};
-use crate::hex::hex;
 use crate::job::defaults::FOREIGN_ALPHA_SUM;
 use crate::job::state::MODEL_FILE;
 use crate::tables::TableError;
@@ -94,7 +93,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
     Ok(Loaded {
         factors,
         topic_count: header.topic_count,
-        fingerprint: hex(&hash.finalize()),
+        fingerprint: hex::encode(hash.finalize()),
         top_terms,
         notes: vec![
             format!("the job's own model: {} topics", header.topic_count),
@@ -172,7 +171,7 @@ fn on_vocabulary(
     Ok(Loaded {
         factors: Factors::from_topics(&alpha, &theirs.smoothing, kept as usize, row),
         topic_count: topics,
-        fingerprint: hex(&hash.finalize()),
+        fingerprint: hex::encode(hash.finalize()),
         top_terms: heaviest(topics, kept, row, most),
         notes: vec![
             format!(

@@ -25,7 +25,6 @@ use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
 use crate::job::WorkStage;
-use crate::storage;
 
 /// How long a worker leaves it to another one to say what went wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);
@@ -151,7 +150,7 @@ fn draft(
     }
     writer.finish()?;
     if draft.documents == 0 {
-        storage::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
+        store::remove_file(&path).map_err(|source| RunError::Io { path, source })?;
     }
     Ok(draft)
 }
@@ -274,7 +273,7 @@ pub(super) fn rewrite(
     let info = writer.finish()?;
     process.output.publish(&temporary, &name)?;
     drop(reader);
-    storage::remove_file(&source).map_err(|error| RunError::Io {
+    store::remove_file(&source).map_err(|error| RunError::Io {
         path: source,
         source: error,
     })?;

@@ -5,7 +5,6 @@
 //! √(D / (D − 1) Σ_d (l_d − n_d L/N)²) / N. The squares are added up as integers of 128 bits.
 
 use super::{DocumentScore, Figure, Measure, Seen};
-use crate::liveness;
 use lda::evaluate::completion::{self, Completer};
 use lda::evaluate::left_to_right::{self, LeftToRight, Scorer};
 use lda::infer::ImpossibleDraw;

@@ -19,7 +19,6 @@ use super::lexicon::EXAMPLES;
 use super::pruned::SYNSETS;
 use super::{KnowledgeError, KnowledgeSettings, Pruned, text};
 use crate::corpus::vocabulary::Vocabulary;
-use crate::storage;
 use database::Database;
 
 /// A part of speech: its files have its name.
@@ -113,7 +112,7 @@ impl WordNet {
         let mut databases = Vec::new();
         for part in Part::ALL {
             let ending = part.ending();
-            let read = |name: &str| read_if_there(&storage::join(folder, name));
+            let read = |name: &str| read_if_there(&store::join(folder, name));
             let index = read(&format!("index.{ending}"))?;
             let data = read(&format!("data.{ending}"))?;
             let exceptions = read(&format!("{ending}.exc"))?.unwrap_or_default();

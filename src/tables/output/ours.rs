@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{FILES, FOLDERS, LOCK, LOCK_MARK};
-use crate::storage::{self, Store};
 use crate::tables::manifest::{MANIFEST, Manifest};
 use crate::tables::{TABLES, TableError};
+use store::Store;
 
 /// Whether a run may leave something of this name at the root.
 pub(super) fn is_known(name: &str) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn is_known(name: &str) -> bool {
 ///
 /// Errors: [`NotOurs`](TableError::NotOurs).
 pub fn check_ours(root: &Path) -> Result<(), TableError> {
-    check(&*storage::at(root)?, root)
+    check(&*store::at(root)?, root)
 }
 
 /// The same in an open store.

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::hex::hex;
-use crate::storage::is_remote;
+use store::is_remote;
 
 /// An output folder as a job names it, and the local folder that a process works in: the same one,
 /// but for an output in an object store.
@@ -28,7 +27,7 @@ impl Place {
         }
         let address = root.to_string_lossy();
         let address = address.trim_end_matches('/');
-        let digest = hex(&Sha256::digest(address));
+        let digest = hex::encode(Sha256::digest(address));
         let name = format!("topicmill-{}-{process}", &digest[..16]);
         let scratch = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
         Self {

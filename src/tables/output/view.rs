@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::storage::{self, Entry, Source, is_remote};
 use crate::tables::TableError;
+use store::{Entry, Source, is_remote};
 
 /// How much of an output is to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl View {
             let path = path.to_owned();
             return Ok(Self { path, copy: None });
         }
-        let copy = storage::temporary("view");
+        let copy = store::temporary("view");
         let root = path.parent().filter(|parent| is_remote(parent));
         let root = root.unwrap_or(path);
-        let store = storage::working_in(&copy, root, &[])?;
+        let store = store::working_in(&copy, root, &[])?;
         let here = |path: &Path| copy.join(path.strip_prefix(root).unwrap_or(path));
         let view = Self {
             path: here(path),
@@ -50,7 +50,7 @@ impl View {
                 && let Source::Object(object) = store.open(&entry.path)?
             {
                 let to = here(&entry.path);
-                storage::create_folder(to.parent().unwrap_or(&copy))
+                store::create_folder(to.parent().unwrap_or(&copy))
                     .and_then(|()| object.outline(&to))
                     .map_err(|e| TableError::io(&entry.path, e))?;
             } else {
@@ -70,7 +70,7 @@ impl Drop for View {
     fn drop(&mut self) {
         if let Some(copy) = &self.copy {
             // It lies in the system's temporary folder, which is emptied in time.
-            let _ = storage::remove_tree(copy);
+            let _ = store::remove_tree(copy);
         }
     }
 }
@@ -89,5 +89,5 @@ fn is_large_table(entry: &Entry) -> bool {
 /// # Errors
 /// The store refuses or does not answer.
 pub fn exists(path: &Path) -> Result<bool, TableError> {
-    Ok(storage::at(path)?.exists(path)?)
+    Ok(store::at(path)?.exists(path)?)
 }

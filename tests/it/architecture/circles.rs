@@ -36,14 +36,16 @@ type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
 #[test]
 fn no_file_imports_another_in_a_circle() {
-    let mut circles = Vec::new();
+    let (mut circles, mut importing) = (Vec::new(), 0);
     for (folder, _) in LAYERS {
-        let modules = modules(folder);
-        assert!(modules.len() > 50, "these files of {folder} are not all");
-        let imports = imports(&modules);
-        assert!(imports.len() > 50, "these imports of {folder} are not all");
+        let imports = imports(&modules(folder));
+        importing += imports.len();
         circles.extend(found(&imports));
     }
+    assert!(
+        importing > 100,
+        "these {importing} files are not all that import"
+    );
     assert!(circles.is_empty(), "\n{}\n", circles.join("\n"));
 }
 

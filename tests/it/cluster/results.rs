@@ -16,7 +16,6 @@ use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use topicmill::dataflow::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use topicmill::dataflow::gather::{all_gather, all_gather_blocks, barrier};
 use topicmill::dataflow::process::Once;
-use topicmill::liveness;
 
 use super::child::Run;
 

@@ -1,6 +1,6 @@
 //! A run may end at any change that it makes to a file, and the next one ends in the same bytes.
 //!
-//! Debug builds number these changes (`src/storage/faulty.rs`), and each test here goes through all
+//! Debug builds number these changes (`crates/store/src/faulty.rs`), and each test here goes through all
 //! of them: the process dies before it, dies in the middle of a write, finds the disk full from it
 //! on, or is refused it once.
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use topicmill::storage::s3::lease::{Lease, Terms};
-use topicmill::storage::s3::{Bucket, Condition, S3};
-use topicmill::storage::{Faulty, Locking, Store};
+use store::s3::lease::{Lease, Terms};
+use store::s3::{Bucket, Condition, S3};
+use store::{Faulty, Locking, Store};
 
 use super::server::{BUCKET, Server};
 use crate::stores::{Subject, conforms, keeps_what_it_has};

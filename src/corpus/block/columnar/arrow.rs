@@ -7,7 +7,6 @@
 
 use super::{Batches, Group, Groups, Opened};
 use crate::corpus::input::{InputError, InputFile};
-use crate::storage::Source;
 use arrow_array::RecordBatch;
 use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_ipc::convert::try_fb_to_schema;
@@ -17,6 +16,7 @@ use arrow_schema::{ArrowError, Schema};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
+use store::Source;
 
 /// What a file begins and ends with; padded at the start.
 const MARK: &[u8] = b"ARROW1";

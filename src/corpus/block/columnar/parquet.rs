@@ -2,7 +2,6 @@
 
 use super::{Batches, Group, Groups, Opened, sum};
 use crate::corpus::input::{InputError, InputFile};
-use crate::storage::Source;
 use arrow_schema::{ArrowError, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -10,6 +9,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::RowGroupMetaData;
 use std::ops::Range;
+use store::Source;
 
 /// Bytes of a batch of rows, about.
 const BATCH_BYTES: u64 = 8 << 20;

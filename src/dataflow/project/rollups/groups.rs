@@ -18,9 +18,9 @@ use crate::dataflow::process::Process;
 use crate::dataflow::project::ProjectPlan;
 use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
-use crate::storage::{self, Writer};
 use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};
 use crate::tables::{FileMetadata, PartInfo};
+use store::Writer;
 
 /// Documents to a bucket, about.
 const DOCUMENTS_A_BUCKET: u64 = 1 << 18;
@@ -111,7 +111,7 @@ impl Bucket {
             drop(file);
             let bytes = std::fs::read(&self.path)?;
             add(&bytemuck::pod_collect_to_vec(&bytes));
-            storage::remove_file(&self.path)?;
+            store::remove_file(&self.path)?;
         }
         add(&self.words);
         Ok(groups)

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::storage::{SCHEME, StoreError, named};
+use crate::{SCHEME, StoreError, named};
 
 /// The bucket and the key of an address; the key, without `/` at its end, is empty for the whole
 /// bucket.

@@ -8,8 +8,6 @@ use std::thread;
 
 use tokio::runtime::{Builder, Handle};
 
-use crate::liveness;
-
 /// The thread's runtime, once it is started.
 static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
 

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use object_store::Error;
 
 use super::address;
-use crate::storage::{StoreError, named};
+use crate::{StoreError, named};
 
 /// Whether it is the bucket that is missing, not an object in it.
 pub(super) fn lacks_bucket(error: &Error) -> bool {

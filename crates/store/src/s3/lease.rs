@@ -12,9 +12,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::{Bucket, Condition, ObjectMeta};
-use crate::hex::hex;
-use crate::storage::lock::holder_in;
-use crate::storage::{Lock, Locking, StoreError, TEMPORARY};
+use crate::lock::holder_in;
+use crate::{Lock, Locking, StoreError, TEMPORARY};
 
 /// Attempts to take a lock that changes while it is looked at.
 const ATTEMPTS: usize = 5;
@@ -306,7 +305,7 @@ fn begun(process: u32) -> Option<String> {
 fn unique() -> String {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {
-        Ok(()) => hex(&bytes),
+        Ok(()) => hex::encode(bytes),
         Err(_) => format!("{} {:?}", std::process::id(), Instant::now()),
     }
 }

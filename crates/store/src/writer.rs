@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::faulty;
-use crate::liveness;
 
 /// A new file, open for writing. Not buffered: each write is a call to the system. Dropping it does
 /// not sync.

@@ -1,8 +1,4 @@
-//! Where files are kept, and the only place that changes them.
-//!
-//! [`Store`] keeps files under final names, each complete or absent: [`Disk`] in the file system,
-//! `s3` in an object store, [`Faulty`] in either of them with injected faults. [`at`] chooses by the
-//! path. `tables::output` decides which order of steps makes a result complete.
+#![doc = include_str!("../README.md")]
 //!
 //! What a process has not finished lies on its own disk: [`Writer`] writes a file from beginning to
 //! end, [`Scratch`] is an unnamed file with random access, and plain functions do the rest. Their
@@ -183,7 +179,7 @@ pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
 ///
 /// ```
 /// use std::path::Path;
-/// use topicmill::storage::is_remote;
+/// use store::is_remote;
 /// assert!(is_remote(Path::new("s3://bucket/run1")));
 /// assert!(!is_remote(Path::new("out/run1")));
 /// ```
@@ -195,7 +191,7 @@ pub fn is_remote(path: &Path) -> bool {
 ///
 /// ```
 /// use std::path::Path;
-/// use topicmill::storage::join;
+/// use store::join;
 /// assert_eq!(join(Path::new("/jobs"), "x"), Path::new("/jobs/x"));
 /// assert_eq!(join(Path::new("/jobs"), "s3://bucket/x"), Path::new("s3://bucket/x"));
 /// ```
@@ -215,7 +211,7 @@ pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 /// A path in the system's temporary folder that nothing else of this process has.
-pub(crate) fn temporary(kind: &str) -> PathBuf {
+pub fn temporary(kind: &str) -> PathBuf {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let name = format!("topicmill-{kind}-{}-{serial}", std::process::id());

@@ -1,8 +1,4 @@
-//! Signs of life of the threads that do a run's work.
-//!
-//! A worker that makes progress calls [`tick`]; a worker that blocks until others are ready does so
-//! within [`waiting`]. Both are cheap, and do nothing in a thread that is not watched, so that any
-//! layer may call them. `cluster` watches the workers and handles one that neither ticks nor waits.
+#![doc = include_str!("../README.md")]
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use super::explain::{explain, is_final, lacks_bucket};
 use super::transfer::{IN_FLIGHT, PART_BYTES, meta, put_parts, read_range};
 use super::{Condition, ObjectMeta, address, runtime};
-use crate::storage::{SCHEME, StoreError, Writer, named};
+use crate::{SCHEME, StoreError, Writer, named};
 
 /// The variable that says for how many seconds a request is repeated.
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";

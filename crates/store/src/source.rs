@@ -12,8 +12,6 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::liveness;
-
 /// Bytes that are fetched at a time. A reader that continues where it stopped doubles it up to
 /// [`LARGEST_WINDOW`]; a reader that jumps starts from the smallest again.
 const SMALLEST_WINDOW: u64 = 64 << 10;
