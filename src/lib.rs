@@ -10,15 +10,11 @@
 //! stand alone, among them the mathematics, [`lda`]. ARCHITECTURE.md describes them;
 //! `tests/it/architecture.rs` enforces the order.
 
-pub use {lda, liveness, store};
+pub use {corpus, lda, liveness, store};
 
 pub mod exit;
 
-pub mod cells;
-
 pub mod assignments;
-
-pub mod corpus;
 
 pub mod knowledge;
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::sealed::{self, invalid};
 use super::{CheckpointError, read_bytes};
 use crate::assignments::Assignments;
-use crate::corpus::minibatches::Minibatches;
+use corpus::minibatches::Minibatches;
 use lda::train::active::Influence;
 
 const MAGIC: &[u8; 8] = b"tmassig1";
@@ -141,7 +141,7 @@ fn read_body(
 mod tests {
     use super::*;
     use crate::assignments::Influences;
-    use crate::corpus::minibatches::MinibatchBuilder;
+    use corpus::minibatches::MinibatchBuilder;
     use lda::train::minibatches::Deal;
     use std::sync::Arc;
 

@@ -9,12 +9,12 @@ use super::starter::job_file;
 use super::topics::{refuse_other_job, start};
 use super::{Exit, Failure, report};
 use crate::checkpoint;
-use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
 use crate::knowledge::constraints::{Constraint, Relation};
 use crate::knowledge::wordnet::{Structure, WordNetSettings};
 use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, Pruned, read};
+use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::tree::constraints::Strengths;
 use store::is_remote;
 

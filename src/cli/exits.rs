@@ -6,15 +6,15 @@ use crate::cluster::environment::EnvironmentError;
 use crate::cluster::hosts::HostsError;
 use crate::cluster::secret::SecretError;
 use crate::cluster::tls::TlsError;
-use crate::corpus::collection::CollectionError;
-use crate::corpus::input::InputError;
-use crate::corpus::shard::ShardError;
-use crate::corpus::synth::SynthError;
-use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::export::ExportError;
 use crate::job::state::StateError;
 use crate::report::ReportError;
 use crate::tables::TableError;
+use corpus::collection::CollectionError;
+use corpus::input::InputError;
+use corpus::shard::ShardError;
+use corpus::synth::SynthError;
+use corpus::vocabulary_file::VocabularyFileError;
 
 /// `From` an error to a failure with the exit code of its variant.
 macro_rules! exits {

@@ -7,9 +7,9 @@ use super::forecast::Forecast;
 use super::pictures::window;
 use super::placement::Placement;
 use super::{Failure, figures};
-use crate::corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
+use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 

@@ -10,8 +10,8 @@ use super::args::SynthArgs;
 use super::progress::Renderer;
 use super::screen::Display;
 use super::{Failure, figures, plan};
-use crate::corpus::synth::{SynthSummary, synthesize};
 use crate::job::{ProgressSnapshot, SynthStage};
+use corpus::synth::{SynthSummary, synthesize};
 
 /// Makes the corpus.
 ///

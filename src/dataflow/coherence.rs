@@ -6,7 +6,7 @@ use timely::worker::Worker;
 use super::error::RunError;
 use super::process::{Process, TRAINING_FILE, Tickets};
 use super::sum::sum;
-use crate::corpus::minibatches::Minibatches;
+use corpus::minibatches::Minibatches;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
 use lda::model::published::PublishedTopic;

@@ -2,18 +2,18 @@
 
 use crate::checkpoint::CheckpointError;
 use crate::cluster::Failure;
-use crate::corpus::collection::CollectionError;
-use crate::corpus::input::InputError;
-use crate::corpus::shard::ShardError;
-use crate::corpus::stop_words::StopWordsError;
-use crate::corpus::synth::SynthError;
-use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::evaluate::foreign::ForeignError;
 use crate::exit;
 use crate::job::JobError;
 use crate::knowledge::KnowledgeError;
 use crate::report::ReportError;
 use crate::tables::TableError;
+use corpus::collection::CollectionError;
+use corpus::input::InputError;
+use corpus::shard::ShardError;
+use corpus::stop_words::StopWordsError;
+use corpus::synth::SynthError;
+use corpus::vocabulary_file::VocabularyFileError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
 

@@ -5,8 +5,8 @@ use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
 use super::gather::all_gather_blocks;
-use crate::corpus::collection::Collection;
-use crate::corpus::sample::{SampleRule, SmallestKeys, Split};
+use corpus::collection::Collection;
+use corpus::sample::{SampleRule, SmallestKeys, Split};
 use lda::infer::Bag;
 
 /// The largest key of the documents to consider, of those trained on: about as many as wanted have terms.

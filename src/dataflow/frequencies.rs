@@ -21,7 +21,7 @@ use timely::progress::frontier::AntichainRef;
 use timely::worker::Worker;
 
 use super::gather::PARK;
-use crate::corpus::terms::TermCounter;
+use corpus::terms::TermCounter;
 
 /// A term as it travels.
 pub type Term = Box<str>;

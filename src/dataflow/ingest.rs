@@ -34,14 +34,14 @@ use self::words::gather_records;
 use super::error::RunError;
 use super::gather::all_gather;
 use super::process::{Once, Process, Tickets};
-use crate::corpus::block::{BlockQueue, Share};
-use crate::corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
-use crate::corpus::input::{Input, discover};
-use crate::corpus::labels::LabelCounter;
-use crate::corpus::tokenizer::Tokenizer;
-use crate::corpus::vocabulary::Vocabulary;
-use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
-use crate::corpus::{Body, DocumentStatus};
+use corpus::block::{BlockQueue, Share};
+use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
+use corpus::input::{Input, discover};
+use corpus::labels::LabelCounter;
+use corpus::tokenizer::Tokenizer;
+use corpus::vocabulary::Vocabulary;
+use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use corpus::{Body, DocumentStatus};
 
 /// Remarks that are kept for the user.
 const MAX_REMARKS: usize = 20;

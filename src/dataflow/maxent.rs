@@ -17,10 +17,10 @@ use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
-use crate::corpus::collection::Collection;
-use crate::corpus::sample::{SampleRule, Split};
-use crate::corpus::shard::Columns;
 use crate::job::Job;
+use corpus::collection::Collection;
+use corpus::sample::{SampleRule, Split};
+use corpus::shard::Columns;
 use lda::infer::Bag;
 use lda::infer::maxent::Classifier;
 use lda::infer::project::Projector;
@@ -132,7 +132,7 @@ impl MaxEntPlan<'_> {
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
         let (mut projector, mut words) = (Projector::default(), Vec::new());
         self.model.with_table(|table| {
-            let visit = |number: u64, document: &crate::corpus::ShardDocument| {
+            let visit = |number: u64, document: &corpus::ShardDocument| {
                 process.progress.add(1);
                 let is_wanted = document.status.has_terms()
                     && self.rule.split(number) == Split::Sample

@@ -15,9 +15,9 @@ use super::error::RunError;
 use super::profile::Profile;
 use super::progress::Progress;
 use crate::cluster::Placement;
-use crate::corpus::collection::Collection;
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
+use corpus::collection::Collection;
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.
 pub const TRAINING_FILE: &str = "sample";

@@ -8,9 +8,9 @@ use super::error::RunError;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
-use crate::corpus::collection::Collection;
 use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
 use crate::tables::{FileMetadata, part_name};
+use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
 use lda::train::RoundReport;
 

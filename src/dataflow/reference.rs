@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use super::ingest::cause_first;
-use crate::corpus::Body;
-use crate::corpus::block::{BlockQueue, Share};
-use crate::corpus::input::{Input, InputError, discover};
-use crate::corpus::reader::read_block;
-use crate::corpus::settings::CorpusSettings;
-use crate::corpus::tokenizer::Tokenizer;
+use corpus::Body;
+use corpus::block::{BlockQueue, Share};
+use corpus::input::{Input, InputError, discover};
+use corpus::reader::read_block;
+use corpus::settings::CorpusSettings;
+use corpus::tokenizer::Tokenizer;
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 

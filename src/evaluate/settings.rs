@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::corpus::sample::Split;
+use corpus::sample::Split;
 use lda::evaluate::coherence::window::C_V_TERMS;
 use lda::evaluate::coherence::{NPMI_TERMS, UMASS_TERMS};
 use lda::model::settings::Alpha;

@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::checkpoint::CheckpointError;
-use crate::corpus::collection::CollectionError;
-use crate::corpus::shard::ShardError;
-use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::tables::TableError;
+use corpus::collection::CollectionError;
+use corpus::shard::ShardError;
+use corpus::vocabulary_file::VocabularyFileError;
 use lda::infer::ImpossibleDraw;
 use store::StoreError;
 

@@ -5,7 +5,7 @@
 use std::io::Write;
 
 use super::{ExportError, Sink, Source};
-use crate::corpus::shard::Columns;
+use corpus::shard::Columns;
 
 const CORPUS: &str = "corpus.mm";
 const DICTIONARY: &str = "dictionary.txt";

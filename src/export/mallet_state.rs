@@ -19,8 +19,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::{ExportError, Sink, Source};
-use crate::corpus::ShardDocument;
-use crate::corpus::shard::Columns;
+use corpus::ShardDocument;
+use corpus::shard::Columns;
 use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::keys::{self, Preset};
-use crate::corpus::collection::CollectionError;
-use crate::corpus::word_file::WordFileError;
 use crate::knowledge::KnowledgeError;
+use corpus::collection::CollectionError;
+use corpus::word_file::WordFileError;
 
 /// Where a key was set.
 #[derive(Clone, Debug, PartialEq, Eq)]

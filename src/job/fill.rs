@@ -9,13 +9,13 @@ use super::kind::MIB;
 use super::resolve::Values;
 use super::settings::{MaxEntSettings, ProjectSettings, TreeSettings};
 use super::{ClusterSection, OutputSettings, SynthStage};
-use crate::corpus::settings::{
+use crate::evaluate::settings::EvaluateSettings;
+use crate::knowledge::wordnet::WordNetSettings;
+use corpus::settings::{
     CorpusSettings, DetectionSettings, HtrcSettings, LabelSettings, PhraseSettings, SampleSettings,
     SampleSize, SectionSize, TokenSettings, VocabularySettings,
 };
-use crate::corpus::synth_settings::SynthSettings;
-use crate::evaluate::settings::EvaluateSettings;
-use crate::knowledge::wordnet::WordNetSettings;
+use corpus::synth_settings::SynthSettings;
 use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, ModelSettings};
 use lda::train::settings::TrainSettings;

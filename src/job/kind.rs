@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use corpus::stop_words::languages;
 use toml::Value;
 
 /// Bytes of a MiB; a power of two, so that sizes in MiB are exact.
@@ -192,14 +193,9 @@ fn stop_words(lists: &Value, folder: &Path) -> Option<Value> {
     }
     let list = |list: &Value| match list.as_str()? {
         name if is_file(name) => Some(located(name, folder)),
-        name => is_language(name).then(|| list.clone()),
+        name => languages().any(|known| known == name).then(|| list.clone()),
     };
     collect(lists.iter().map(list))
-}
-
-/// Whether there is a list for this name: an ISO 639-1 code, or a programming language of ours.
-fn is_language(name: &str) -> bool {
-    name == "rust" || (name.len() == 2 && ::stop_words::lookup(name).is_some())
 }
 
 /// Whether a list of stop words is a file, and no language.

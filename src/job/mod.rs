@@ -27,14 +27,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::corpus::collection::Collection;
-use crate::corpus::phrases::{self, Phrase};
-use crate::corpus::settings::{
+use crate::evaluate::settings::EvaluateSettings;
+use corpus::collection::Collection;
+use corpus::phrases::{self, Phrase};
+use corpus::settings::{
     CorpusSettings, PhraseSettings, SampleSettings, StopWords, TokenSettings, VocabularySettings,
 };
-use crate::corpus::synth_settings::SynthSettings;
-use crate::corpus::tokenizer::Tokenizer;
-use crate::evaluate::settings::EvaluateSettings;
+use corpus::synth_settings::SynthSettings;
+use corpus::tokenizer::Tokenizer;
 use lda::model::settings::ModelSettings;
 use lda::train::settings::TrainSettings;
 use resolve::{Values, implied_by_budget, resolve, resolve_alone};

@@ -9,11 +9,11 @@ use std::path::Path;
 use super::Job;
 use super::process_status::ProcessStatus;
 use crate::checkpoint::{self, CheckpointError, Header};
-use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use crate::tables::TableError;
 use crate::tables::manifest::Manifest;
 use crate::tables::output::{LOGS, SUCCESS, TEMPORARY, View, Wanted, check_ours, exists, holder};
 use crate::tables::read::{TableListing, listing};
+use corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 
 /// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";

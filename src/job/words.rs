@@ -6,11 +6,11 @@ use toml::Value;
 
 use super::kind::{is_file, number};
 use super::settings::Budget;
-use crate::corpus::sample::Split;
-use crate::corpus::settings::{Format, OnDamage, StopWords, TokenRule};
 use crate::evaluate::settings::Metric;
 use crate::knowledge::Kind;
 use crate::knowledge::wordnet::{Part, Structure};
+use corpus::sample::Split;
+use corpus::settings::{Format, OnDamage, StopWords, TokenRule};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::{Alpha, Geometry, LabelPrior};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::lexicon::Lexicon;
 use super::{KnowledgeError, Pruned};
-use crate::corpus::word_file::without_comment;
+use corpus::word_file::without_comment;
 use senses::Senses;
 
 /// How words are linked.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::Pruned;
-use crate::corpus::settings::TokenSettings;
-use crate::corpus::tokenizer::Tokenizer;
-use crate::corpus::vocabulary::Vocabulary;
+use corpus::settings::TokenSettings;
+use corpus::tokenizer::Tokenizer;
+use corpus::vocabulary::Vocabulary;
 
 /// Unknown words that are kept as examples.
 pub(super) const EXAMPLES: usize = 5;

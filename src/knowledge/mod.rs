@@ -24,9 +24,9 @@ use lda::tree::constraints::Strengths;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::corpus::settings::TokenSettings;
-use crate::corpus::vocabulary::Vocabulary;
 use constraints::Constraint;
+use corpus::settings::TokenSettings;
+use corpus::vocabulary::Vocabulary;
 use dictionary::Entry;
 pub use error::KnowledgeError;
 use lexicon::Lexicon;
@@ -173,4 +173,4 @@ impl Knowledge {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

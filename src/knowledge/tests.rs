@@ -1,13 +1,21 @@
+use std::io::Write;
+
 use super::*;
-use crate::corpus::compression::tests::gzip;
-use crate::corpus::settings::TokenRule;
-use crate::corpus::vocabulary::{TermStatus, VocabularyTerm};
+use corpus::settings::TokenRule;
+use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
 pub(super) const STRENGTHS: Strengths = Strengths {
     ordinary: 0.01,
     must: 100.0,
     cannot: 1e-20,
 };
+
+/// `bytes` as a gzip member.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
 
 /// The terms of a vocabulary, by number.
 pub(super) fn vocabulary(terms: &str) -> Vocabulary {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::KnowledgeError;
-use crate::corpus::compression::{Compression, read_start};
+use corpus::compression::{Compression, read_start};
 use store::Source;
 
 /// Reads a text file, without its byte order mark.

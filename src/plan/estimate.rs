@@ -20,9 +20,9 @@ mod sums;
 mod tree;
 
 use super::survey::Survey;
-use crate::corpus::phrases::PAIRS_A_PART;
-use crate::corpus::settings::SampleSize;
 use crate::job::Job;
+use corpus::phrases::PAIRS_A_PART;
+use corpus::settings::SampleSize;
 use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
 use lda::train::schedule::Schedule;

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::corpus::compression::Compression;
-use crate::corpus::input::{InputError, InputFile};
-use crate::corpus::settings::Format;
+use corpus::compression::Compression;
+use corpus::input::{InputError, InputFile};
+use corpus::settings::Format;
 use store::Source;
 
 /// Bytes of content that are looked at in a file, or more where there are few files.

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, of_format, survey_of};
-use crate::corpus::input::{self, Input, InputError, InputFile};
-use crate::corpus::settings::{CorpusSettings, Format};
-use crate::corpus::stop_words::StopList;
-use crate::corpus::tokenizer::Tokenizer;
 use crate::job::Job;
 pub use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of};
+use corpus::input::{self, Input, InputError, InputFile};
+use corpus::settings::{CorpusSettings, Format};
+use corpus::stop_words::StopList;
+use corpus::tokenizer::Tokenizer;
 pub use error::PreviewError;
 use records::Records;
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::look::{LOOK_BYTES, LOOK_FILES, content_of, first_bytes, looks_at, records_of};
-use crate::corpus::block::{self, Estimate};
-use crate::corpus::input::{self, Input, InputError, InputFile};
-use crate::corpus::reader::columnar;
-use crate::corpus::settings::{CorpusSettings, Format, SectionSize};
 use crate::job::SynthStage;
+use corpus::block::{self, Estimate};
+use corpus::input::{self, Input, InputError, InputFile};
+use corpus::reader::columnar;
+use corpus::settings::{CorpusSettings, Format, SectionSize};
 
 /// Bytes of text to a token, the space after it included: those of English prose, and fewer than
 /// those of most texts with markup, so that tokens are rather over- than underestimated.

@@ -17,8 +17,6 @@ mod warnings;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::corpus::DocumentStatus;
-use crate::corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use crate::evaluate::foreign::{ForeignError, ForeignModel};
 use crate::tables::TableError;
 use crate::tables::documents::metadata_columns;
@@ -29,6 +27,8 @@ use crate::tables::read::{
     training_curve,
 };
 use bounds::{Bounds, clip};
+use corpus::DocumentStatus;
+use corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 use data::{Drift, Facts, ReportData};
 
 /// The tables that a report is made from.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::bounds::NAMED_TOPICS;
 use super::data::{Drift, Warning};
 use super::trends::LeftOut;
-use crate::corpus::DocumentStatus;
 use crate::tables::read::TopicLine;
+use corpus::DocumentStatus;
 
 /// All warnings, the gravest kind first.
 pub(super) fn warnings(

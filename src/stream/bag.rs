@@ -3,10 +3,10 @@
 //! Ingest keeps every term that it meets until the vocabulary is made. Here the vocabulary is known,
 //! and the terms are forgotten from time to time, so that a stream of any length takes the same memory.
 
-use crate::corpus::draft::Drafter;
-use crate::corpus::tokenizer::Tokenizer;
-use crate::corpus::vocabulary::{TermMap, Vocabulary};
-use crate::corpus::{RawDocument, ShardDocument};
+use corpus::draft::Drafter;
+use corpus::tokenizer::Tokenizer;
+use corpus::vocabulary::{TermMap, Vocabulary};
+use corpus::{RawDocument, ShardDocument};
 
 /// Distinct terms met before all are forgotten, some 8 MiB.
 const MOST_TERMS: usize = 1 << 17;
@@ -52,9 +52,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::corpus::Body;
-    use crate::corpus::settings::{TokenRule, TokenSettings};
-    use crate::corpus::vocabulary::{TermStatus, VocabularyTerm};
+    use corpus::Body;
+    use corpus::settings::{TokenRule, TokenSettings};
+    use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
     const SETTINGS: TokenSettings = TokenSettings {
         rule: TokenRule::Words,

@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::checkpoint::CheckpointError;
-use crate::corpus::collection::CollectionError;
-use crate::corpus::vocabulary_file::VocabularyFileError;
 use crate::job::JobError;
 use crate::tables::TableError;
+use corpus::collection::CollectionError;
+use corpus::vocabulary_file::VocabularyFileError;
 use lda::infer::ImpossibleDraw;
 
 /// Why a stream could not be begun, or ended before its time.

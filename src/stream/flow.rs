@@ -16,7 +16,7 @@ use super::lines::{Content, Line, LineCutter};
 use super::room::{Room, Taken};
 use super::{Numbered, StreamError, StreamModel};
 use crate::cluster::interrupt::{self, Deferral};
-use crate::corpus::reader::line::LineReader;
+use corpus::reader::line::LineReader;
 
 /// Documents of a batch at most: a batch is one thread's.
 const BATCH_DOCUMENTS: usize = 8;

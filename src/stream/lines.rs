@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use crate::corpus::block::cutter::find_line_end;
+use corpus::block::cutter::find_line_end;
 
 /// Bytes asked of the stream at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -160,7 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::corpus::block::cutter::{Boundary, Piece, RecordCutter};
+    use corpus::block::cutter::{Boundary, Piece, RecordCutter};
 
     /// Yields its chunks one per call, then fails or ends.
     struct Chunks(Vec<io::Result<&'static [u8]>>);

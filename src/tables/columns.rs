@@ -6,7 +6,7 @@ use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
 
 use super::TableError;
 use super::parts::{Batches, part_files};
-use crate::cells;
+use corpus::cells;
 
 /// A row of the requested columns.
 #[derive(Clone, Copy)]

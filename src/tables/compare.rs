@@ -20,7 +20,7 @@ use super::TableError;
 use super::manifest::Manifest;
 use super::projected::{ProjectedDocument, ProjectedReader};
 use super::read::table_schema;
-use crate::corpus::sample::Split;
+use corpus::sample::Split;
 
 use lda::evaluate::comparison::{Figure, Measures};
 

@@ -7,8 +7,8 @@ use super::document_topics;
 use super::schema::{Cell, Kind, row};
 use super::writer::TableWriter;
 use super::{FileMetadata, PartInfo, TableError};
-use crate::corpus::sample::Split;
-use crate::corpus::{DocumentStatus, ShardDocument};
+use corpus::sample::Split;
+use corpus::{DocumentStatus, ShardDocument};
 use lda::infer::summary::Projection;
 
 impl Cell for Split {

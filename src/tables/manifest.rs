@@ -33,7 +33,7 @@ pub struct Manifest {
     pub seed: u64,
     /// Hash over names and sizes of the input, as ingest saw it.
     pub input_fingerprint: String,
-    /// Documents of the input by [`DocumentStatus`](crate::corpus::DocumentStatus) name.
+    /// Documents of the input by [`DocumentStatus`](corpus::DocumentStatus) name.
     pub documents_by_status: BTreeMap<String, u64>,
     /// The tables, by name.
     pub tables: BTreeMap<String, TableManifest>,

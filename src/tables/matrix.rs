@@ -14,8 +14,8 @@ use arrow_schema::{DataType, Schema};
 
 use super::TableError;
 use super::parts::{Batches, footer, part_files};
-use crate::cells;
 use crate::evaluate::foreign::{ForeignError, ForeignModel, SMALLEST, Weights, terms};
+use corpus::cells;
 
 /// Names of the column with the terms.
 const TERM: [&str; 4] = ["term", "word", "token", "type"];

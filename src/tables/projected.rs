@@ -7,7 +7,7 @@ use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, Str
 
 use super::TableError;
 use super::parts::{Batches, column, part_files};
-use crate::corpus::sample::Split;
+use corpus::sample::Split;
 
 /// One document of a result.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -15,7 +15,7 @@ use arrow_schema::DataType;
 
 use super::parts::{Batches, column, describe, footer, part_files};
 use super::{TABLES, TableError};
-use crate::cells;
+use corpus::cells;
 pub use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };

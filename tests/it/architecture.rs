@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 /// A folder of sources, and its modules: each uses only those before it.
-const LAYERS: [(&str, &[&str]); 4] = [
+const LAYERS: [(&str, &[&str]); 5] = [
     ("crates/liveness/src", &[]),
     (
         "crates/store/src",
@@ -34,12 +34,38 @@ const LAYERS: [(&str, &[&str]); 4] = [
         ],
     ),
     (
+        "crates/corpus/src",
+        &[
+            "cells",
+            "settings",
+            "synth_settings",
+            "compression",
+            "word_file",
+            "document",
+            "input",
+            "block",
+            "tokenizer",
+            "terms",
+            "labels",
+            "language",
+            "stop_words",
+            "vocabulary",
+            "vocabulary_file",
+            "phrases",
+            "reader",
+            "draft",
+            "shard",
+            "collection",
+            "sample",
+            "minibatches",
+            "synth",
+        ],
+    ),
+    (
         "src",
         &[
             "exit",
-            "cells",
             "assignments",
-            "corpus",
             "knowledge",
             "evaluate",
             "checkpoint",
@@ -68,7 +94,10 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ("arrow_schema::", READ_PARQUET),
     (
         "arrow_ipc::",
-        &["src/corpus/block/columnar/", "src/corpus/reader/tests/"],
+        &[
+            "crates/corpus/src/block/columnar/",
+            "crates/corpus/src/reader/tests/",
+        ],
     ),
     ("parquet::", READ_PARQUET),
     ("print!", SCREEN),
@@ -87,29 +116,30 @@ const RESERVED: [(&str, &[&str]); 20] = [
     ),
     ("anyhow::", &["src/cli/"]),
     ("unsafe_code", &["src/dataflow/abomonated.rs"]),
-    ("std::fs", &["src/", "crates/store/"]),
-    ("std::io", &["src/", "crates/store/"]),
-    ("std::net", &["src/"]),
-    (
-        "std::thread",
-        &[
-            "src/",
-            "crates/liveness/",
-            "crates/store/",
-            "crates/lda/src/regression/",
-        ],
-    ),
+    ("std::fs", OUTSIDE_LDA),
+    ("std::io", OUTSIDE_LDA),
+    ("std::net", OUTSIDE_LDA),
+    ("std::thread", OUTSIDE_LDA),
+];
+
+/// The mathematics knows no machine; its classifier uses threads.
+const OUTSIDE_LDA: &[&str] = &[
+    "src/",
+    "crates/corpus/",
+    "crates/lda/src/regression/",
+    "crates/liveness/",
+    "crates/store/",
 ];
 
 const SCREEN: &[&str] = &["src/cli/", "src/main.rs"];
 
 const READ_PARQUET: &[&str] = &[
-    "src/cells.rs",
-    "src/corpus/input.rs",
-    "src/corpus/block/columnar/",
-    "src/corpus/reader/columnar/",
-    "src/corpus/reader/tests/",
-    "src/corpus/shard/",
+    "crates/corpus/src/cells.rs",
+    "crates/corpus/src/input.rs",
+    "crates/corpus/src/block/columnar/",
+    "crates/corpus/src/reader/columnar/",
+    "crates/corpus/src/reader/tests/",
+    "crates/corpus/src/shard/",
     "src/tables/",
 ];
 
@@ -189,7 +219,10 @@ fn a_layer_uses_only_those_before_it() {
         if several.is_some_and(|several| layers.iter().any(|layer| names(several, layer))) {
             return Some("name the layer: `use crate::layer::…`, one a line".to_owned());
         }
-        let used = |above: &&&str| line.contains(&format!("crate::{above}::"));
+        // What tests share may be anywhere.
+        let used = |above: &&&str| {
+            line.contains(&format!("crate::{above}::")) && !line.contains("::tests::")
+        };
         let above = layers[place + 1..].iter().find(used)?;
         Some(format!("{layer} stands before {above}"))
     });

@@ -217,7 +217,7 @@ fn texts(column: &dyn arrow_array::Array) -> Vec<Value> {
     use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
     use arrow_schema::DataType;
     let column: arrow_array::ArrayRef = match column.data_type() {
-        DataType::Dictionary(..) => Arc::new(topicmill::cells::texts(column).unwrap()),
+        DataType::Dictionary(..) => Arc::new(topicmill::corpus::cells::texts(column).unwrap()),
         _ => arrow_array::make_array(column.to_data()),
     };
     let value = |row: usize| match column.data_type() {

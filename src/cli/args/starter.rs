@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 
-use crate::corpus::stop_words::languages;
+use corpus::stop_words::languages;
 
 pub(super) const TOPICS_EXAMPLES: &str = "\
 Examples:

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
-use crate::corpus::compression::{Compression, read_start};
 use crate::plan::preview::{is_text_name, looks_binary};
+use corpus::compression::{Compression, read_start};
 use store::{Disk, Store, Writer, create_folder, remove_file};
 
 /// Bytes by which the format is recognised.

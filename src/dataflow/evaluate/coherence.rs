@@ -6,12 +6,6 @@ use timely::worker::Worker;
 use super::model::Loaded;
 use super::score::{for_each_document, next_shard};
 use super::{Evaluation, agree};
-use crate::corpus::block::Share;
-use crate::corpus::collection::Collection;
-use crate::corpus::sample::{SampleRule, Split};
-use crate::corpus::settings::CorpusSettings;
-use crate::corpus::shard::Columns;
-use crate::corpus::vocabulary::Vocabulary;
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Once;
@@ -20,6 +14,12 @@ use crate::dataflow::sum::sum;
 use crate::evaluate::measure::{Counted, TopicScores};
 use crate::evaluate::settings::Metric;
 use crate::job::Job;
+use corpus::block::Share;
+use corpus::collection::Collection;
+use corpus::sample::{SampleRule, Split};
+use corpus::settings::CorpusSettings;
+use corpus::shard::Columns;
+use corpus::vocabulary::Vocabulary;
 
 /// The split of a reference corpus, in tables.
 const REFERENCE: &str = "reference";

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::evaluate::measure::Figure;
 use crate::job::Job;
 use crate::tables::TableError;
 use crate::tables::compare::{Comparison, compare};
 use crate::tables::output::{View, Wanted};
+use corpus::sample::Split;
 
 /// How rows of it are named in tables.
 const METHOD: &str = "comparison";

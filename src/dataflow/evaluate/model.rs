@@ -4,8 +4,6 @@ use sha2::{Digest, Sha256};
 
 use super::Foreign;
 use crate::checkpoint;
-use crate::corpus::collection::Collection;
-use crate::corpus::vocabulary::Vocabulary;
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Process;
@@ -16,6 +14,8 @@ use crate::job::state::MODEL_FILE;
 use crate::tables::TableError;
 use crate::tables::matrix::{self, MatrixError};
 use crate::tables::output::{View, Wanted};
+use corpus::collection::Collection;
+use corpus::vocabulary::Vocabulary;
 use lda::evaluate::TermDistribution;
 use lda::model::factors::Factors;
 use lda::model::published::publish;

@@ -2,13 +2,13 @@
 
 use super::model::Loaded;
 use super::{Evaluation, Made};
-use crate::corpus::collection::Collection;
 use crate::dataflow::error::RunError;
 use crate::evaluate::measure::TopicScores;
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
 use crate::tables::output::MANIFEST;
 use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
 use crate::tables::{FileMetadata, Manifest, part_name};
+use corpus::collection::Collection;
 
 impl Evaluation {
     /// Takes away what an earlier evaluation has left, if it may.

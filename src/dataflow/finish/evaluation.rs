@@ -2,11 +2,11 @@
 //! repeats.
 
 use super::{Finisher, Written};
-use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::DriftLine;
 use crate::tables::drift::{DriftRow, DriftWriter};
 use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use corpus::sample::Split;
 use lda::evaluate::completion;
 
 impl Finisher<'_> {

@@ -11,15 +11,15 @@ use timely::worker::Worker;
 
 use super::words::gather_records;
 use super::{IngestShared, begin};
-use crate::corpus::input::Input;
-use crate::corpus::reader::{Candidate, candidate};
-use crate::corpus::settings::Format;
 use crate::dataflow::block::Block;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::Delivery;
 use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
+use corpus::input::Input;
+use corpus::reader::{Candidate, candidate};
+use corpus::settings::Format;
 
 /// Volumes by what they share with their copies: the one that is read.
 #[derive(Default)]

@@ -10,21 +10,21 @@ use timely::worker::Worker;
 
 use super::IngestShared;
 use super::joiner::Joiner;
-use crate::corpus::block::{Block, BlockQueue};
-use crate::corpus::collection::Collection;
-use crate::corpus::draft::Drafter;
-use crate::corpus::input::InputError;
-use crate::corpus::labels::LabelCounter;
-use crate::corpus::reader::read_block;
-use crate::corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
-use crate::corpus::terms::TermCounter;
-use crate::corpus::tokenizer::Tokenizer;
-use crate::corpus::vocabulary::TermMap;
-use crate::corpus::{DocumentStatus, Sections, ShardDocument};
 use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Counts, Frequencies, Term, Totals};
 use crate::dataflow::process::Process;
 use crate::job::WorkStage;
+use corpus::block::{Block, BlockQueue};
+use corpus::collection::Collection;
+use corpus::draft::Drafter;
+use corpus::input::InputError;
+use corpus::labels::LabelCounter;
+use corpus::reader::read_block;
+use corpus::shard::{Columns, ShardCompression, ShardError, ShardReader, ShardWriter};
+use corpus::terms::TermCounter;
+use corpus::tokenizer::Tokenizer;
+use corpus::vocabulary::TermMap;
+use corpus::{DocumentStatus, Sections, ShardDocument};
 
 /// How long a worker leaves it to another one to say what went wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);

@@ -1,9 +1,9 @@
 //! Phrases joined in the drafts of a worker.
 
-use crate::corpus::ShardDocument;
-use crate::corpus::phrases::{Phrase, rules};
-use crate::corpus::terms::TermCounter;
-use crate::corpus::tokenizer::{Rewriter, Token};
+use corpus::ShardDocument;
+use corpus::phrases::{Phrase, rules};
+use corpus::terms::TermCounter;
+use corpus::tokenizer::{Rewriter, Token};
 
 /// Joins phrases in sequences of a worker's local ids.
 pub(super) struct Joiner {

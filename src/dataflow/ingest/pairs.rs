@@ -4,8 +4,8 @@ use differential_dataflow::Hashable;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-use crate::corpus::phrases::Phrase;
-use crate::corpus::terms::TermCounter;
+use corpus::phrases::Phrase;
+use corpus::terms::TermCounter;
 
 /// The number of a token that is part of no phrase.
 pub(super) const NONE: u32 = u32::MAX;

@@ -14,16 +14,16 @@ use super::joiner::Joiner;
 use super::pairs::{NONE, PairCounter, Units, split};
 use super::vocabulary::{broadcast, gather_at_leader};
 use super::words::{self, gather_records};
-use crate::corpus::ShardDocument;
-use crate::corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
-use crate::corpus::settings::DetectionSettings;
-use crate::corpus::shard::{Columns, ShardReader};
-use crate::corpus::stop_words::StopList;
-use crate::corpus::terms::TermCounter;
 use crate::dataflow::error::RunError;
 use crate::dataflow::frequencies::{Counts, Frequencies, Sums, Term, Totals, signed, unsigned};
 use crate::dataflow::process::Process;
 use crate::dataflow::sum::sum;
+use corpus::ShardDocument;
+use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
+use corpus::settings::DetectionSettings;
+use corpus::shard::{Columns, ShardReader};
+use corpus::stop_words::StopList;
+use corpus::terms::TermCounter;
 
 /// Distinct pairs that a worker counts by itself before it sends them: 16 MiB.
 const PAIRS_A_FLUSH: usize = 1 << 20;

@@ -3,11 +3,11 @@
 use timely::worker::Worker;
 
 use super::{Source, begin, publish};
-use crate::corpus::collection::{COLLECTION_FILE, Collection};
-use crate::corpus::vocabulary_file::VOCABULARY_FILE;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{all_gather, barrier};
 use crate::dataflow::process::Process;
+use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::vocabulary_file::VOCABULARY_FILE;
 
 /// Copies the collection that `train.warm_start` has, if its settings and its input are this job's. All workers
 /// must call it, and get the same.

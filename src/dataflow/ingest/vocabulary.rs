@@ -7,16 +7,16 @@ use std::rc::Rc;
 use timely::worker::Worker;
 
 use super::words::{self, Terms};
-use crate::corpus::stop_words::StopList;
-use crate::corpus::terms::TermCounter;
-use crate::corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
-use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
 use crate::dataflow::gather::{Delivery, all_gather_blocks};
 use crate::dataflow::process::Process;
+use corpus::stop_words::StopList;
+use corpus::terms::TermCounter;
+use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
+use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;

@@ -5,9 +5,9 @@
 
 use timely::worker::Worker;
 
-use crate::corpus::vocabulary::{TermStatus, VocabularyTerm};
 use crate::dataflow::block::MAX_BLOCK_WORDS;
 use crate::dataflow::gather::all_gather_blocks;
+use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
 /// Words of a term before its bytes.
 const HEAD: usize = 3;

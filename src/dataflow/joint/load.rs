@@ -6,10 +6,10 @@ use timely::worker::Worker;
 
 use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
 use crate::assignments::Assignments;
-use crate::corpus::sample::Split;
-use crate::corpus::shard::Columns;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::for_each_document;
+use corpus::sample::Split;
+use corpus::shard::Columns;
 use lda::bags::Bags;
 use lda::infer::settings::Method;
 

@@ -14,14 +14,14 @@ use super::kinds::{
 use super::rollups::{Correlations, Groups, RollUpShared, RolledUp, Trends};
 use super::tally::BestDocuments;
 use super::{Listed, ProjectPlan, Projected, Tally};
-use crate::corpus::ShardDocument;
-use crate::corpus::sample::Split;
 use crate::dataflow::block::Block;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{cut, join};
 use crate::dataflow::merge::{KINDS, add_piece, give_vector};
 use crate::dataflow::outbox::Outbox;
 use crate::tables::PartInfo;
+use corpus::ShardDocument;
+use corpus::sample::Split;
 
 /// What a worker makes of its own documents, and of the sums that it owns.
 #[derive(Serialize, Deserialize)]

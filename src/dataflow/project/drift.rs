@@ -14,11 +14,11 @@ mod groups;
 
 use super::kinds::{GROUP_DRIFT, NEW, TRAINED};
 use super::tally::{FIXED_POINT, fixed};
-use crate::corpus::ShardDocument;
-use crate::corpus::collection::Collection;
-use crate::corpus::sample::Split;
 use crate::dataflow::outbox::Outbox;
 use crate::job::DriftSummary;
+use corpus::ShardDocument;
+use corpus::collection::Collection;
+use corpus::sample::Split;
 use groups::{Groups, pack, unpack};
 use lda::evaluate::drift::{DriftFigures, DriftSums, TermSet};
 use lda::model::published::PublishedTopic;

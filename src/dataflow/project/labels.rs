@@ -2,8 +2,8 @@
 
 use super::tally::fixed;
 use super::{FIXED_POINT, ProjectPlan};
-use crate::corpus::labels::LabelReader;
-use crate::corpus::sample::Split;
+use corpus::labels::LabelReader;
+use corpus::sample::Split;
 use lda::evaluate::labels::{DocumentScores, LabelCounts, score};
 use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;

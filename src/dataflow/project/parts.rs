@@ -6,12 +6,12 @@ use std::rc::Rc;
 use super::ProjectPlan;
 use super::labels::RankedLabel;
 use super::tally::{self, Tally, part_path, parts};
-use crate::corpus::ShardDocument;
-use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
 use crate::tables::documents::{DocumentRow, DocumentsWriter};
 use crate::tables::predictions::{PredictionRow, PredictionsWriter};
+use corpus::ShardDocument;
+use corpus::sample::Split;
 use lda::infer::summary::Projection;
 
 /// A document and what was inferred of it.

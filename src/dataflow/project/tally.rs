@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::corpus::ShardDocument;
-use crate::corpus::collection::Collection;
-use crate::corpus::sample::Split;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::tables::{FileMetadata, PartInfo, part_name};
+use corpus::ShardDocument;
+use corpus::collection::Collection;
+use corpus::sample::Split;
 use lda::evaluate::diagnostics::allocation::{self, Allocation};
 use lda::infer::summary::Projection;
 use lda::math::special::ln;

@@ -3,10 +3,10 @@
 use timely::worker::Worker;
 
 use super::Run;
-use crate::corpus::collection::Collection;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::Sample;
 use crate::dataflow::sum::sum;
+use corpus::collection::Collection;
 use lda::infer::settings::Estimator;
 use lda::model::settings::ModelSettings;
 use lda::train::schedule::Schedule;

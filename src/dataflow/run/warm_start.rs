@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::Run;
 use crate::checkpoint;
-use crate::corpus::collection::Collection;
-use crate::corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::sample::Sample;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
+use corpus::collection::Collection;
+use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::model::published::{PublishedTopic, publish};
 use lda::train::publish::published;
 use lda::train::warm_start::WarmStart;

@@ -7,8 +7,8 @@ use timely::worker::Worker;
 
 use super::Trainer;
 use crate::assignments::Influences;
-use crate::corpus::minibatches::{Minibatch, Minibatches};
 use crate::dataflow::error::RunError;
+use corpus::minibatches::{Minibatch, Minibatches};
 use lda::infer::Bag;
 use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
 use lda::train::schedule::Position;

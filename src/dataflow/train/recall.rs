@@ -15,13 +15,13 @@ use timely::worker::Worker;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
-use crate::corpus::minibatches::Minibatches;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
 use crate::job::state::{
     CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
 };
+use corpus::minibatches::Minibatches;
 
 /// What the workers of a process share when they choose.
 #[derive(Default)]

@@ -15,7 +15,7 @@ mod weights;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use crate::corpus::compression::{Compression, read_start};
+use corpus::compression::{Compression, read_start};
 pub use weights::Weights;
 
 /// A smaller φ_kw counts as 0: products with it would leave the range of f32.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::{ForeignError, ForeignModel, for_each_line, open};
-use crate::corpus::vocabulary::Vocabulary;
+use corpus::vocabulary::Vocabulary;
 
 /// The least share of the collection's tokens that a model must know.
 const LEAST_SHARE: f64 = 0.01;

@@ -5,8 +5,8 @@ use std::fs;
 use npyz::WriterBuilder;
 
 use super::*;
-use crate::corpus::compression::tests::gzip;
-use crate::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
+use crate::knowledge::tests::gzip;
+use corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 
 const TERMS: [&str; 3] = ["whale", "sea", "bread"];
 

@@ -1,12 +1,12 @@
 //! The rows of what is read: `[corpus]`, `[htrc]`, `[tokens]`, `[phrases]`, `[vocabulary]`, `[synth]`.
 
 use super::{Section, Stage, rows};
-use crate::corpus::language::is_code;
 use crate::job::kind::Kind::{
     Auto, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
 use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct, is_named};
 use crate::job::words::{FORMATS, ON_DAMAGE, RULES};
+use corpus::language::is_code;
 use lda::model::statistics::MAX_TERMS;
 
 const SIZE: Reals = Reals(

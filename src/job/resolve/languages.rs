@@ -1,9 +1,9 @@
 //! What follows from identifying the language of texts.
 
 use super::Values;
-use crate::corpus::language::COLUMN;
 use crate::job::error::JobError;
 use crate::job::source::Source;
+use corpus::language::COLUMN;
 
 impl Values {
     /// The columns of documents: those of metadata, and the language, if it is identified.

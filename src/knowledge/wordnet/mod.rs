@@ -18,7 +18,7 @@ use super::groups::Groups;
 use super::lexicon::EXAMPLES;
 use super::pruned::SYNSETS;
 use super::{KnowledgeError, KnowledgeSettings, Pruned, text};
-use crate::corpus::vocabulary::Vocabulary;
+use corpus::vocabulary::Vocabulary;
 use database::Database;
 
 /// A part of speech: its files have its name.

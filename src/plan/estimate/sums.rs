@@ -1,11 +1,11 @@
 //! The memory of sums over projected documents.
 
 use super::{listed_rows, topic_count};
-use crate::corpus::settings::Format;
 use crate::job::Job;
 use crate::plan::survey::Survey;
 use crate::tables::topic_correlations::MOST_TOPICS;
 use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use corpus::settings::Format;
 use lda::evaluate::bootstrap::Sum;
 
 /// What is summed up of documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::corpus::input::InputError;
-use crate::corpus::stop_words::StopWordsError;
+use corpus::input::InputError;
+use corpus::stop_words::StopWordsError;
 
 /// An input that no job can be proposed for.
 #[derive(Debug, thiserror::Error)]

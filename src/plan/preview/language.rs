@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::corpus::settings::{StopWords, TokenRule, TokenSettings};
-use crate::corpus::stop_words::{StopList, languages};
-use crate::corpus::tokenizer::Tokenizer;
+use corpus::settings::{StopWords, TokenRule, TokenSettings};
+use corpus::stop_words::{StopList, languages};
+use corpus::tokenizer::Tokenizer;
 
 /// The share of the words that are stop words, in a text of the language, at least.
 const LEAST_SHARE: f64 = 0.1;

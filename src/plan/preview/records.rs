@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
-use crate::corpus::block::header::fixed_columns;
-use crate::corpus::input::InputFile;
-use crate::corpus::reader::{columnar, htrc, mallet};
-use crate::corpus::settings::Format;
 use crate::plan::look::{LOOK_BYTES, first_bytes};
+use corpus::block::header::fixed_columns;
+use corpus::input::InputFile;
+use corpus::reader::{columnar, htrc, mallet};
+use corpus::settings::Format;
 
 /// Records of a file that are looked at.
 const MOST_RECORDS: usize = 1_000;

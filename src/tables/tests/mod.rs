@@ -41,8 +41,8 @@ use super::topic_terms::{TopicTermRow, TopicTermsWriter};
 use super::topics::{TopicRow, TopicsWriter};
 use super::vocabulary::{VocabularyRow, VocabularyWriter};
 use super::*;
-use crate::corpus::DocumentStatus;
-use crate::corpus::sample::Split;
+use corpus::DocumentStatus;
+use corpus::sample::Split;
 
 const DOCUMENTS: usize = 10;
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use arrow_array::{Array, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray};
 
 use super::{VerifyReport, parts};
-use crate::corpus::DocumentStatus;
 use crate::tables::TableError;
 use crate::tables::manifest::Manifest;
 use crate::tables::parts::{Batches, column};
+use corpus::DocumentStatus;
 
 /// How far a document's weights and its dropped mass may be from 1: f32 weights, summed.
 const MASS_TOLERANCE: f64 = 1e-4;

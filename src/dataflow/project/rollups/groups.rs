@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::corpus::ShardDocument;
 use crate::dataflow::error::RunError;
 use crate::dataflow::names::{MOST_NAME_BYTES, name_hash, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
@@ -20,6 +19,7 @@ use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
 use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};
 use crate::tables::{FileMetadata, PartInfo};
+use corpus::ShardDocument;
 use store::Writer;
 
 /// Documents to a bucket, about.

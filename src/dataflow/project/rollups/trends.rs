@@ -9,10 +9,6 @@ use timely::worker::Worker;
 
 use super::RollUpShared;
 use super::slots::{Slots, Sums};
-use crate::corpus::ShardDocument;
-use crate::corpus::collection::Collection;
-use crate::corpus::labels::split;
-use crate::corpus::shard::Columns;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather;
 use crate::dataflow::outbox::Outbox;
@@ -22,6 +18,10 @@ use crate::dataflow::project::{Listed, ProjectPlan, fixed};
 use crate::dataflow::sample::for_each_document;
 use crate::tables::documents::metadata_columns;
 use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
+use corpus::ShardDocument;
+use corpus::collection::Collection;
+use corpus::labels::split;
+use corpus::shard::Columns;
 use lda::evaluate::bootstrap::{Sum, Weights, weights};
 
 /// Distinct values of a column, at most, and bytes of them: a column with more is an error.

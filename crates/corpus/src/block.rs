@@ -1,0 +1,140 @@
+//! Blocks: the units in which input is parsed and, later, stored and projected.
+//!
+//! A block contains complete documents and is numbered (source, number), the source being the index of
+//! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
+//! depend on the input and the settings alone, never on the reader: the n-th block of a file of
+//! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
+//! [`block_bytes`]; a block of texts or volumes is some files of at least B bytes together, one of Parquet or Arrow
+//! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
+//! may hold no document at all.
+
+pub mod columnar;
+pub mod cutter;
+mod files;
+pub mod header;
+mod lines;
+mod queue;
+pub mod uci;
+
+pub(crate) use lines::{check_damage, keeps_damaged};
+pub use queue::{BlockQueue, Share};
+
+use super::input::{Input, InputError, InputFile};
+use super::settings::CorpusSettings;
+use columnar::RowGroups;
+use cutter::Piece;
+use header::Header;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Blocks that an input of middling size is cut into.
+const WANTED_BLOCKS: u64 = 2048;
+
+/// Bounds of a block's size when the job does not say.
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
+
+/// A unit of work: complete documents, or where to read them.
+pub struct Block {
+    /// The place of its (first) file in [`Input::files`].
+    pub source: u32,
+    /// Its number within the source; ascending, not always without gaps.
+    pub number: u32,
+    pub(crate) input: Arc<Input>,
+    pub(crate) content: Content,
+}
+
+impl Block {
+    /// The block's place in the order of the documents.
+    pub fn key(&self) -> (u32, u32) {
+        (self.source, self.number)
+    }
+
+    /// The (first) file that the block's documents come from.
+    pub fn file(&self) -> &InputFile {
+        &self.input.files[self.source as usize]
+    }
+
+    /// About how many bytes of content it has, by the same measure as [`Input::expected_bytes`]
+    /// where that is exact: for showing how far a run is.
+    pub fn content_bytes(&self) -> u64 {
+        match &self.content {
+            Content::Files(files) => self.input.files[files.clone()]
+                .iter()
+                .map(InputFile::expected_bytes)
+                .sum(),
+            Content::Lines(range) => range.end.min(self.file().bytes).saturating_sub(range.begin),
+            Content::Pieces { pieces, .. } => pieces.iter().map(Piece::content_bytes).sum(),
+            Content::Counts(counts) => counts.entries.len() as u64,
+            Content::RowGroups(groups) => groups.content_bytes(),
+        }
+    }
+}
+
+/// The content of a block, or its location.
+pub(crate) enum Content {
+    /// Files of the input that are read whole: each a text, or a volume.
+    Files(Range<usize>),
+    /// A range of a plain file of lines, read by the thread that parses it.
+    Lines(LineRange),
+    /// Records cut from a stream.
+    Pieces {
+        pieces: Vec<Piece>,
+        header: Option<Arc<Header>>,
+    },
+    /// Documents of a bag of words.
+    Counts(uci::Counts),
+    /// Row groups of a columnar file.
+    RowGroups(RowGroups),
+}
+
+/// Cuts one source into blocks, in order.
+pub(crate) trait Cut: Send {
+    /// The next block's number and content; `None` at the end.
+    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError>;
+}
+
+/// The records of a plain file that begin in a range of bytes.
+pub(crate) struct LineRange {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// Whether a record begins at `begin`; else the first one after a line break does.
+    pub(crate) begins_record: bool,
+    pub(crate) header: Option<Arc<Header>>,
+}
+
+/// The size that blocks of this input are cut to, in bytes of decompressed content.
+///
+/// `corpus.block_bytes`, else a 2048th of what the input is expected to hold, between 4 and 64 MiB.
+pub fn block_bytes(input: &Input, settings: &CorpusSettings) -> u64 {
+    let fitting = || {
+        let share = input.expected_bytes() / WANTED_BLOCKS;
+        share.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end())
+    };
+    settings.block_bytes.unwrap_or_else(fitting).max(1)
+}
+
+/// What to expect of an input, without opening a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Bytes of content: exact for plain files, four times the size for compressed ones, twice for Parquet.
+    pub content_bytes: u64,
+    /// The size that blocks are cut to.
+    pub block_bytes: u64,
+    /// Blocks, about (exact for plain files of text and lines without empty ranges).
+    pub blocks: u64,
+}
+
+/// Estimates an input's content and blocks, for a plan.
+pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
+    let block_bytes = block_bytes(input, settings);
+    let blocks_of = |files: Range<usize>| match &input.files[files.start] {
+        file if files::is_whole(file) => files::cut(input, files, block_bytes).len() as u64,
+        file => file.expected_bytes().div_ceil(block_bytes),
+    };
+    let blocks = files::sources(input).into_iter().map(blocks_of).sum();
+    Estimate {
+        content_bytes: input.expected_bytes(),
+        block_bytes,
+        blocks,
+    }
+}

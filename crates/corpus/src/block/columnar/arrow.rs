@@ -1,0 +1,316 @@
+//! Arrow IPC: record batches, from files (Feather version 2 is another name for them) and streams, as the datasets of
+//! Hugging Face are stored. A file is a stream between two marks, followed by a footer that is not needed.
+//!
+//! A stream is a sequence of messages: a length, a description, and a body of as many bytes as that says. All
+//! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own.
+//! What the decoder would take on trust is checked before it.
+
+use super::{Batches, Group, Groups, Opened};
+use crate::input::{InputError, InputFile};
+use arrow_array::RecordBatch;
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::FileDecoder;
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_message};
+use arrow_schema::{ArrowError, Schema};
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+use store::Source;
+
+/// What a file begins and ends with; padded at the start.
+const MARK: &[u8] = b"ARROW1";
+
+/// What precedes a message's length since version 0.15 of Arrow.
+const CONTINUATION: u32 = u32::MAX;
+
+/// The largest description of a message.
+const MOST_DESCRIPTION: u32 = 64 << 20;
+
+/// How much longer than its compressed bytes a buffer can be: a block of zstd repeats one byte 128 Ki times in four.
+const MOST_RATIO: u64 = 1 << 15;
+
+const NO_SCHEMA: &str = "no schema";
+
+/// Where the messages of a file are.
+struct Messages {
+    schema: Arc<Schema>,
+    version: MetadataVersion,
+    groups: Vec<Group>,
+    batches: Vec<Block>,
+    /// Dictionaries, each with the number of batches before it.
+    dictionaries: Vec<(usize, Block)>,
+}
+
+/// Finds the messages of a file.
+pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
+    let mut scan = Scan {
+        stream: BufReader::new(file.open()?),
+        offset: 0,
+        bytes: file.bytes,
+        messages: None,
+    };
+    let broken = scan.run().err().map(|error| error.to_string());
+    Ok(Opened {
+        groups: scan
+            .messages
+            .map(|messages| Box::new(Arc::new(messages)) as Box<dyn Groups>),
+        broken,
+    })
+}
+
+fn refuse(what: impl Into<String>) -> ArrowError {
+    ArrowError::ParseError(what.into())
+}
+
+/// A walk over the messages of a file.
+struct Scan {
+    stream: BufReader<Source>,
+    /// Where the next message begins.
+    offset: u64,
+    /// The file's size.
+    bytes: u64,
+    /// Those found so far; none before the schema.
+    messages: Option<Messages>,
+}
+
+impl Scan {
+    fn run(&mut self) -> Result<(), ArrowError> {
+        let mut word = [0; 8];
+        self.stream.read_exact(&mut word)?;
+        let is_file = word.starts_with(MARK);
+        if is_file {
+            // Some programs pad it to more than eight bytes.
+            while word.starts_with(MARK) || word == [0; 8] {
+                self.offset += word.len() as u64;
+                self.stream.read_exact(&mut word)?;
+            }
+        }
+        self.stream.seek(SeekFrom::Start(self.offset))?;
+        while self.message()? {}
+        let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
+        if !is_file {
+            return Ok(());
+        }
+        // Of a file, any dictionary may be needed by any batch.
+        messages
+            .dictionaries
+            .iter_mut()
+            .for_each(|(place, _)| *place = 0);
+        let mut end = [0; MARK.len()];
+        self.stream.seek(SeekFrom::End(-(end.len() as i64)))?;
+        self.stream.read_exact(&mut end)?;
+        match end == MARK {
+            true => Ok(()),
+            false => Err(refuse("the file ends before its footer")),
+        }
+    }
+
+    /// Takes the next message; false at the end of the stream.
+    fn message(&mut self) -> Result<bool, ArrowError> {
+        // Writers may leave out the mark at the end, but none of the usual ones does: it is missing where one was killed.
+        if self.offset == self.bytes {
+            return Err(refuse("the file ends without the mark that ends a stream"));
+        }
+        let mut length = self.length()?;
+        let mut prefix = 4;
+        if length == CONTINUATION {
+            length = self.length()?;
+            prefix = 8;
+        }
+        if length == 0 {
+            return Ok(false);
+        }
+        if length > MOST_DESCRIPTION || self.offset + prefix + u64::from(length) > self.bytes {
+            return Err(refuse(format!("a message's description of {length} bytes")));
+        }
+        let mut description = vec![0; length as usize];
+        self.stream.read_exact(&mut description)?;
+        let message = root_as_message(&description).map_err(|error| refuse(error.to_string()))?;
+        let begins = self.offset;
+        let body = unsigned(message.bodyLength())?;
+        let ends = (begins + prefix + u64::from(length)).saturating_add(body);
+        if ends > self.bytes {
+            return Err(refuse("the file ends within a message"));
+        }
+        let described = (prefix + u64::from(length)) as i32;
+        let block = Block::new(begins as i64, described, message.bodyLength());
+        match message.header_type() {
+            MessageHeader::Schema => self.schema(&message)?,
+            MessageHeader::RecordBatch => {
+                let rows = rows_of(&batch_of(&message)?, body)?;
+                let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
+                messages.batches.push(block);
+                messages.groups.push(Group { rows, bytes: body });
+            }
+            MessageHeader::DictionaryBatch => {
+                let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
+                messages.dictionaries.push((messages.batches.len(), block));
+            }
+            other => return Err(refuse(format!("a message of type {other:?}"))),
+        }
+        self.stream.seek_relative(body as i64)?;
+        self.offset = ends;
+        Ok(true)
+    }
+
+    fn length(&mut self) -> Result<u32, ArrowError> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length)?;
+        Ok(u32::from_le_bytes(length))
+    }
+
+    fn schema(&mut self, message: &arrow_ipc::Message<'_>) -> Result<(), ArrowError> {
+        let schema = message
+            .header_as_schema()
+            .ok_or_else(|| refuse(NO_SCHEMA))?;
+        if self.messages.is_some() {
+            return Err(refuse("a second schema"));
+        }
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err(refuse(
+                "numbers of another byte order; write it on a little-endian machine",
+            ));
+        }
+        self.messages = Some(Messages {
+            schema: Arc::new(try_fb_to_schema(schema)?),
+            version: message.version(),
+            groups: Vec::new(),
+            batches: Vec::new(),
+            dictionaries: Vec::new(),
+        });
+        Ok(())
+    }
+}
+
+fn unsigned(number: i64) -> Result<u64, ArrowError> {
+    u64::try_from(number).map_err(|_| refuse(format!("a size of {number}")))
+}
+
+/// The batch of a message of rows, or of a dictionary.
+fn batch_of<'a>(
+    message: &arrow_ipc::Message<'a>,
+) -> Result<arrow_ipc::RecordBatch<'a>, ArrowError> {
+    let dictionary = || message.header_as_dictionary_batch()?.data();
+    let batch = message.header_as_record_batch().or_else(dictionary);
+    batch.ok_or_else(|| refuse("a message without its batch"))
+}
+
+/// The most values that this many bytes can hold.
+fn most_values(bytes: u64) -> u64 {
+    (bytes + 1).saturating_mul(MOST_RATIO)
+}
+
+/// The rows of a batch with this many bytes.
+fn rows_of(batch: &arrow_ipc::RecordBatch<'_>, bytes: u64) -> Result<u64, ArrowError> {
+    match unsigned(batch.length())? {
+        rows if rows <= most_values(bytes) => Ok(rows),
+        rows => Err(refuse(format!("{rows} rows in {bytes} bytes"))),
+    }
+}
+
+/// Checks that what a batch says of itself fits its body: the decoder relies on it.
+fn check(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), ArrowError> {
+    rows_of(batch, body.len() as u64)?;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let [begins, length] = [unsigned(buffer.offset())?, unsigned(buffer.length())?];
+        let range = begins as usize..begins.saturating_add(length) as usize;
+        let bytes = body.get(range);
+        let bytes = bytes.ok_or_else(|| refuse("a buffer outside of its message"))?;
+        let claimed = match batch.compression() {
+            Some(_) => bytes
+                .first_chunk()
+                .map_or(0, |size| i64::from_le_bytes(*size)),
+            None => 0,
+        };
+        if claimed > length.saturating_mul(MOST_RATIO) as i64 {
+            return Err(refuse(format!("a compressed buffer of {claimed} bytes")));
+        }
+    }
+    for node in batch.nodes().into_iter().flatten() {
+        let [length, nulls] = [unsigned(node.length())?, unsigned(node.null_count())?];
+        if length > most_values(body.len() as u64) || nulls > length {
+            return Err(refuse(format!("{length} values, {nulls} of them null")));
+        }
+    }
+    Ok(())
+}
+
+impl Groups for Arc<Messages> {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn batches(
+        &self,
+        file: &InputFile,
+        groups: Range<usize>,
+        skipped: u64,
+        columns: &[usize],
+    ) -> Result<Batches, InputError> {
+        let decoder = FileDecoder::new(Arc::clone(&self.schema), self.version);
+        let mut decoding = Decoding {
+            source: file.open()?,
+            decoder: decoder.with_projection(columns.to_vec()),
+            messages: Arc::clone(self),
+            next_dictionary: 0,
+        };
+        let mut skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        Ok(Box::new(groups.map(move |group| {
+            let batch = decoding.batch(group)?;
+            let left_out = skipped.min(batch.num_rows());
+            skipped -= left_out;
+            Ok(batch.slice(left_out, batch.num_rows() - left_out))
+        })))
+    }
+}
+
+/// Reads batches in their order.
+struct Decoding {
+    source: Source,
+    decoder: FileDecoder,
+    messages: Arc<Messages>,
+    next_dictionary: usize,
+}
+
+impl Decoding {
+    /// A batch, after the dictionaries before it.
+    fn batch(&mut self, group: usize) -> Result<RecordBatch, ArrowError> {
+        let messages = Arc::clone(&self.messages);
+        while let Some((_, block)) = messages
+            .dictionaries
+            .get(self.next_dictionary)
+            .filter(|(place, _)| *place <= group)
+        {
+            let bytes = self.bytes(block)?;
+            self.decoder.read_dictionary(block, &bytes)?;
+            self.next_dictionary += 1;
+        }
+        let block = &messages.batches[group];
+        let bytes = self.bytes(block)?;
+        let batch = self.decoder.read_record_batch(block, &bytes)?;
+        batch.ok_or_else(|| refuse("no batch"))
+    }
+
+    /// A message with its body.
+    fn bytes(&mut self, block: &Block) -> Result<Buffer, ArrowError> {
+        // The file was as large when its messages were found, and still is.
+        let (described, body) = (block.metaDataLength() as usize, block.bodyLength() as usize);
+        let mut bytes = MutableBuffer::from_len_zeroed(described + body);
+        self.source.seek(SeekFrom::Start(block.offset() as u64))?;
+        self.source.read_exact(&mut bytes)?;
+        let (description, body) = bytes.split_at(described);
+        let prefix = match description.starts_with(&CONTINUATION.to_le_bytes()) {
+            true => 8,
+            false => 4,
+        };
+        let message = root_as_message(&description[prefix..]);
+        let message = message.map_err(|error| refuse(error.to_string()))?;
+        check(&batch_of(&message)?, body)?;
+        Ok(bytes.into())
+    }
+}

@@ -1,0 +1,272 @@
+//! Blocks of columnar files, Parquet and Arrow IPC: some groups of rows, read one batch of rows at a time. Only the
+//! columns that the job names are decoded. `reader::columnar` makes documents of rows.
+
+mod arrow;
+mod parquet;
+
+use super::cutter::Piece;
+use super::header::Columns;
+use super::{Content, Cut, keeps_damaged};
+use crate::cells;
+use crate::input::{InputError, InputFile};
+use crate::settings::{CorpusSettings, Format};
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Schema};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that can be read without those before them: a row group of Parquet, a record batch of Arrow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub(crate) rows: u64,
+    /// Bytes of all columns, before compression if the file says it.
+    pub(crate) bytes: u64,
+}
+
+/// Batches of rows, in order; the last item may be an error.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+/// Where a file's groups are, and how to read them.
+pub(crate) trait Groups: Send + Sync {
+    fn schema(&self) -> &Schema;
+
+    fn groups(&self) -> &[Group];
+
+    /// The rows of some groups without the first `skipped`, and these columns of them, in the order of the schema.
+    fn batches(
+        &self,
+        file: &InputFile,
+        groups: Range<usize>,
+        skipped: u64,
+        columns: &[usize],
+    ) -> Result<Batches, InputError>;
+}
+
+/// A file whose start or end was read.
+pub(crate) struct Opened {
+    /// None if the file cannot be read at all.
+    pub(crate) groups: Option<Box<dyn Groups>>,
+    /// Why what follows the groups cannot be read.
+    pub(crate) broken: Option<String>,
+}
+
+/// Bytes and rows of these groups.
+fn sum(groups: &[Group]) -> Group {
+    let sum = |of: fn(&Group) -> u64| groups.iter().map(of).fold(0, u64::saturating_add);
+    Group {
+        rows: sum(|group| group.rows),
+        bytes: sum(|group| group.bytes),
+    }
+}
+
+/// Opens a file; one that is damaged is an error unless damaged files are kept.
+pub(crate) fn open(file: &InputFile, keeps_damaged: bool) -> Result<Opened, InputError> {
+    let opened = match file.format {
+        Format::Arrow => arrow::open(file)?,
+        _ => parquet::open(file)?,
+    };
+    match &opened.broken {
+        Some(reason) if !keeps_damaged => {
+            let rows = opened.groups.map_or(0, |groups| sum(groups.groups()).rows);
+            Err(damaged(file, rows, reason))
+        }
+        _ => Ok(opened),
+    }
+}
+
+pub(crate) fn damaged(file: &InputFile, row: u64, reason: &str) -> InputError {
+    InputError::Damaged {
+        path: file.path.clone(),
+        offset: row,
+        unit: "rows",
+        reason: reason.to_owned(),
+    }
+}
+
+/// The number of rows of a file.
+pub fn row_count(file: &InputFile) -> Result<u64, InputError> {
+    let opened = open(file, true)?;
+    Ok(opened.groups.map_or(0, |groups| sum(groups.groups()).rows))
+}
+
+/// What the blocks of a file have in common.
+pub(crate) struct Layout {
+    pub(crate) groups: Box<dyn Groups>,
+    /// The columns read, as places in the file's schema, ascending.
+    pub(crate) roots: Vec<usize>,
+    /// Which of `roots` is for what.
+    pub(crate) columns: Columns,
+    /// The one with counts, if a row is a term.
+    pub(crate) counts: Option<usize>,
+    /// Why what follows the groups cannot be read.
+    pub(crate) broken: Option<String>,
+}
+
+impl Layout {
+    fn new(
+        groups: Box<dyn Groups>,
+        broken: Option<String>,
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        let fields = groups.schema().fields();
+        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let mut columns = Columns::find(&names, file, settings)?;
+        let check = |root: usize, is_fit: fn(&DataType) -> bool, wanted| {
+            let kind = fields[root].data_type();
+            is_fit(kind)
+                .then_some(root)
+                .ok_or_else(|| InputError::ColumnType {
+                    path: file.path.clone(),
+                    column: names[root].clone(),
+                    kind: kind.to_string(),
+                    wanted,
+                })
+        };
+        let mut roots: Vec<usize> = columns.places().map(|place| *place).collect();
+        for &root in &roots {
+            check(root, is_readable, "text, numbers, dates or lists of text")?;
+        }
+        let mut counts = None;
+        if let Some(name) = &settings.counts {
+            let place = |wanted: &String| {
+                let found = names.iter().position(|name| name == wanted);
+                found.ok_or_else(|| InputError::missing_column(&file.path, wanted, &names))
+            };
+            check(place(&settings.id)?, is_key, "text or whole numbers")?;
+            counts = Some(check(place(name)?, cells::is_number, "numbers")?);
+        }
+        roots.extend(counts);
+        roots.sort_unstable();
+        roots.dedup();
+        for place in columns.places().chain(&mut counts) {
+            // Each place was put into `roots` above.
+            *place = roots.partition_point(|&root| root < *place);
+        }
+        Ok(Self {
+            groups,
+            roots,
+            columns,
+            counts,
+            broken,
+        })
+    }
+}
+
+/// Cuts a file into blocks of row groups.
+pub(crate) struct GroupRuns {
+    layout: Option<Arc<Layout>>,
+    next_group: usize,
+    next_row: u64,
+    block_bytes: u64,
+    blocks: u64,
+    /// Why what follows the groups cannot be read, where damaged files are kept.
+    broken: Option<String>,
+}
+
+impl GroupRuns {
+    /// Reads where the file's groups are, and finds the job's columns.
+    pub(crate) fn open(
+        file: &InputFile,
+        settings: &CorpusSettings,
+        block_bytes: u64,
+    ) -> Result<Self, InputError> {
+        let Opened { groups, broken } = open(file, keeps_damaged(settings))?;
+        let layout = groups.map(|groups| Layout::new(groups, broken.clone(), file, settings));
+        Ok(Self {
+            layout: layout.transpose()?.map(Arc::new),
+            next_group: 0,
+            next_row: 0,
+            block_bytes,
+            blocks: 0,
+            broken,
+        })
+    }
+
+    /// The next run of groups.
+    fn run(&mut self) -> Option<RowGroups> {
+        let layout = self.layout.as_ref()?;
+        let (first_group, first_row) = (self.next_group, self.next_row);
+        let mut bytes = 0u64;
+        for group in &layout.groups.groups()[first_group..] {
+            bytes = bytes.saturating_add(group.bytes);
+            self.next_group += 1;
+            self.next_row += group.rows;
+            if bytes >= self.block_bytes {
+                break;
+            }
+        }
+        (self.next_group > first_group).then(|| RowGroups {
+            layout: Arc::clone(layout),
+            groups: first_group..self.next_group,
+            first_row,
+        })
+    }
+}
+
+impl Cut for GroupRuns {
+    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
+        let rest = |reason, offset| Content::Pieces {
+            pieces: vec![Piece::Truncated { offset, reason }],
+            header: None,
+        };
+        let content = match self.run() {
+            Some(groups) => Some(Content::RowGroups(groups)),
+            None => self.broken.take().map(|reason| rest(reason, self.next_row)),
+        };
+        self.blocks += 1;
+        Ok(content.map(|content| (self.blocks - 1, content)))
+    }
+}
+
+/// Some row groups of a file.
+pub(crate) struct RowGroups {
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) groups: Range<usize>,
+    pub(crate) first_row: u64,
+}
+
+impl RowGroups {
+    /// The groups' size before compression, all columns.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        sum(&self.layout.groups.groups()[self.groups.clone()]).bytes
+    }
+
+    /// The rows of some groups of the file, and the columns that the job names.
+    pub(crate) fn batches(
+        &self,
+        file: &InputFile,
+        groups: Range<usize>,
+    ) -> Result<Batches, InputError> {
+        let layout = &self.layout;
+        layout.groups.batches(file, groups, 0, &layout.roots)
+    }
+}
+
+/// Whether a column of this type is read: of texts or what is written as such, of bytes, or of lists of texts.
+pub(crate) fn is_readable(kind: &DataType) -> bool {
+    match kind {
+        DataType::List(field) | DataType::LargeList(field) => cells::is_text(field.data_type()),
+        kind => is_binary(kind) || cells::is_text(kind),
+    }
+}
+
+/// Whether its cells are bytes.
+pub(crate) fn is_binary(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
+    )
+}
+
+/// Whether the cells of a column of this type have an order that its rows can be sorted by: texts, bytes, whole numbers.
+pub(crate) fn is_key(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_key(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        kind => is_binary(kind) || kind.is_integer(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Parquet: row groups.
+
+use super::{Batches, Group, Groups, Opened, sum};
+use crate::input::{InputError, InputFile};
+use arrow_schema::{ArrowError, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::RowGroupMetaData;
+use std::ops::Range;
+use store::Source;
+
+/// Bytes of a batch of rows, about.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// The most rows in a batch.
+const BATCH_ROWS: u64 = 8192;
+
+/// A file's footer.
+struct Footer {
+    metadata: ArrowReaderMetadata,
+    groups: Vec<Group>,
+}
+
+/// Reads the file's footer.
+pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
+    let opened = match file.open()? {
+        Source::File(opened) => opened,
+        Source::Object(object) => object
+            .parquet_footer()
+            .and_then(|footer| object.copy_of(&[footer]))
+            .map_err(InputError::unreadable(&file.path))?,
+    };
+    Ok(
+        match ArrowReaderMetadata::load(&opened, ArrowReaderOptions::new()) {
+            Ok(metadata) => Opened {
+                groups: Some(Box::new(Footer::new(metadata))),
+                broken: None,
+            },
+            Err(error) => Opened {
+                groups: None,
+                broken: Some(error.to_string()),
+            },
+        },
+    )
+}
+
+impl Footer {
+    fn new(metadata: ArrowReaderMetadata) -> Self {
+        let group = |group: &RowGroupMetaData| Group {
+            rows: unsigned(group.num_rows()),
+            bytes: unsigned(group.total_byte_size()),
+        };
+        let groups = metadata.metadata().row_groups().iter().map(group).collect();
+        Self { metadata, groups }
+    }
+}
+
+impl Groups for Footer {
+    fn schema(&self) -> &Schema {
+        self.metadata.schema()
+    }
+
+    fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    fn batches(
+        &self,
+        file: &InputFile,
+        groups: Range<usize>,
+        skipped: u64,
+        columns: &[usize],
+    ) -> Result<Batches, InputError> {
+        let Group { rows, bytes } = sum(&self.groups[groups.clone()]);
+        let batch_rows = (BATCH_BYTES.saturating_mul(rows) / bytes.max(1)).clamp(1, BATCH_ROWS);
+        let parquet = self.metadata.metadata();
+        let schema = self.metadata.parquet_schema();
+        let mask = ProjectionMask::roots(schema, columns.iter().copied());
+        let opened = match file.open()? {
+            Source::File(opened) => opened,
+            Source::Object(object) => object
+                .copy_of(&chunks(&parquet.row_groups()[groups.clone()], &mask))
+                .map_err(InputError::unreadable(&file.path))?,
+        };
+        let metadata = self.metadata.clone();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(opened, metadata)
+            .with_row_groups(groups.collect())
+            .with_offset(usize::try_from(skipped).unwrap_or(usize::MAX))
+            .with_projection(mask)
+            .with_batch_size(batch_rows as usize)
+            .build();
+        Ok(match reader {
+            Ok(reader) => Box::new(reader),
+            Err(error) => Box::new(std::iter::once(Err(ArrowError::from(error)))),
+        })
+    }
+}
+
+/// Sizes are signed in the format, and negative in broken files only.
+fn unsigned(size: i64) -> u64 {
+    u64::try_from(size).unwrap_or(0)
+}
+
+/// Where the columns of the mask lie in these groups.
+fn chunks(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> Vec<Range<u64>> {
+    let columns = groups
+        .iter()
+        .flat_map(|group| group.columns().iter().enumerate());
+    let wanted = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
+    wanted
+        .map(|(_, column)| {
+            let (begins, bytes) = column.byte_range();
+            begins..begins.saturating_add(bytes)
+        })
+        .collect()
+}

@@ -1,0 +1,396 @@
+//! Cuts a stream into runs of complete records, holding no more than the requested size and one
+//! record.
+//!
+//! A record ends with a line break, or for CSV with one outside quotes. A record above
+//! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
+//! length. When the stream fails, the complete records are kept and the rest becomes one
+//! [`Piece::Truncated`].
+
+use std::io::{self, BufRead, Read};
+
+/// Bytes asked of the stream at a time.
+const FILL_BYTES: usize = 256 * 1024;
+
+/// The UTF-8 byte order mark that some programs put before a file's content.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Where records end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// At each line break.
+    Line,
+    /// At each line break outside quotes (RFC 4180), fields parted by this byte.
+    Quoted(u8),
+}
+
+/// The scanner's position in a CSV record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// After a quote within quotes: the field's end, or the first half of an escaped quote.
+    AfterQuote,
+}
+
+/// A scan for the end of one record, over as many buffers as it takes.
+struct Scan {
+    boundary: Boundary,
+    place: Place,
+}
+
+impl Scan {
+    fn new(boundary: Boundary) -> Self {
+        let place = Place::FieldStart;
+        Self { boundary, place }
+    }
+
+    /// The length of `bytes` up to and with the record's end, if that lies in it.
+    fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let Boundary::Quoted(delimiter) = self.boundary else {
+            return find_line_end(bytes);
+        };
+        for (at, &byte) in bytes.iter().enumerate() {
+            self.place = match (self.place, byte) {
+                (Place::FieldStart | Place::AfterQuote, b'"') => Place::Quoted,
+                (Place::Quoted, b'"') => Place::AfterQuote,
+                (Place::Quoted, _) => Place::Quoted,
+                (_, b'\n') => {
+                    self.place = Place::FieldStart;
+                    return Some(at + 1);
+                }
+                // The parser takes a lone carriage return for a record's end too.
+                (_, b'\r') => Place::FieldStart,
+                (_, other) if other == delimiter => Place::FieldStart,
+                _ => Place::Unquoted,
+            };
+        }
+        None
+    }
+}
+
+/// The length of the first line, its line break included; `None` where there is none.
+pub fn find_line_end(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    let length = rest.skip_until(b'\n').ok()?;
+    (bytes[..length].last() == Some(&b'\n')).then_some(length)
+}
+
+/// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
+pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let begins = offset + (bytes.len() - rest.len()) as u64;
+        let end = find_line_end(rest).unwrap_or(rest.len());
+        let (line, after) = rest.split_at(end);
+        rest = after;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        Some((begins, line.strip_suffix(b"\r").unwrap_or(line)))
+    })
+    .filter(|(_, line)| !line.is_empty())
+}
+
+/// What a stretch of the stream holds.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Complete records, one after the other.
+    Records {
+        /// Where the first begins, in bytes of the decompressed stream.
+        offset: u64,
+        /// Their bytes, line breaks included.
+        bytes: Vec<u8>,
+    },
+    /// A record that is longer than the limit.
+    TooLarge {
+        /// Where it begins.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The stream broke: nothing after `offset` could be read as a complete record.
+    Truncated {
+        /// Where the first record that is lost begins.
+        offset: u64,
+        /// What the decoder said.
+        reason: String,
+    },
+}
+
+impl Piece {
+    /// The bytes of its records.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        match self {
+            Self::Records { bytes, .. } => bytes.len() as u64,
+            Self::TooLarge { bytes, .. } => *bytes,
+            Self::Truncated { .. } => 0,
+        }
+    }
+}
+
+/// A stream from which runs of records are taken one after the other.
+pub struct RecordCutter<R> {
+    stream: R,
+    boundary: Boundary,
+    max_record_bytes: u64,
+    /// Read but not handed out; begins with a record.
+    held: Vec<u8>,
+    /// Where `held` begins in the stream.
+    offset: u64,
+    ended: bool,
+    damage: Option<io::Error>,
+}
+
+/// How far [`RecordCutter::find_cut`] came.
+enum Cut {
+    /// This many bytes of `held` are complete records, and as many as were wanted or all there are.
+    Complete(usize),
+    /// This many bytes are; the record after them is too long.
+    TooLarge(usize),
+}
+
+impl<R: Read> RecordCutter<R> {
+    /// Cuts a stream in which a record begins at `offset`, its current position.
+    pub fn new(stream: R, offset: u64, boundary: Boundary, max_record_bytes: u64) -> Self {
+        Self {
+            stream,
+            boundary,
+            max_record_bytes,
+            held: Vec::new(),
+            offset,
+            ended: false,
+            damage: None,
+        }
+    }
+
+    /// Where the next record begins.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Passes over a byte order mark, at the start of a file.
+    pub fn skip_byte_order_mark(&mut self) {
+        while self.held.len() < BYTE_ORDER_MARK.len() && self.fill() {}
+        if self.held.starts_with(BYTE_ORDER_MARK) {
+            drop(self.take(BYTE_ORDER_MARK.len()));
+        }
+    }
+
+    /// Passes over the rest of a line that began before; stops at `end` even in the middle of it.
+    pub(crate) fn skip_line(&mut self, end: u64) {
+        while self.offset < end && (!self.held.is_empty() || self.fill()) {
+            let line_end = find_line_end(&self.held);
+            drop(self.take(line_end.unwrap_or(self.held.len())));
+            if line_end.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// The records that begin before `end`; nothing once the stream has ended.
+    ///
+    /// A failure of the stream is reported once, as the last piece.
+    pub fn next_pieces(&mut self, end: u64) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        while self.offset < end && !(self.ended && self.held.is_empty()) {
+            let wanted = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
+            match self.find_cut(wanted) {
+                Cut::Complete(length) => self.push_records(length, &mut pieces),
+                Cut::TooLarge(length) => {
+                    self.push_records(length, &mut pieces);
+                    pieces.extend(self.skip_record());
+                }
+            }
+        }
+        if self.held.is_empty()
+            && let Some(damage) = self.damage.take()
+        {
+            let offset = self.offset;
+            let reason = damage.to_string();
+            pieces.push(Piece::Truncated { offset, reason });
+        }
+        pieces
+    }
+
+    /// Reads on until complete records of `wanted` bytes are held, or what there is.
+    fn find_cut(&mut self, wanted: usize) -> Cut {
+        let mut scan = Scan::new(self.boundary);
+        let (mut complete, mut scanned) = (0, 0);
+        loop {
+            while let Some(length) = scan.find_end(&self.held[scanned..]) {
+                scanned += length;
+                if self.exceeds(scanned - complete) {
+                    return Cut::TooLarge(complete);
+                }
+                complete = scanned;
+                if complete >= wanted {
+                    return Cut::Complete(complete);
+                }
+            }
+            scanned = self.held.len();
+            if self.exceeds(scanned - complete) {
+                return Cut::TooLarge(complete);
+            }
+            if self.fill() {
+                continue;
+            }
+            // A last record needs no line break, unless the stream broke within it.
+            if self.damage.is_some() {
+                self.held.truncate(complete);
+            }
+            return Cut::Complete(self.held.len());
+        }
+    }
+
+    fn exceeds(&self, length: usize) -> bool {
+        length as u64 > self.max_record_bytes
+    }
+
+    fn push_records(&mut self, length: usize, pieces: &mut Vec<Piece>) {
+        if length > 0 {
+            let offset = self.offset;
+            let bytes = self.take(length);
+            pieces.push(Piece::Records { offset, bytes });
+        }
+    }
+
+    /// Reads over a record of any length; `None` when the stream breaks within it.
+    fn skip_record(&mut self) -> Option<Piece> {
+        let offset = self.offset;
+        let mut scan = Scan::new(self.boundary);
+        loop {
+            let end = scan.find_end(&self.held);
+            drop(self.take(end.unwrap_or(self.held.len())));
+            if end.is_some() {
+                break;
+            }
+            if !self.fill() && self.damage.is_some() {
+                self.offset = offset;
+                return None;
+            }
+            if self.held.is_empty() {
+                break;
+            }
+        }
+        let bytes = self.offset - offset;
+        Some(Piece::TooLarge { offset, bytes })
+    }
+
+    /// Takes the first `length` bytes of what is held.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        self.offset += length as u64;
+        let rest = self.held.split_off(length);
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// Reads on; false when nothing more came, at the end of the stream or where it broke.
+    fn fill(&mut self) -> bool {
+        if self.ended {
+            return false;
+        }
+        let before = self.held.len();
+        let read = (&mut self.stream)
+            .take(FILL_BYTES as u64)
+            .read_to_end(&mut self.held);
+        self.ended = !matches!(read, Ok(1..));
+        self.damage = read.err();
+        self.held.len() > before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Yields its bytes a few at a time, then fails or ends.
+    struct Trickle<'a> {
+        bytes: &'a [u8],
+        breaks: bool,
+    }
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.bytes.is_empty() && self.breaks {
+                return Err(io::Error::other("torn"));
+            }
+            let length = self.bytes.len().min(3).min(buffer.len());
+            buffer[..length].copy_from_slice(&self.bytes[..length]);
+            self.bytes = &self.bytes[length..];
+            Ok(length)
+        }
+    }
+
+    fn cutter(bytes: &[u8], breaks: bool, boundary: Boundary) -> RecordCutter<Trickle<'_>> {
+        RecordCutter::new(Trickle { bytes, breaks }, 0, boundary, 10)
+    }
+
+    fn records(offset: u64, bytes: &str) -> Piece {
+        let bytes = bytes.as_bytes().to_vec();
+        Piece::Records { offset, bytes }
+    }
+
+    #[test]
+    fn a_run_owns_the_records_that_begin_before_its_end() {
+        let mut cutter = cutter(b"ab\ncd\n\nefg", false, Boundary::Line);
+        assert_eq!(cutter.next_pieces(3), [records(0, "ab\n")]);
+        assert_eq!(cutter.next_pieces(4), [records(3, "cd\n")]);
+        assert_eq!(cutter.next_pieces(5), []);
+        assert_eq!(cutter.next_pieces(99), [records(6, "\nefg")]);
+        assert_eq!(cutter.next_pieces(99), []);
+    }
+
+    #[test]
+    fn a_long_record_is_passed_over_and_told_of() {
+        let text = b"ab\n0123456789\ncd\n012345678901234567890";
+        let mut cutter = cutter(text, false, Boundary::Line);
+        let too_large = |offset, bytes| Piece::TooLarge { offset, bytes };
+        assert_eq!(
+            cutter.next_pieces(4),
+            [records(0, "ab\n"), too_large(3, 11)]
+        );
+        assert_eq!(
+            cutter.next_pieces(99),
+            [records(14, "cd\n"), too_large(17, 21)]
+        );
+    }
+
+    #[test]
+    fn a_broken_stream_keeps_what_is_complete() {
+        let truncated = |offset| Piece::Truncated {
+            offset,
+            reason: "torn".into(),
+        };
+        let mut short = cutter(b"ab\ncd\nef", true, Boundary::Line);
+        assert_eq!(short.next_pieces(1), [records(0, "ab\n")]);
+        assert_eq!(short.next_pieces(4), [records(3, "cd\n")]);
+        assert_eq!(short.next_pieces(99), [truncated(6)]);
+        let mut whole = cutter(b"ab\ncd\nef", true, Boundary::Line);
+        assert_eq!(
+            whole.next_pieces(99),
+            [records(0, "ab\ncd\n"), truncated(6)]
+        );
+        assert_eq!(whole.next_pieces(99), []);
+        let mut long = cutter(b"ab\n0123456789012345", true, Boundary::Line);
+        assert_eq!(long.next_pieces(99), [records(0, "ab\n"), truncated(3)]);
+    }
+
+    #[test]
+    fn line_breaks_within_quotes_end_no_record() {
+        let text = b"a,\"b\n\"\n5\" x\n\"\"\"\n\"\nz";
+        let mut cutter = cutter(text, false, Boundary::Quoted(b','));
+        assert_eq!(cutter.next_pieces(1), [records(0, "a,\"b\n\"\n")]);
+        assert_eq!(cutter.next_pieces(8), [records(7, "5\" x\n")]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_a_begun_line_are_skipped() {
+        let mut marked = cutter(b"\xef\xbb\xbfab\n", false, Boundary::Line);
+        marked.skip_byte_order_mark();
+        assert_eq!(marked.next_pieces(99), [records(3, "ab\n")]);
+        let mut begun = cutter(b"ab\ncd", false, Boundary::Line);
+        begun.skip_line(2);
+        assert_eq!(begun.offset(), 3);
+    }
+}

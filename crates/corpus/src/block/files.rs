@@ -1,0 +1,43 @@
+//! Blocks of files that are read whole, texts and volumes: neighbours in the input's order, enough
+//! of them to fill a block.
+
+use crate::input::{Input, InputFile};
+use crate::settings::Format;
+use std::ops::Range;
+
+/// The most files of a block, so that a million tiny ones still make many blocks.
+const MAX_FILES: usize = 4096;
+
+/// Whether each thread reads files of this format whole, and several make a block.
+pub(super) fn is_whole(file: &InputFile) -> bool {
+    matches!(file.format, Format::Text | Format::Htrc)
+}
+
+/// Parts the input into its sources: runs of neighbouring files that are read whole, and every
+/// other file alone.
+pub(super) fn sources(input: &Input) -> Vec<Range<usize>> {
+    let mut next = 0;
+    input
+        .files
+        .chunk_by(|a, b| is_whole(a) && is_whole(b))
+        .map(|run| {
+            let start = next;
+            next += run.len();
+            start..next
+        })
+        .collect()
+}
+
+/// Cuts a run of such files into blocks of at least `block_bytes` expected bytes, except the last.
+pub(super) fn cut(input: &Input, run: Range<usize>, block_bytes: u64) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let (mut start, mut bytes) = (run.start, 0u64);
+    for file in run.clone() {
+        bytes = bytes.saturating_add(input.files[file].expected_bytes());
+        if bytes >= block_bytes || file + 1 - start == MAX_FILES || file + 1 == run.end {
+            blocks.push(start..file + 1);
+            (start, bytes) = (file + 1, 0);
+        }
+    }
+    blocks
+}

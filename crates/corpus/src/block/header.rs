@@ -1,0 +1,140 @@
+//! Which columns of a file of records, or of rows, are for what.
+
+use super::cutter::lines;
+use crate::input::{InputError, InputFile, vocabulary};
+use crate::settings::{CorpusSettings, Format};
+use std::io::Read;
+
+/// The id column that a job means when it does not say: a file may do without it.
+const DEFAULT_ID: &str = "id";
+
+/// Which columns of a file are for what.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) fields: usize,
+    pub(crate) columns: Columns,
+    /// The terms that numbers in the file stand for.
+    vocabulary: Option<Vec<String>>,
+}
+
+/// The places of the columns that the job names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    pub(crate) id: Option<usize>,
+    pub(crate) text: Vec<usize>,
+    pub(crate) group: Option<usize>,
+    pub(crate) metadata: Vec<usize>,
+}
+
+impl Columns {
+    /// Finds the job's columns among those of a file.
+    pub(crate) fn find(
+        names: &[String],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        let place = |wanted: &String| {
+            let found = names.iter().position(|name| name == wanted);
+            found.ok_or_else(|| InputError::missing_column(&file.path, wanted, names))
+        };
+        let id = match place(&settings.id) {
+            Err(_) if settings.id.is_empty() || settings.id == DEFAULT_ID => None,
+            id => Some(id?),
+        };
+        Ok(Self {
+            id,
+            text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
+            group: settings.group.as_ref().map(place).transpose()?,
+            metadata: settings
+                .metadata
+                .iter()
+                .map(place)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Columns {
+    /// Every place, in the order of the fields.
+    pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
+        let values = self.text.iter_mut().chain(&mut self.metadata);
+        self.id.iter_mut().chain(values).chain(&mut self.group)
+    }
+}
+
+impl Header {
+    /// Reads the header line.
+    pub(crate) fn parse(
+        line: &[u8],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        let mut names: Vec<String> = Vec::new();
+        let mut add = |field: &[u8]| names.push(String::from_utf8_lossy(field).trim().to_owned());
+        match file.format {
+            Format::Csv => parser(line)
+                .byte_records()
+                .flatten()
+                .take(1)
+                .for_each(|record| record.iter().for_each(&mut add)),
+            _ => lines(0, line)
+                .flat_map(|(_, line)| line.split(|&byte| byte == b'\t'))
+                .for_each(add),
+        }
+        Self::of(&names, file, settings)
+    }
+
+    /// The header of a format that has always the same columns; `None` for others.
+    pub(crate) fn fixed(
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Option<Self>, InputError> {
+        let Some(names) = fixed_columns(file.format) else {
+            return Ok(None);
+        };
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        Self::of(&names, file, settings).map(Some)
+    }
+
+    fn of(
+        names: &[String],
+        file: &InputFile,
+        settings: &CorpusSettings,
+    ) -> Result<Self, InputError> {
+        Ok(Self {
+            fields: names.len(),
+            columns: Columns::find(names, file, settings)?,
+            vocabulary: file
+                .vocabulary
+                .as_deref()
+                .map(vocabulary::read)
+                .transpose()?,
+        })
+    }
+
+    /// The terms that numbers in the file stand for, if they have a vocabulary.
+    pub(crate) fn vocabulary(&self) -> Option<&[String]> {
+        self.vocabulary.as_deref()
+    }
+}
+
+/// The columns of a format that has always the same, and no line that says so. The label may be a group or
+/// metadata, and the text may be counts.
+pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
+    match format {
+        Format::Mallet | Format::SvmLight | Format::Vw => Some(&["id", "label", "text"]),
+        Format::LdaC => Some(&["text"]),
+        _ => None,
+    }
+}
+
+/// A parser of records without a header, of any number of fields.
+///
+/// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
+/// anywhere in the file.
+pub(crate) fn parser(bytes: &[u8]) -> csv::Reader<impl Read> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(b"\n".chain(bytes))
+}

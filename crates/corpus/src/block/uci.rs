@@ -1,0 +1,380 @@
+//! Blocks of a UCI bag of words or a Matrix Market file: ranges of document numbers, including
+//! documents without any line.
+//!
+//! The file begins with D documents, W terms and N entries, one number per line, or in Matrix Market
+//! in a line below comments; then one entry per line: document (1…D, never decreasing), term
+//! (1…W), count. Since the header gives the number of
+//! documents, even a truncated file accounts for each of them. Entries are parsed in `reader::uci`.
+
+use super::cutter::Piece;
+use super::lines::{Records, check_damage};
+use super::{Content, Cut};
+use crate::input::{InputError, InputFile, vocabulary};
+use crate::settings::{CorpusSettings, Format, OnDamage};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// No line of the format is nearly as long.
+const MAX_LINE_BYTES: u64 = 4096;
+
+/// How a Matrix Market file begins.
+const BANNER: &str = "%%MatrixMarket matrix coordinate integer general";
+
+/// A block's documents and their entries.
+pub(crate) struct Counts {
+    /// The terms, in the order of their numbers.
+    pub(crate) vocabulary: Arc<Vec<String>>,
+    /// The documents' numbers, from 1.
+    pub(crate) documents: Range<u64>,
+    /// The line of the first entry, from 1.
+    pub(crate) line: u64,
+    /// The entries' lines.
+    pub(crate) entries: Vec<u8>,
+    /// Documents with more bytes of entries than allowed, whose entries are left out.
+    pub(crate) too_large: Vec<u64>,
+    /// The first document that is lost, and why.
+    pub(crate) lost: Option<(u64, String)>,
+}
+
+/// The blocks of a bag of words.
+pub(super) struct CountStream {
+    records: Records,
+    file: InputFile,
+    vocabulary: Arc<Vec<String>>,
+    /// Lines before the first entry.
+    header_lines: u64,
+    document_count: u64,
+    entry_count: u64,
+    block_bytes: u64,
+    max_document_bytes: u64,
+    on_damage: OnDamage,
+    /// Entries of the last document seen, which may continue.
+    held: Vec<u8>,
+    /// Entries before `held`.
+    entries_before: u64,
+    /// The first document not in a block yet.
+    next_document: u64,
+    /// A document whose entries are being dropped.
+    dropping: Option<u64>,
+    blocks: u64,
+    ended: bool,
+}
+
+impl CountStream {
+    pub(super) fn open(
+        file: &InputFile,
+        settings: &CorpusSettings,
+        block_bytes: u64,
+    ) -> Result<Self, InputError> {
+        let mut records = Records::open(file, settings, MAX_LINE_BYTES)?;
+        let (terms_line, header_lines, sizes) = match file.format {
+            Format::MatrixMarket => {
+                let (line, sizes) = read_size(&mut records, file)?;
+                (line, line, sizes)
+            }
+            _ => {
+                let mut number = |line, what| read_number(&mut records, file, line, what);
+                let sizes = [
+                    number(1, "documents")?,
+                    number(2, "terms")?,
+                    number(3, "entries")?,
+                ];
+                (2, 3, sizes)
+            }
+        };
+        let [document_count, term_count, entry_count] = sizes;
+        Ok(Self {
+            records,
+            file: file.clone(),
+            vocabulary: Arc::new(read_vocabulary(file, term_count, terms_line)?),
+            header_lines,
+            document_count,
+            entry_count,
+            block_bytes,
+            max_document_bytes: settings.max_document_bytes,
+            on_damage: settings.on_damage,
+            held: Vec::new(),
+            entries_before: 0,
+            next_document: 1,
+            dropping: None,
+            blocks: 0,
+            ended: false,
+        })
+    }
+
+    /// Reads another stretch of entries on to `held`; the reason when the stream broke.
+    fn read_on(&mut self) -> Result<Option<String>, InputError> {
+        let end = self
+            .records
+            .cutter
+            .offset()
+            .saturating_add(self.block_bytes);
+        let pieces = self.records.cutter.next_pieces(end);
+        check_damage(&pieces, &self.file, self.on_damage)?;
+        self.ended = pieces.is_empty();
+        for piece in pieces {
+            match piece {
+                Piece::Records { bytes, .. } => self.hold(&bytes),
+                Piece::TooLarge { bytes, .. } => {
+                    let reason = format!("a line of {bytes} bytes; expected `document term count`");
+                    return Err(self.error(count_lines(&self.held), reason));
+                }
+                Piece::Truncated { reason, .. } => {
+                    self.ended = true;
+                    return Ok(Some(reason));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Appends entries to `held`, except those of the document being dropped.
+    fn hold(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let (Some(dropped), false) = (self.dropping, rest.is_empty()) {
+            let end = super::cutter::find_line_end(rest).unwrap_or(rest.len());
+            if document_of(&rest[..end]) != Some(dropped) {
+                self.dropping = None;
+                break;
+            }
+            self.entries_before += 1;
+            rest = &rest[end..];
+        }
+        self.held.extend_from_slice(rest);
+    }
+
+    /// The number of the last document in `held`, and where its entries begin there.
+    fn last_document(&self) -> Result<(u64, usize), InputError> {
+        let mut start = self.held.len();
+        let mut last = None;
+        while start > 0 {
+            let before = self.held[..start - 1]
+                .iter()
+                .rposition(|&byte| byte == b'\n');
+            let line_start = before.map_or(0, |at| at + 1);
+            let document = document_of(&self.held[line_start..start]);
+            if last.is_some() && document != last {
+                break;
+            }
+            let malformed = || {
+                let reason = "expected `document term count`".to_owned();
+                self.error(count_lines(&self.held[..line_start]), reason)
+            };
+            last = Some(document.ok_or_else(malformed)?);
+            start = line_start;
+        }
+        let last = last.unwrap_or(self.next_document);
+        let range = self.next_document..=self.document_count;
+        if !self.held.is_empty() && !range.contains(&last) {
+            let reason = format!(
+                "document {last}, where {} to {} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document",
+                range.start(),
+                range.end()
+            );
+            return Err(self.error(count_lines(&self.held[..start]), reason));
+        }
+        Ok((last, start))
+    }
+
+    /// Leaves out the entries of a document that is too large.
+    fn drop_document(&mut self, number: u64) {
+        self.entries_before += count_lines(&self.held);
+        self.held.clear();
+        self.dropping = Some(number);
+    }
+
+    /// A block of the first `length` bytes held: the documents before `end`.
+    fn block(&mut self, length: usize, end: u64, too_large: Vec<u64>) -> Counts {
+        let rest = self.held.split_off(length);
+        let entries = std::mem::replace(&mut self.held, rest);
+        let block = Counts {
+            vocabulary: Arc::clone(&self.vocabulary),
+            documents: self.next_document..end,
+            line: self.header_lines + 1 + self.entries_before,
+            entries,
+            too_large,
+            lost: None,
+        };
+        self.entries_before += count_lines(&block.entries);
+        self.next_document = end;
+        block
+    }
+
+    /// The last block: everything held, and every document up to the number in the header.
+    fn last_block(
+        &mut self,
+        broken: Option<String>,
+        too_large: Vec<u64>,
+    ) -> Result<Counts, InputError> {
+        let length = self.held.trim_ascii_end().len();
+        self.held.truncate(length);
+        let found = self.entries_before + count_lines(&self.held);
+        let reason = match broken {
+            Some(reason) => Some(reason),
+            None if found == self.entry_count => None,
+            None => Some(self.check_entries(found)?),
+        };
+        let after_dropped = self.dropping.map_or(0, |dropped| dropped + 1);
+        let (last, start) = match reason {
+            Some(_) if !self.held.is_empty() => self.last_document()?,
+            _ => (self.next_document.max(after_dropped), self.held.len()),
+        };
+        let mut block = self.block(start, self.document_count + 1, too_large);
+        block.lost = reason.map(|reason| (last, reason));
+        Ok(block)
+    }
+
+    /// What is wrong with a whole file with this many entries: an error, unless the job keeps
+    /// damaged files.
+    fn check_entries(&self, found: u64) -> Result<String, InputError> {
+        let wanted = self.entry_count;
+        let reason = format!("the file has {found} entries, but its header says {wanted}");
+        if found < wanted && self.on_damage == OnDamage::Keep {
+            return Ok(reason);
+        }
+        let remedy = "copy the file again, or set corpus.on_damage = \"keep\" if it is truncated";
+        Err(InputError::Counts {
+            path: self.file.path.clone(),
+            line: self.header_lines + found.min(wanted),
+            reason: format!("{reason}; {remedy}"),
+        })
+    }
+
+    /// An error at the line that is `lines` after the first one held.
+    fn error(&self, lines: u64, reason: String) -> InputError {
+        InputError::Counts {
+            path: self.file.path.clone(),
+            line: self.header_lines + 1 + self.entries_before + lines,
+            reason,
+        }
+    }
+}
+
+impl Cut for CountStream {
+    fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let mut too_large = Vec::new();
+        let block = loop {
+            let broken = self.read_on()?;
+            if self.ended {
+                break self.last_block(broken, too_large)?;
+            }
+            let (last, start) = self.last_document()?;
+            if start > 0 {
+                break self.block(start, last, too_large);
+            }
+            if self.held.len() as u64 > self.max_document_bytes {
+                too_large.push(last);
+                self.drop_document(last);
+            }
+        };
+        self.blocks += 1;
+        Ok(Some((self.blocks - 1, Content::Counts(block))))
+    }
+}
+
+/// The number that a line begins with.
+fn document_of(line: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(line).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Lines in `bytes`, the last one with or without its line break.
+fn count_lines(bytes: &[u8]) -> u64 {
+    let breaks = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    breaks + u64::from(bytes.last().is_some_and(|&byte| byte != b'\n'))
+}
+
+/// The next line of the header, if there is one.
+fn next_line(records: &mut Records) -> Option<String> {
+    let end = records.cutter.offset() + 1;
+    match records.cutter.next_pieces(end).first() {
+        Some(Piece::Records { bytes, .. }) => {
+            Some(String::from_utf8_lossy(bytes).trim().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Reads one of the three numbers that a UCI bag of words begins with.
+fn read_number(
+    records: &mut Records,
+    file: &InputFile,
+    line: u64,
+    what: &str,
+) -> Result<u64, InputError> {
+    let number = next_line(records).and_then(|text| text.parse().ok());
+    number.ok_or_else(|| InputError::Counts {
+        path: file.path.clone(),
+        line,
+        reason: format!(
+            "expected the number of {what}; a UCI bag of words begins with the number of documents, terms and entries, a line each"
+        ),
+    })
+}
+
+/// Reads the lines of a Matrix Market file before its entries: how many they are, and the numbers of
+/// rows, columns and entries.
+fn read_size(records: &mut Records, file: &InputFile) -> Result<(u64, [u64; 3]), InputError> {
+    let error = |line, reason: String| InputError::Counts {
+        path: file.path.clone(),
+        line,
+        reason,
+    };
+    let banner = next_line(records).unwrap_or_default().to_lowercase();
+    if !matches!(
+        banner.split_ascii_whitespace().collect::<Vec<_>>()[..],
+        [
+            "%%matrixmarket",
+            "matrix",
+            "coordinate",
+            "integer" | "real",
+            "general"
+        ]
+    ) {
+        let reason = format!(
+            "expected `{BANNER}`; write the counts as a sparse matrix with a row for each document"
+        );
+        return Err(error(1, reason));
+    }
+    let mut line = 1;
+    while let Some(text) = next_line(records) {
+        line += 1;
+        if text.is_empty() || text.starts_with('%') {
+            continue;
+        }
+        let numbers: Option<Vec<u64>> = text
+            .split_ascii_whitespace()
+            .map(|number| number.parse().ok())
+            .collect();
+        let sizes = numbers.and_then(|numbers| numbers.try_into().ok());
+        let reason = "expected the numbers of documents (rows), terms (columns) and entries";
+        return sizes
+            .map(|sizes| (line, sizes))
+            .ok_or_else(|| error(line, reason.to_owned()));
+    }
+    let reason = "the file ends before its entries; copy it again".to_owned();
+    Err(error(line, reason))
+}
+
+/// Reads as many terms as the file has.
+fn read_vocabulary(
+    file: &InputFile,
+    term_count: u64,
+    line: u64,
+) -> Result<Vec<String>, InputError> {
+    let path = file.vocabulary.as_deref().unwrap_or(&file.path);
+    let terms = vocabulary::read(path)?;
+    if terms.len() as u64 != term_count {
+        let reason = format!(
+            "the file has {term_count} terms, but {} has {}; put the vocabulary that belongs to it beside it",
+            path.display(),
+            terms.len()
+        );
+        let path = file.path.clone();
+        return Err(InputError::Counts { path, line, reason });
+    }
+    Ok(terms)
+}

@@ -1,0 +1,284 @@
+//! The result of ingest, in one file: `corpus/collection.json`.
+//!
+//! It is written last, so its presence means that every shard and the vocabulary exist. Nothing in
+//! it depends on the number of workers, on time, or on the location of the output: the same input
+//! and settings produce the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::labels::Label;
+use super::phrases::Phrase;
+
+/// Path of a [`Collection`] in the output folder.
+pub const COLLECTION_FILE: &str = "corpus/collection.json";
+
+/// The folder of the shards in the output folder.
+pub const SHARDS_FOLDER: &str = "corpus/shards";
+
+/// Version of the layout.
+const FORMAT: u32 = 1;
+
+/// An ingested collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    /// Version of this file's layout.
+    pub format: u32,
+    /// Hash of the settings that ingest depends on, in hexadecimal.
+    pub settings_hash: String,
+    /// Fingerprint of the input, in hexadecimal.
+    pub input_fingerprint: String,
+    /// Files of the input.
+    pub input_files: u64,
+    /// Their size on disk.
+    pub input_bytes: u64,
+    /// Documents of the input, whatever their status.
+    pub documents: u64,
+    /// Those that have tokens in the vocabulary.
+    pub documents_with_terms: u64,
+    /// Documents by status; every status is listed.
+    pub documents_by_status: BTreeMap<String, u64>,
+    /// Tokens that were found.
+    pub tokens_total: u64,
+    /// Tokens in the vocabulary.
+    pub tokens_in_vocabulary: u64,
+    /// Tokens that are stop words.
+    pub tokens_stopped: u64,
+    /// Distinct terms that were found.
+    pub terms_total: u64,
+    /// Terms in the vocabulary (V).
+    pub terms_kept: u64,
+    /// Fingerprint of the vocabulary, in hexadecimal.
+    pub vocabulary_fingerprint: String,
+    /// Names of the pass-through columns.
+    pub metadata: Vec<String>,
+    /// Whether documents belong to volumes (`corpus.group`).
+    pub grouped: bool,
+    /// The labels of documents, sorted by name; empty where the job has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
+    /// The phrases that were found, by pass, name and first token; empty where the job looks for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phrases: Vec<Phrase>,
+    /// The shards, in the order of their documents.
+    pub shards: Vec<ShardEntry>,
+}
+
+/// One shard of a collection; its number is its place in the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardEntry {
+    /// The number of its first document in the collection, from 0.
+    pub first_document: u64,
+    /// Its documents, at least 1.
+    pub documents: u64,
+    /// Those that have tokens in the vocabulary.
+    pub documents_with_terms: u64,
+    /// Their tokens in the vocabulary.
+    pub tokens: u64,
+    /// The place of its first document in its volume; not 0 if the volume began in another shard.
+    #[serde(default)]
+    pub first_section: u64,
+}
+
+/// A `collection.json` that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectionError {
+    /// It cannot be read.
+    #[error("{}: {source}; run ingest first", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is not what this version writes.
+    #[error(
+        "{}: {reason}; it is damaged or from another version: choose another output.path, or restart with --overwrite",
+        path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Collection {
+    /// The required version in [`format`](Self::format).
+    pub const FORMAT: u32 = FORMAT;
+
+    /// Reads the collection of the output folder `root`.
+    ///
+    /// # Errors
+    /// The file is missing, damaged, or of another version.
+    pub fn read(root: &Path) -> Result<Self, CollectionError> {
+        Self::read_file(&root.join(COLLECTION_FILE))
+    }
+
+    /// Reads the collection that this file describes.
+    ///
+    /// # Errors
+    /// The file is missing, damaged, or of another version.
+    pub fn read_file(path: &Path) -> Result<Self, CollectionError> {
+        match fs::read_to_string(path) {
+            Ok(json) => Self::from_json(&json, path),
+            Err(source) => Err(CollectionError::Read {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// The collection that `json` describes; `path` is for the error.
+    ///
+    /// # Errors
+    /// It is not what [`to_json`](Self::to_json) writes, or its shards do not add up.
+    pub fn from_json(json: &str, path: &Path) -> Result<Self, CollectionError> {
+        let refuse = |reason| CollectionError::Format {
+            path: path.to_owned(),
+            reason,
+        };
+        let collection: Self = serde_json::from_str(json).map_err(|e| refuse(e.to_string()))?;
+        if collection.format != FORMAT {
+            return Err(refuse(format!(
+                "version {} instead of {FORMAT}",
+                collection.format
+            )));
+        }
+        let mut next: u64 = 0;
+        for (number, shard) in collection.shards.iter().enumerate() {
+            if shard.first_document != next {
+                return Err(refuse(format!(
+                    "shard {number} does not begin at document {next}"
+                )));
+            }
+            next = next.checked_add(shard.documents).ok_or_else(|| {
+                refuse(format!(
+                    "shard {number} has more documents than there are numbers"
+                ))
+            })?;
+        }
+        if next != collection.documents {
+            return Err(refuse(format!(
+                "{next} documents in the shards instead of {}",
+                collection.documents
+            )));
+        }
+        Ok(collection)
+    }
+
+    /// The file's content: the same bytes for the same collection.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self).expect("texts and numbers are JSON");
+        json.push('\n');
+        json
+    }
+
+    /// Path of a shard in the output folder.
+    ///
+    /// ```
+    /// # use corpus::collection::Collection;
+    /// assert_eq!(Collection::shard_name(7), "corpus/shards/shard-00007.parquet");
+    /// ```
+    pub fn shard_name(number: usize) -> String {
+        format!("{SHARDS_FOLDER}/shard-{number:05}.parquet")
+    }
+
+    /// The shard that contains a document, or none beyond the last one.
+    pub fn shard_of(&self, document: u64) -> Option<usize> {
+        let after = self
+            .shards
+            .partition_point(|shard| shard.first_document <= document);
+        (document < self.documents).then(|| after - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collection(sizes: &[u64]) -> Collection {
+        let shards: Vec<ShardEntry> = sizes
+            .iter()
+            .scan(0, |next, &documents| {
+                let first_document = *next;
+                *next += documents;
+                let (documents_with_terms, tokens) = (documents, documents * 10);
+                Some(ShardEntry {
+                    first_document,
+                    documents,
+                    documents_with_terms,
+                    tokens,
+                    first_section: 0,
+                })
+            })
+            .collect();
+        Collection {
+            format: FORMAT,
+            settings_hash: "a".into(),
+            input_fingerprint: "b".into(),
+            input_files: 1,
+            input_bytes: 1000,
+            documents: sizes.iter().sum(),
+            documents_with_terms: sizes.iter().sum(),
+            documents_by_status: BTreeMap::from([("ok".into(), sizes.iter().sum())]),
+            tokens_total: 0,
+            tokens_in_vocabulary: 0,
+            tokens_stopped: 0,
+            terms_total: 0,
+            terms_kept: 0,
+            vocabulary_fingerprint: "c".into(),
+            metadata: vec!["year".into()],
+            grouped: true,
+            labels: Vec::new(),
+            phrases: Vec::new(),
+            shards,
+        }
+    }
+
+    #[test]
+    fn json_is_read_back_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("corpus")).unwrap();
+        let missing = Collection::read(folder.path()).unwrap_err().to_string();
+        assert!(missing.contains("run ingest first"), "{missing}");
+        let written = collection(&[3, 4, 1]);
+        fs::write(folder.path().join(COLLECTION_FILE), written.to_json()).unwrap();
+        assert_eq!(Collection::read(folder.path()).unwrap(), written);
+        let path = Path::new("c.json");
+        let json = written.to_json();
+        for damaged in [
+            json[..json.len() / 2].to_owned(),
+            json.replace("\"format\": 1", "\"format\": 2"),
+            json.replace("\"first_document\": 3", "\"first_document\": 2"),
+            json.replace("\"documents\": 8", "\"documents\": 9"),
+            json.replace("\"grouped\"", "\"unheard_of\""),
+        ] {
+            assert!(damaged != json);
+            let error = Collection::from_json(&damaged, path)
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.starts_with("c.json: ") && error.contains("--overwrite"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn documents_are_found_in_their_shards() {
+        let collection = collection(&[3, 4, 1]);
+        let shards: Vec<_> = (0..9)
+            .map(|document| collection.shard_of(document))
+            .collect();
+        let expected = [0, 0, 0, 1, 1, 1, 1, 2].map(Some);
+        assert_eq!(shards[..8], expected);
+        assert_eq!(shards[8], None);
+    }
+}

@@ -1,0 +1,161 @@
+//! The compression of a file, detected from its first bytes, and the stream of its decompressed
+//! content.
+//!
+//! Names are ignored: a `.gz` that was decompressed in place is read as plain. Gzip files of
+//! several members, zstd files of several frames and bzip2 files of several streams (as written by
+//! `pigz`, `pzstd`, `pbzip2` and `cat a b`) are read as one. Other compressions are recognised only to be refused with a remedy.
+
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use store::Source;
+
+/// Bytes asked of the disk at a time, for compressed files.
+const DISK_BUFFER_BYTES: usize = 256 * 1024;
+
+/// Bytes for which there is room before a file is read: those of a small one.
+const ROOM_BYTES: u64 = 8 << 10;
+
+/// The largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
+const ZSTD_WINDOW_LOG: u32 = 31;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    Plain,
+    /// Gzip, one member or many.
+    Gzip,
+    /// Zstandard, one frame or many.
+    Zstd,
+    /// Bzip2, one stream or many.
+    Bzip2,
+}
+
+impl Compression {
+    /// Tells the compression from a file's first bytes (eight suffice).
+    ///
+    /// Fails with the name of the compression when it is one that topicmill does not read.
+    ///
+    /// ```
+    /// # use corpus::compression::Compression;
+    /// assert_eq!(Compression::of(&[0x1f, 0x8b, 8, 0]), Ok(Compression::Gzip));
+    /// assert_eq!(Compression::of(b"{\"id\": 1}"), Ok(Compression::Plain));
+    /// assert_eq!(Compression::of(b"BZh91AY&SY"), Ok(Compression::Bzip2));
+    /// assert_eq!(Compression::of(b"PK\x03\x04"), Err("zip"));
+    /// ```
+    pub fn of(start: &[u8]) -> Result<Self, &'static str> {
+        match start {
+            [0x1f, 0x8b, ..] => Ok(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Self::Zstd),
+            // A skippable frame: seekable and parallel writers may put one first.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Ok(Self::Zstd),
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => Ok(Self::Bzip2),
+            // The end of a stream without a block: nothing was compressed.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, ..] => Ok(Self::Bzip2),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Err("xz"),
+            [b'P', b'K', 3, 4, ..] => Err("zip"),
+            _ => Ok(Self::Plain),
+        }
+    }
+
+    /// Opens the file and reads what it contains, decompressed as it goes.
+    pub fn open(self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
+        self.decode(Source::open(path)?)
+    }
+
+    /// The content of a stream, decompressed as it goes.
+    pub fn decode(self, file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Plain => Box::new(file),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(
+                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
+            )),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(
+                BufReader::with_capacity(DISK_BUFFER_BYTES, file),
+            )),
+            Self::Zstd => {
+                let buffered = BufReader::with_capacity(DISK_BUFFER_BYTES, file);
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
+        })
+    }
+
+    /// The expected content of a file of the given size: compressed text counts four times.
+    pub fn expected_bytes(self, bytes: u64) -> u64 {
+        match self {
+            Self::Plain => bytes,
+            Self::Gzip | Self::Zstd | Self::Bzip2 => bytes.saturating_mul(4),
+        }
+    }
+}
+
+/// A file's name without what compression appends.
+pub(crate) fn stripped(name: &str) -> &str {
+    [".gz", ".zst", ".zstd", ".bz2"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name)
+}
+
+/// The first `limit` bytes of a reader, or fewer where it ends before.
+pub fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    // Room from the start: without, each small file takes twice as many reads.
+    let mut start = Vec::with_capacity(limit.min(ROOM_BYTES) as usize);
+    reader.take(limit).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// `bytes` as a gzip member.
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// `bytes` as a zstd frame.
+    pub(crate) fn zstandard(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).unwrap()
+    }
+
+    /// `bytes` as a bzip2 stream.
+    pub(crate) fn bzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn several_members_and_frames_read_as_one_stream() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for pack in [gzip as fn(&[u8]) -> Vec<u8>, zstandard, bzip] {
+            let packed = [pack(b"one "), pack(b""), pack(b"two")].concat();
+            std::fs::write(&path, &packed).unwrap();
+            let compression = Compression::of(&packed).unwrap();
+            let read = read_start(compression.open(&path).unwrap(), 100).unwrap();
+            assert_eq!(read, b"one two");
+        }
+    }
+
+    #[test]
+    fn skippable_frames_are_zstd_and_other_compressions_are_refused() {
+        assert_eq!(
+            Compression::of(&[0x5e, 0x2a, 0x4d, 0x18, 0]),
+            Ok(Compression::Zstd)
+        );
+        assert_eq!(Compression::of(b""), Ok(Compression::Plain));
+        assert_eq!(
+            Compression::of(b"BZh9 is how this text begins"),
+            Ok(Compression::Plain)
+        );
+        assert_eq!(Compression::of(b"PK\x03\x04...."), Err("zip"));
+    }
+}

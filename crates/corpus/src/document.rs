@@ -1,0 +1,212 @@
+//! A document at each stage of ingest: as a reader returns it, and as a shard stores it.
+//!
+//! Every input document keeps one row for ever: what went wrong with it is its [`DocumentStatus`],
+//! never a missing row.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// The status of an input document. Written to the tables as its [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DocumentStatus {
+    /// Read, tokenized, and at least one token is in the vocabulary.
+    Ok = 0,
+    /// Like `Ok`, but bytes that are not UTF-8 were replaced by U+FFFD before tokenizing.
+    Repaired = 1,
+    /// The text is missing, null, or holds no token at all.
+    Empty = 2,
+    /// There are tokens, none of them in the vocabulary.
+    NoVocabulary = 3,
+    /// The record could not be parsed (a line that is not JSON, a row with too few columns, …).
+    ParseError = 4,
+    /// The document is larger than `corpus.max_document_bytes`; its text was not tokenized.
+    TooLarge = 5,
+    /// The file ended in the middle (a truncated gzip, an I/O error); represents what was lost.
+    Truncated = 6,
+    /// The job leaves it out, by `[htrc]` or by its language.
+    Filtered = 7,
+}
+
+impl DocumentStatus {
+    /// Every status, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::Ok,
+        Self::Repaired,
+        Self::Empty,
+        Self::NoVocabulary,
+        Self::ParseError,
+        Self::TooLarge,
+        Self::Truncated,
+        Self::Filtered,
+    ];
+
+    /// The name written to the tables.
+    ///
+    /// ```
+    /// # use corpus::DocumentStatus;
+    /// assert_eq!(DocumentStatus::NoVocabulary.name(), "no_vocabulary");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Repaired => "repaired",
+            Self::Empty => "empty",
+            Self::NoVocabulary => "no_vocabulary",
+            Self::ParseError => "parse_error",
+            Self::TooLarge => "too_large",
+            Self::Truncated => "truncated",
+            Self::Filtered => "filtered",
+        }
+    }
+
+    /// The status with this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    /// True for documents that have tokens in the vocabulary: those can be sampled and projected.
+    pub fn has_terms(self) -> bool {
+        matches!(self, Self::Ok | Self::Repaired)
+    }
+}
+
+impl fmt::Display for DocumentStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One input document as a reader hands it over, borrowing from the block it was parsed from.
+#[derive(Clone, Debug)]
+pub struct RawDocument<'a> {
+    /// The input's own id; `<file>@<byte or row>` where the record begins (from 0) if the input has none.
+    pub source_id: Cow<'a, str>,
+    /// The volume (`corpus.group`) this document is a section of.
+    pub group: Option<Cow<'a, str>>,
+    /// One value per column of metadata, in the job's order.
+    pub metadata: Vec<Option<Cow<'a, str>>>,
+    /// The text or counts, or why there are none.
+    pub body: Body<'a>,
+}
+
+/// What a document holds.
+#[derive(Clone, Debug)]
+pub enum Body<'a> {
+    /// Text to be tokenized. `repaired`: bytes that are not UTF-8 were replaced by U+FFFD.
+    Text {
+        /// The text.
+        text: Cow<'a, str>,
+        /// Whether bytes were replaced.
+        repaired: bool,
+    },
+    /// A bag over the terms of a vocabulary that many documents share: they are counted without a look at the terms.
+    Bag {
+        /// The terms, used unchanged.
+        vocabulary: &'a Arc<Vec<String>>,
+        /// Place in `vocabulary` and tokens of each term, in the input's order; a term may occur again.
+        counts: Vec<(u32, u32)>,
+    },
+    /// Terms that the input has counted already.
+    Counts {
+        /// Each term and its tokens, in the input's order; a term may occur again.
+        counts: Vec<(Cow<'a, str>, u32)>,
+        /// Whether the terms are words as a text has them, to which `[tokens]` applies; else they
+        /// are used unchanged.
+        words: bool,
+        /// Whether bytes that are not UTF-8 were replaced.
+        repaired: bool,
+    },
+    /// No text, and why: [`DocumentStatus::ParseError`], `TooLarge`, `Truncated`, `Filtered` or `Empty`.
+    Missing {
+        /// The status of this document.
+        status: DocumentStatus,
+        /// What was wrong, for the log: file, line and remedy.
+        reason: String,
+    },
+}
+
+/// One document as a shard stores it: a row of bag of words. Owned, so that buffers are reused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardDocument {
+    /// The input's own id.
+    pub source_id: String,
+    /// The volume this document is a section of.
+    pub group: Option<String>,
+    /// One value per column of metadata.
+    pub metadata: Vec<Option<String>>,
+    /// The status of the document.
+    pub status: DocumentStatus,
+    /// Tokens the tokenizer found.
+    pub tokens_total: u32,
+    /// Of those, stop words.
+    pub tokens_stopped: u32,
+    /// Distinct terms in the vocabulary, ascending.
+    pub terms: Vec<u32>,
+    /// Tokens of each, ≥ 1; as long as `terms`.
+    pub counts: Vec<u32>,
+    /// Distinct terms that the vocabulary dropped as rare or capped, by their place in it,
+    /// ascending.
+    pub pruned: Vec<u32>,
+}
+
+impl Default for ShardDocument {
+    fn default() -> Self {
+        Self {
+            source_id: String::new(),
+            group: None,
+            metadata: Vec::new(),
+            status: DocumentStatus::Empty,
+            tokens_total: 0,
+            tokens_stopped: 0,
+            terms: Vec::new(),
+            counts: Vec::new(),
+            pruned: Vec::new(),
+        }
+    }
+}
+
+impl ShardDocument {
+    /// Tokens that are in the vocabulary (N_d).
+    pub fn tokens_in_vocabulary(&self) -> u64 {
+        self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+}
+
+/// Numbers documents within their volumes, whose documents follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Sections {
+    group: Option<String>,
+    next: u64,
+    begun: bool,
+}
+
+impl Sections {
+    /// For documents the first of which is this section of its volume.
+    pub fn starting(first: u64) -> Self {
+        Self {
+            next: first,
+            ..Self::default()
+        }
+    }
+
+    /// The place of the next document in its volume, from 0; none without a volume.
+    ///
+    /// ```
+    /// # use corpus::Sections;
+    /// let mut sections = Sections::starting(7);
+    /// let numbers = [Some("a"), Some("a"), None, Some("b")].map(|volume| sections.number(volume));
+    /// assert_eq!(numbers, [Some(7), Some(8), None, Some(0)]);
+    /// ```
+    pub fn number(&mut self, group: Option<&str>) -> Option<u64> {
+        if self.group.as_deref() != group {
+            self.group = group.map(str::to_owned);
+            self.next *= u64::from(!self.begun);
+        }
+        self.begun = true;
+        let number = self.next;
+        self.next += 1;
+        group.map(|_| number)
+    }
+}

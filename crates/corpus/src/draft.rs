@@ -1,0 +1,352 @@
+//! From a document as returned by a reader to a row of a draft shard: its bag of words, in the
+//! local ids of one worker.
+//!
+//! Each worker has its own [`Drafter`]: a tokenizer, and a count of every term it has met.
+//! Words that are already counted pass through the tokenizer one by one; the terms of a bag of words
+//! are kept unchanged.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::document::{Body, DocumentStatus, RawDocument, ShardDocument};
+use super::terms::TermCounter;
+use super::tokenizer::Tokenizer;
+
+/// Most tokens of a document: what a shard stores as a count. Further ones are left out.
+const MAX_TOKENS: u32 = i32::MAX as u32;
+
+/// A term of a shared vocabulary that no document has held yet.
+const UNSEEN: u32 = u32::MAX;
+
+/// Drafts documents, and counts their terms on the way.
+///
+/// ```
+/// use corpus::draft::Drafter;
+/// use corpus::settings::{TokenRule, TokenSettings};
+/// use corpus::tokenizer::Tokenizer;
+/// use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
+///
+/// let mut drafter = Drafter::new(Tokenizer::new(&TokenSettings {
+///     rule: TokenRule::Words,
+///     lower_case: true,
+///     min_length: 1,
+///     max_length: 64,
+///     numbers: false,
+///     identifiers: false,
+/// }));
+/// let mut document = ShardDocument::default();
+/// let body = Body::Text { text: "To be, or not to be".into(), repaired: false };
+/// let raw = RawDocument { source_id: "III.1".into(), group: None, metadata: vec![], body };
+/// drafter.draft(raw, &mut document);
+/// assert_eq!((document.status, document.tokens_total), (DocumentStatus::Ok, 6));
+/// assert_eq!(drafter.terms().term(document.terms[0]), "to");
+/// assert_eq!(document.counts, [2, 2, 1, 1]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Drafter {
+    tokenizer: Tokenizer,
+    counter: TermCounter,
+    /// The vocabulary of the last bag, and by place in it the local id, or `UNSEEN`.
+    shared: (Arc<Vec<String>>, Vec<u32>),
+    keeps_order: bool,
+    /// The local ids of the tokens of the text being drafted, if their order is kept.
+    sequence: Vec<u32>,
+}
+
+impl Drafter {
+    /// A drafter that has seen nothing.
+    pub fn new(tokenizer: Tokenizer) -> Self {
+        Self {
+            tokenizer,
+            counter: TermCounter::new(),
+            shared: Default::default(),
+            keeps_order: false,
+            sequence: Vec::new(),
+        }
+    }
+
+    /// The same, but drafts are no bags: `terms` has every token of a text, in order, each with count 1.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.keeps_order = true;
+        self
+    }
+
+    /// Writes the document over `out`, whose buffers are reused. Its terms are local ids of
+    /// [`terms`](Self::terms), ascending; `tokens_stopped` is 0 until the vocabulary is known.
+    pub fn draft(&mut self, raw: RawDocument<'_>, out: &mut ShardDocument) {
+        out.source_id.clear();
+        out.source_id.push_str(&raw.source_id);
+        set(&mut out.group, raw.group.as_ref());
+        out.metadata.resize(raw.metadata.len(), None);
+        for (value, raw) in out.metadata.iter_mut().zip(&raw.metadata) {
+            set(value, raw.as_ref());
+        }
+        out.tokens_stopped = 0;
+        self.counter.begin_document();
+        let read = |repaired| match repaired {
+            true => DocumentStatus::Repaired,
+            false => DocumentStatus::Ok,
+        };
+        let status = match raw.body {
+            Body::Text { text, repaired } => {
+                self.count_text(&text);
+                read(repaired)
+            }
+            Body::Bag { vocabulary, counts } => {
+                self.count_bag(vocabulary, &counts);
+                DocumentStatus::Ok
+            }
+            Body::Counts {
+                counts,
+                words,
+                repaired,
+            } => {
+                self.count_counts(&counts, words);
+                read(repaired)
+            }
+            Body::Missing { status, .. } => status,
+        };
+        let total = self.counter.end_document(&mut out.terms, &mut out.counts);
+        if self.keeps_order {
+            std::mem::swap(&mut out.terms, &mut self.sequence);
+            self.sequence.clear();
+            out.counts.clear();
+            out.counts.resize(out.terms.len(), 1);
+        }
+        // Only a text of more than 2 GiB of one-letter words gets here with more.
+        out.counts
+            .iter_mut()
+            .for_each(|count| *count = (*count).min(MAX_TOKENS));
+        out.tokens_total = u32::try_from(total).unwrap_or(u32::MAX);
+        let nothing = status.has_terms() && total == 0;
+        out.status = if nothing {
+            DocumentStatus::Empty
+        } else {
+            status
+        };
+    }
+
+    /// Every term met so far, by local id.
+    pub fn terms(&self) -> &TermCounter {
+        &self.counter
+    }
+
+    /// The same, to take the new counts out of.
+    pub fn terms_mut(&mut self) -> &mut TermCounter {
+        &mut self.counter
+    }
+
+    /// Returns the terms, once the last document is drafted.
+    pub fn into_terms(self) -> TermCounter {
+        self.counter
+    }
+
+    fn count_text(&mut self, text: &str) {
+        let (counter, sequence) = (&mut self.counter, &mut self.sequence);
+        match self.keeps_order {
+            false => self.tokenizer.tokens(text, &mut |token| counter.add(token)),
+            true => self.tokenizer.tokens(text, &mut |token| {
+                let local_id = counter.intern(token);
+                counter.add_local(local_id, 1);
+                sequence.push(local_id);
+            }),
+        }
+    }
+
+    fn count_bag(&mut self, vocabulary: &Arc<Vec<String>>, counts: &[(u32, u32)]) {
+        let (known, local_ids) = &mut self.shared;
+        if !Arc::ptr_eq(known, vocabulary) {
+            *known = Arc::clone(vocabulary);
+            local_ids.clear();
+            local_ids.resize(vocabulary.len(), UNSEEN);
+        }
+        let mut room = MAX_TOKENS;
+        for &(place, count) in counts {
+            let local_id = &mut local_ids[place as usize];
+            if *local_id == UNSEEN {
+                *local_id = self.counter.intern(&vocabulary[place as usize]);
+            }
+            let count = count.min(room);
+            room -= count;
+            self.counter.add_local(*local_id, count);
+        }
+    }
+
+    fn count_counts(&mut self, counts: &[(Cow<'_, str>, u32)], words: bool) {
+        let counter = &mut self.counter;
+        let mut room = MAX_TOKENS;
+        self.tokenizer
+            .counted(counts, words, &mut |term, count: u32| {
+                let count = count.min(room);
+                room -= count;
+                let local_id = counter.intern(term);
+                counter.add_local(local_id, count);
+            });
+    }
+}
+
+/// Copies a text into a buffer that may have one.
+fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
+    match text {
+        Some(text) => {
+            let buffer = buffer.get_or_insert_default();
+            buffer.clear();
+            buffer.push_str(text);
+        }
+        None => *buffer = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{TokenRule, TokenSettings};
+
+    fn drafter() -> Drafter {
+        Drafter::new(Tokenizer::new(&TokenSettings {
+            rule: TokenRule::Words,
+            lower_case: true,
+            min_length: 1,
+            max_length: 64,
+            numbers: false,
+            identifiers: false,
+        }))
+    }
+
+    fn raw(body: Body<'_>) -> RawDocument<'_> {
+        RawDocument {
+            source_id: "id".into(),
+            group: Some("volume".into()),
+            metadata: vec![None, Some("x".into())],
+            body,
+        }
+    }
+
+    fn text(text: &str, repaired: bool) -> RawDocument<'_> {
+        raw(Body::Text {
+            text: text.into(),
+            repaired,
+        })
+    }
+
+    #[test]
+    fn statuses_say_what_the_body_was() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let missing = |status| {
+            raw(Body::Missing {
+                status,
+                reason: String::new(),
+            })
+        };
+        for (document, status, tokens) in [
+            (text("one two", false), DocumentStatus::Ok, 2),
+            (text("one \u{fffd}two", true), DocumentStatus::Repaired, 2),
+            (text(" 42 ... ", false), DocumentStatus::Empty, 0),
+            (text("\u{fffd}", true), DocumentStatus::Empty, 0),
+            (
+                missing(DocumentStatus::ParseError),
+                DocumentStatus::ParseError,
+                0,
+            ),
+            (
+                missing(DocumentStatus::Truncated),
+                DocumentStatus::Truncated,
+                0,
+            ),
+            (missing(DocumentStatus::Empty), DocumentStatus::Empty, 0),
+        ] {
+            drafter.draft(document, &mut out);
+            assert_eq!((out.status, out.tokens_total), (status, tokens));
+            assert_eq!(out.terms.len(), tokens as usize);
+            assert_eq!(out.group.as_deref(), Some("volume"));
+            assert_eq!(out.metadata, [None, Some("x".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_document_before_is_left() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        drafter.draft(text("one", false), &mut out);
+        let body = Body::Text {
+            text: "two".into(),
+            repaired: false,
+        };
+        let metadata = vec![Some("y".into()), None];
+        drafter.draft(
+            RawDocument {
+                source_id: "b".into(),
+                group: None,
+                metadata,
+                body,
+            },
+            &mut out,
+        );
+        assert_eq!((out.source_id.as_str(), &out.group), ("b", &None));
+        assert_eq!(out.metadata, [Some("y".to_owned()), None]);
+        assert_eq!((out.terms, out.counts), (vec![1], vec![1]));
+    }
+
+    fn counts<'a>(counts: &[(&'a str, u32)], words: bool) -> RawDocument<'a> {
+        let own = |&(term, count): &(&'a str, u32)| (Cow::Borrowed(term), count);
+        raw(Body::Counts {
+            counts: counts.iter().map(own).collect(),
+            words,
+            repaired: false,
+        })
+    }
+
+    #[test]
+    fn bags_have_the_terms_of_their_own_vocabulary() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let vocabularies = [["a", "The"], ["The", "b"]];
+        let vocabularies = vocabularies.map(|terms| Arc::new(terms.map(str::to_owned).to_vec()));
+        for (which, expected) in [(0, ["a", "The"]), (1, ["The", "b"]), (0, ["a", "The"])] {
+            let body = Body::Bag {
+                vocabulary: &vocabularies[which],
+                counts: vec![(1, 2), (0, 1), (1, 3)],
+            };
+            drafter.draft(raw(body), &mut out);
+            let held = out.terms.iter().map(|&id| drafter.terms().term(id));
+            let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
+            held.sort_by_key(|held| std::cmp::Reverse(held.1));
+            assert_eq!(held, [(expected[1], 5), (expected[0], 1)]);
+        }
+    }
+
+    #[test]
+    fn counts_keep_their_terms_unless_they_are_words() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let bag = [("The", 1), ("42", 3), ("the", 2), ("to-day", 1)];
+        for (words, expected) in [
+            (
+                false,
+                vec![("The", 1), ("42", 3), ("the", 2), ("to-day", 1)],
+            ),
+            (true, vec![("the", 3), ("to", 1), ("day", 1)]),
+        ] {
+            drafter.draft(counts(&bag, words), &mut out);
+            let held = out.terms.iter().map(|&id| drafter.terms().term(id));
+            let mut held: Vec<_> = held.zip(out.counts.iter().copied()).collect();
+            held.sort_by_key(|held| expected.iter().position(|other| other == held));
+            assert_eq!((held, out.status), (expected, DocumentStatus::Ok));
+        }
+    }
+
+    #[test]
+    fn a_document_of_counts_stops_at_what_a_shard_stores() {
+        let mut drafter = drafter();
+        let mut out = ShardDocument::default();
+        let bag = [("a", u32::MAX - 9), ("b", 7), ("a", 7)];
+        drafter.draft(counts(&bag, false), &mut out);
+        assert_eq!((out.terms, out.counts), (vec![0], vec![MAX_TOKENS]));
+        assert_eq!(out.tokens_total, MAX_TOKENS);
+        let mut out = ShardDocument::default();
+        drafter.draft(counts(&[("b", 0)], false), &mut out);
+        assert_eq!(out.status, DocumentStatus::Empty);
+    }
+}

@@ -1,0 +1,355 @@
+//! The files of a job's input, their order and their kinds.
+//!
+//! The order is that of the files' names, byte by byte, and everything after depends on it:
+//! document numbers, blocks, shards. A file's **name** is its path from `corpus.base` (the job
+//! file's folder) if it lies below it or is named relative to it (`../books/a.txt` stays so), and
+//! its whole path otherwise. The name is also the `source_id` of a text file, and the first half of
+//! `name@offset`, the id of a record without one: offset is where the record begins, in bytes of
+//! the decompressed file (in rows, for Parquet).
+
+mod error;
+mod format;
+mod objects;
+mod pattern;
+pub(crate) mod vocabulary;
+
+pub use error::InputError;
+
+use super::compression::{Compression, read_start};
+use super::settings::{CorpusSettings, Format};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use store::{Source, is_remote};
+
+/// Bytes at each end of a file that its fingerprint covers.
+const FINGERPRINT_BYTES: u64 = 64 * 1024;
+
+/// One file of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile {
+    /// What ids, errors and the order use: the path from the base folder, else the whole path.
+    pub name: String,
+    /// Where to open it.
+    pub path: PathBuf,
+    /// What it holds.
+    pub format: Format,
+    /// How it is compressed, by its first bytes.
+    pub compression: Compression,
+    /// Its size on disk.
+    pub bytes: u64,
+    /// The vocabulary beside a bag of words whose terms are numbers.
+    pub vocabulary: Option<PathBuf>,
+    /// What changes when the content does, if it lies in an object store.
+    pub tag: Option<String>,
+    /// Whether it is a volume of which the job reads another copy.
+    pub is_copy: bool,
+}
+
+impl InputFile {
+    /// Opens the file, which must be what it was when it was found.
+    ///
+    /// # Errors
+    /// It cannot be read, or has changed.
+    pub(crate) fn open(&self) -> Result<Source, InputError> {
+        let unreadable = || InputError::unreadable(&self.path);
+        let source = Source::open(&self.path).map_err(unreadable())?;
+        let bytes = source.length().map_err(unreadable())?;
+        if bytes != self.bytes || source.tag() != self.tag.as_deref() {
+            let path = self.path.clone();
+            return Err(InputError::Changed { path });
+        }
+        Ok(source)
+    }
+
+    /// How many bytes of content to expect: compressed files are counted four times, Parquet twice.
+    pub fn expected_bytes(&self) -> u64 {
+        match self.format {
+            Format::Parquet => self.bytes.saturating_mul(2),
+            _ => self.compression.expected_bytes(self.bytes),
+        }
+    }
+}
+
+/// Everything a job reads, in the order of the documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The files, ascending by the bytes of their names, each once.
+    pub files: Vec<InputFile>,
+    /// The sum of their sizes on disk.
+    pub total_bytes: u64,
+}
+
+impl Input {
+    /// How many bytes of content to expect of all files together.
+    pub fn expected_bytes(&self) -> u64 {
+        self.files.iter().map(InputFile::expected_bytes).sum()
+    }
+
+    /// Whether some files are volumes, of which documents are sections.
+    pub fn has_volumes(&self) -> bool {
+        self.files.iter().any(|file| file.format == Format::Htrc)
+    }
+
+    /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
+    ///
+    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
+    /// vocabularies; modification times do not enter. For an object, its tag replaces the first and
+    /// last 64 KiB. Fails when a file can no longer be read.
+    pub fn fingerprint(&self) -> Result<String, InputError> {
+        let mut digest = Sha256::new();
+        for file in &self.files {
+            digest.update((file.name.len() as u64).to_le_bytes());
+            digest.update(file.name.as_bytes());
+            digest.update([file.format as u8]);
+            for path in std::iter::once(&file.path).chain(&file.vocabulary) {
+                update_with_ends(&mut digest, path).map_err(InputError::unreadable(path))?;
+            }
+        }
+        Ok(hex::encode(digest.finalize()))
+    }
+}
+
+/// Adds a file's size and its two ends, the middle left out.
+fn update_with_ends(digest: &mut Sha256, path: &Path) -> io::Result<()> {
+    let mut file = Source::open(path)?;
+    let bytes = file.length()?;
+    digest.update(bytes.to_le_bytes());
+    if let Some(tag) = file.tag() {
+        digest.update(tag);
+        return Ok(());
+    }
+    digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
+    if bytes > FINGERPRINT_BYTES {
+        file.seek(SeekFrom::Start(
+            bytes
+                .saturating_sub(FINGERPRINT_BYTES)
+                .max(FINGERPRINT_BYTES),
+        ))?;
+        digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
+    }
+    Ok(())
+}
+
+/// Finds every file of the job's input.
+///
+/// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
+pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
+    discover_with(settings, &|name| std::env::var(name).ok())
+}
+
+fn discover_with(
+    settings: &CorpusSettings,
+    environment: pattern::Environment<'_>,
+) -> Result<Input, InputError> {
+    let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
+    let mut paths: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for text in &settings.input {
+        let expanded = pattern::expand(text, environment)?;
+        let found = match objects::address(&settings.base, &expanded) {
+            Some(address) => objects::find(text, &address)?,
+            None => pattern::find(&settings.base, text, &expanded)?,
+        };
+        for path in found {
+            paths.entry(pattern::normalize(&path)).or_insert(path);
+        }
+    }
+    let mut files = Vec::new();
+    for path in paths.into_values() {
+        let name = name_of(&path, &settings.base);
+        if exclusions.contain(&path, Path::new(&name)) {
+            continue;
+        }
+        if let Some(format) = format::of(&path, settings.format) {
+            format::check(&path, format, settings)?;
+            files.push(examine(path, name, format)?);
+        }
+    }
+    if files.is_empty() {
+        return Err(InputError::NoFiles);
+    }
+    files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    let total_bytes = files.iter().map(|file| file.bytes).sum();
+    Ok(Input { files, total_bytes })
+}
+
+/// The path from `base`, if that is how it was named or where it lies; else the whole path.
+fn name_of(path: &Path, base: &Path) -> String {
+    let relative = path.strip_prefix(base).unwrap_or(path);
+    if is_remote(relative) {
+        return relative.to_string_lossy().into_owned();
+    }
+    pattern::normalize(relative).to_string_lossy().into_owned()
+}
+
+/// Opens the file once: its size, its compression, its vocabulary.
+fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, InputError> {
+    let open = || -> io::Result<(Vec<u8>, u64, Option<String>)> {
+        let mut file = Source::open(&path)?;
+        let (bytes, tag) = (file.length()?, file.tag().map(str::to_owned));
+        Ok((read_start(file.by_ref(), 16)?, bytes, tag))
+    };
+    let (start, bytes, tag) = open().map_err(InputError::unreadable(&path))?;
+    let refuse = |kind, remedy| InputError::Unsupported {
+        path: path.clone(),
+        kind,
+        remedy,
+    };
+    let remedy = "decompress it, or recompress it with gzip, zstd or bzip2";
+    let compression = Compression::of(&start).map_err(|kind| refuse(kind, remedy))?;
+    if format.is_columnar() && compression != Compression::Plain {
+        return Err(refuse(
+            "a columnar file compressed as a whole",
+            "decompress it",
+        ));
+    }
+    if format == Format::Arrow && start.starts_with(b"FEA1") {
+        return Err(refuse("Feather version 1", "write it with version 2"));
+    }
+    let vocabulary = vocabulary::find(&path, format)?;
+    Ok(InputFile {
+        name,
+        path,
+        format,
+        compression,
+        bytes,
+        vocabulary,
+        tag,
+        is_copy: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compression::tests::{gzip, zstandard};
+    use crate::reader::tests::settings;
+
+    /// A folder that holds these files, and settings that read all of it.
+    fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, CorpusSettings) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let settings = settings(folder.path());
+        (folder, settings)
+    }
+
+    #[test]
+    fn files_are_sorted_once_each_with_format_and_compression() {
+        let (_folder, mut settings) = folder(&[
+            ("b/x.jsonl.gz", &gzip(b"{}")),
+            ("b/y.CSV", b"id,text"),
+            ("a.jsonl.zst", b"unpacked in place"),
+            ("b-c.md", &zstandard(b"x")),
+            ("b/docword.k.txt", b""),
+            ("b/vocab.k.txt", b"the"),
+            ("vocab.txt", b"a document here"),
+        ]);
+        settings.input = vec![".".into(), "b/*".into(), "./b/../a.jsonl*".into()];
+        let input = discover(&settings).unwrap();
+        let seen: Vec<_> = input
+            .files
+            .iter()
+            .map(|file| (file.name.as_str(), file.format, file.compression))
+            .collect();
+        use Compression::{Gzip, Plain, Zstd};
+        assert_eq!(
+            seen,
+            [
+                ("a.jsonl.zst", Format::JsonLines, Plain),
+                ("b-c.md", Format::Text, Zstd),
+                ("b/docword.k.txt", Format::Uci, Plain),
+                ("b/x.jsonl.gz", Format::JsonLines, Gzip),
+                ("b/y.CSV", Format::Csv, Plain),
+                ("vocab.txt", Format::Text, Plain),
+            ]
+        );
+        let sizes: u64 = input.files.iter().map(|file| file.bytes).sum();
+        assert_eq!(input.total_bytes, sizes);
+        assert!(
+            input.files[2]
+                .vocabulary
+                .as_ref()
+                .unwrap()
+                .ends_with("b/vocab.k.txt")
+        );
+    }
+
+    #[test]
+    fn names_start_from_the_base_even_above_it() {
+        let (folder, mut settings) = folder(&[("jobs/a.toml", b""), ("data/x.txt", b"")]);
+        settings.base = folder.path().join("jobs");
+        settings.input = vec!["../data".into()];
+        assert_eq!(discover(&settings).unwrap().files[0].name, "../data/x.txt");
+        let whole = folder
+            .path()
+            .join("data/x.txt")
+            .to_string_lossy()
+            .into_owned();
+        settings.input = vec![whole.clone()];
+        assert_eq!(discover(&settings).unwrap().files[0].name, whole);
+    }
+
+    #[test]
+    fn exclusions_leave_out_files_folders_and_paths() {
+        let (_folder, mut settings) = folder(&[
+            ("a.txt", b""),
+            ("b.log", b""),
+            ("old/c.txt", b""),
+            ("x/old/d.txt", b""),
+            ("x/y/e.txt", b""),
+        ]);
+        let names = |settings: &CorpusSettings| -> Vec<String> {
+            discover(settings)
+                .unwrap()
+                .files
+                .into_iter()
+                .map(|file| file.name)
+                .collect()
+        };
+        settings.exclude = vec!["*.log".into(), "old".into()];
+        assert_eq!(names(&settings), ["a.txt", "x/y/e.txt"]);
+        settings.exclude = vec!["x/y".into(), "./*.log".into()];
+        assert_eq!(names(&settings), ["a.txt", "old/c.txt", "x/old/d.txt"]);
+        settings.exclude = vec!["**/*.txt".into(), "*.log".into()];
+        assert!(matches!(discover(&settings), Err(InputError::NoFiles)));
+        let root = settings.base.clone();
+        settings.input = vec![root.to_string_lossy().into_owned()];
+        settings.base = root.join("x/y");
+        settings.exclude = vec!["**/old/**".into(), "**/*.log".into()];
+        assert_eq!(discover(&settings).unwrap().files.len(), 2);
+    }
+
+    #[test]
+    fn the_fingerprint_sees_content_and_names_but_no_times() {
+        let long = vec![b'x'; 300_000];
+        let (folder, settings) = folder(&[("a.txt", b"one"), ("b.txt", &long)]);
+        let fingerprint = || discover(&settings).unwrap().fingerprint().unwrap();
+        let first = fingerprint();
+        assert_eq!(first.len(), 64);
+        std::fs::write(folder.path().join("a.txt"), "one").unwrap();
+        assert_eq!(fingerprint(), first);
+        let mut changed = long.clone();
+        *changed.last_mut().unwrap() = b'y';
+        std::fs::write(folder.path().join("b.txt"), &changed).unwrap();
+        let second = fingerprint();
+        assert_ne!(second, first);
+        std::fs::rename(folder.path().join("b.txt"), folder.path().join("c.txt")).unwrap();
+        assert_ne!(fingerprint(), second);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_a_remedy() {
+        let refusal = |name: &str, bytes: &[u8]| {
+            let (_folder, settings) = folder(&[(name, bytes)]);
+            discover(&settings).unwrap_err().to_string()
+        };
+        assert!(refusal("a.jsonl.xz", b"\xfd7zXZ\0").contains("is xz"));
+        assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
+        assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
+    }
+}

@@ -1,0 +1,241 @@
+//! Errors of an input as a whole. An error in one document is its status instead.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An input that cannot be read as the job asks; names the path or pattern and the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A pattern of `corpus.input` or `corpus.exclude` is not a valid glob.
+    #[error(
+        "corpus: the pattern `{pattern}` is not valid: {reason}; write `[[]` for a literal `[`"
+    )]
+    Pattern {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// What the glob parser says.
+        reason: String,
+    },
+    /// A pattern names an environment variable that is not set.
+    #[error(
+        "corpus: `{pattern}` uses the environment variable {name}, which is not set; set it, or write a default: ${{{name}:-folder}}"
+    )]
+    Variable {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// The variable.
+        name: String,
+    },
+    /// A pattern of `corpus.input` matches nothing.
+    #[error(
+        "corpus.input: no file matches `{pattern}` (looked for {}); correct the pattern, or put the files there (patterns are relative to the job file's folder)", .path.display()
+    )]
+    NoMatch {
+        /// The pattern as the job has it.
+        pattern: String,
+        /// The pattern after expansion, from the base folder.
+        path: PathBuf,
+    },
+    /// A folder of `corpus.input` has no file in it.
+    #[error(
+        "corpus.input: the folder contains no file: {} (hidden files are skipped); put files there, or name another", .path.display()
+    )]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Everything that matched is excluded, hidden, or a vocabulary.
+    #[error(
+        "corpus.input: no file is left to read; check `corpus.exclude` and `corpus.format` (hidden files in folders are skipped)"
+    )]
+    NoFiles,
+    /// A file or folder cannot be opened or read.
+    #[error(
+        "{}: cannot be read: {source}; check its permissions, or exclude it with `corpus.exclude`", .path.display()
+    )]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is compressed, or of a version, that is not supported.
+    #[error("{}: is {kind}, which is not supported; {remedy}", .path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A file holds counts, and the job joins, replaces or deletes tokens that follow each other.
+    #[error(
+        "{}: holds counts of words, without the order that [phrases] needs; read texts instead, or take [phrases] out of the job", .path.display()
+    )]
+    NoOrder {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file holds counts, and the job asks for the language of texts.
+    #[error(
+        "{}: holds counts of words, not texts whose language can be identified; take corpus.identify_language and \
+         corpus.languages out of the job (volumes of Extracted Features have a language of their own: name it in \
+         corpus.metadata, or filter by htrc.languages)", .path.display()
+    )]
+    NoText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The job names counts in a key or column, and the file's format has none.
+    #[error(
+        "{}: corpus.counts is for JSON Lines, Parquet and Arrow only, and this file is none of them; convert it, exclude \
+         it, or take corpus.counts out of the job", .path.display()
+    )]
+    NoCounts {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A bag of words has no vocabulary beside it, or several that could be meant.
+    #[error(
+        "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()
+    )]
+    Vocabulary {
+        /// The bag of words.
+        path: PathBuf,
+        /// The name looked for.
+        expected: String,
+        /// The candidates there are, or "none".
+        found: String,
+    },
+    /// A file ends in the middle or cannot be decompressed, and `corpus.on_damage = "fail"`.
+    #[error(
+        "{}: damaged after {offset} {unit} of content: {reason}; copy the file again, or set corpus.on_damage = \"keep\" to keep what can be read", .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Content in complete records before the damage.
+        offset: u64,
+        /// What it is measured in: bytes, or rows.
+        unit: &'static str,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A file's size is not what it was when the input was looked up.
+    #[error("{}: changed while it was being read; rerun once it is complete", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A column that the job names is not in the file.
+    #[error("{}: no column `{column}`{hint}; the columns are: {available}", .path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column, as `corpus.id`, `text`, `group` or `metadata` has it.
+        column: String,
+        /// The nearest name, as a question, or nothing.
+        hint: String,
+        /// The columns that exist.
+        available: String,
+    },
+    /// A column has a type that its cells cannot be read from.
+    #[error(
+        "{}: column `{column}` is of type {kind}, which cannot be used there; choose a column of {wanted}", .path.display()
+    )]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
+        /// The types that it may have.
+        wanted: &'static str,
+    },
+    /// The header line of a CSV or TSV file cannot be read.
+    #[error("{}: the header cannot be read: {reason}; the first line must name the columns", .path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A bag of words breaks its own format.
+    #[error("{}, line {line}: {reason}", .path.display())]
+    Counts {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The rows of a long table are not in order.
+    #[error("{}, row {row}: {reason}", .path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 0.
+        row: u64,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// Another thread met an error or panicked; that one has the cause.
+    #[error("reading the input stopped because of an error in another thread")]
+    Stopped,
+}
+
+impl InputError {
+    /// Whether the system refused to read something, rather than the input being wrong.
+    pub fn is_io(&self) -> bool {
+        matches!(self, Self::Unreadable { .. })
+    }
+
+    /// An [`InputError::Unreadable`] for this path.
+    pub fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Unreadable { path, source }
+    }
+
+    /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.
+    pub fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
+        let nearest = available
+            .iter()
+            .map(|name| {
+                let (a, b) = (name.to_lowercase(), column.to_lowercase());
+                (strsim::osa_distance(&a, &b), name)
+            })
+            .filter(|&(distance, _)| distance <= column.chars().count().max(3) / 2)
+            .min();
+        Self::MissingColumn {
+            path: path.to_owned(),
+            column: column.to_owned(),
+            hint: nearest.map_or(String::new(), |(_, name)| {
+                format!("; did you mean `{name}`?")
+            }),
+            available: available.join(", "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_column_suggests_the_nearest_and_lists_all() {
+        let columns = ["Id".to_owned(), "body".to_owned(), "texts".to_owned()];
+        let error = InputError::missing_column(Path::new("a.csv"), "text", &columns);
+        assert_eq!(
+            error.to_string(),
+            "a.csv: no column `text`; did you mean `texts`?; the columns are: Id, body, texts"
+        );
+        let error = InputError::missing_column(Path::new("a.csv"), "zzzz", &columns);
+        assert_eq!(
+            error.to_string(),
+            "a.csv: no column `zzzz`; the columns are: Id, body, texts"
+        );
+    }
+}

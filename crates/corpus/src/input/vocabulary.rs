@@ -1,0 +1,113 @@
+//! The vocabulary file of a bag of words whose terms are numbers, found by its name beside it.
+
+use super::InputError;
+use super::objects::names_beside;
+use crate::compression::{Compression, read_start, stripped};
+use crate::settings::Format;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use store::Source;
+
+/// Whether a file name says that it is the documents of a UCI bag of words.
+pub(super) fn is_documents(name: &str) -> bool {
+    name.contains("docword")
+}
+
+/// Whether files of this format may have a vocabulary beside them.
+pub(super) fn is_used_by(format: Format) -> bool {
+    use Format::{LdaC, MatrixMarket, SvmLight, Uci};
+    matches!(format, Uci | LdaC | MatrixMarket | SvmLight)
+}
+
+/// Whether a file name says that it is the vocabulary of one.
+pub(super) fn is_vocabulary(name: &str) -> bool {
+    (name.contains("vocab") || name.ends_with(".tokens")) && !is_documents(name)
+}
+
+/// The vocabulary of a bag of words: the one of the same name, with `vocab` for `docword` or another
+/// ending, whatever the compression; else the only one in the folder. Only SVMlight may be without.
+pub(super) fn find(documents: &Path, format: Format) -> Result<Option<PathBuf>, InputError> {
+    if !is_used_by(format) {
+        return Ok(None);
+    }
+    let folder = documents.parent().unwrap_or(Path::new("."));
+    let mut candidates = names_beside(documents).map_err(InputError::unreadable(folder))?;
+    candidates.retain(|name| is_vocabulary(name) && !name.starts_with('.'));
+    candidates.sort();
+    let name = documents.file_name().unwrap_or_default().to_string_lossy();
+    let name = stripped(&name);
+    let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
+    let expected = match format {
+        Format::Uci => name.replacen("docword", "vocab", 1),
+        _ => format!("{stem}.vocab.txt"),
+    };
+    let mut twins = candidates.iter().filter(|candidate| {
+        let rest = candidate.strip_prefix(stem);
+        let is_of_stem = rest.is_some_and(|rest| rest.starts_with('.'));
+        stripped(candidate) == expected || format != Format::Uci && is_of_stem
+    });
+    match (twins.next(), candidates.as_slice()) {
+        (Some(name), _) => Ok(Some(documents.with_file_name(name))),
+        (None, [only]) => Ok(Some(documents.with_file_name(only))),
+        (None, []) if format == Format::SvmLight => Ok(None),
+        (None, others) => Err(InputError::Vocabulary {
+            path: documents.to_owned(),
+            expected: format!("named `{expected}`"),
+            found: match others {
+                [] => "none".to_owned(),
+                _ => others.join(", "),
+            },
+        }),
+    }
+}
+
+/// Reads the terms of a vocabulary, a line each.
+pub(crate) fn read(path: &Path) -> Result<Vec<String>, InputError> {
+    let read = || -> io::Result<Vec<String>> {
+        let start = read_start(Source::open(path)?, 16)?;
+        let compression = Compression::of(&start).map_err(io::Error::other)?;
+        let mut terms = Vec::new();
+        for line in BufReader::new(compression.open(path)?).split(b'\n') {
+            terms.push(String::from_utf8_lossy(&line?).trim().to_owned());
+        }
+        while terms.last().is_some_and(String::is_empty) {
+            terms.pop();
+        }
+        Ok(terms)
+    };
+    read().map_err(InputError::unreadable(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::guess;
+    use super::*;
+
+    #[test]
+    fn the_twin_is_preferred_then_the_only_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let touch = |name: &str| std::fs::write(folder.path().join(name), "").unwrap();
+        let vocabulary = |name: &str| {
+            let found = find(&folder.path().join(name), guess(name))?;
+            Ok::<_, InputError>(
+                found.map_or("none".into(), |path| path.file_name().unwrap().to_owned()),
+            )
+        };
+        let error = vocabulary("docword.kos.txt.gz").unwrap_err().to_string();
+        assert!(error.contains("`vocab.kos.txt`; found none"), "{error}");
+        assert!(vocabulary("ap.ldac").is_err());
+        assert_eq!(vocabulary("a.svm").unwrap(), "none");
+        touch("vocab.txt");
+        assert_eq!(vocabulary("a.svm").unwrap(), "vocab.txt");
+        assert_eq!(vocabulary("train.docword.txt").unwrap(), "vocab.txt");
+        touch("vocab.kos.txt");
+        assert_eq!(vocabulary("docword.kos.txt.gz").unwrap(), "vocab.kos.txt");
+        touch("reuters.tokens");
+        assert_eq!(vocabulary("reuters.ldac.bz2").unwrap(), "reuters.tokens");
+        assert!(vocabulary("a.svm").is_err());
+        assert!(matches!(
+            vocabulary("docword.nips.txt"),
+            Err(InputError::Vocabulary { .. })
+        ));
+    }
+}

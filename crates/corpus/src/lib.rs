@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+pub mod block;
+pub mod cells;
+pub mod collection;
+pub mod compression;
+mod document;
+pub mod draft;
+pub mod input;
+pub mod labels;
+pub mod language;
+pub mod minibatches;
+pub mod phrases;
+pub mod reader;
+pub mod sample;
+pub mod settings;
+pub mod shard;
+pub mod stop_words;
+pub mod synth;
+pub mod synth_settings;
+pub mod terms;
+pub mod tokenizer;
+pub mod vocabulary;
+pub mod vocabulary_file;
+pub mod word_file;
+
+pub use document::{Body, DocumentStatus, RawDocument, Sections, ShardDocument};

@@ -1,0 +1,172 @@
+//! A batch of rows: its cells as texts, and the documents of its rows.
+
+use crate::block::columnar::{is_binary, is_readable};
+use crate::block::header::Columns;
+use crate::cells;
+use crate::reader::{Context, body, join_texts};
+use crate::{Body, RawDocument};
+use arrow_array::{Array, ArrayRef, RecordBatch, cast::AsArray};
+use arrow_schema::{ArrowError, DataType};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A cell to sort rows by.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key<'a> {
+    Number(i128),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl Key<'_> {
+    pub(super) fn into_owned(self) -> Key<'static> {
+        match self {
+            Self::Number(number) => Key::Number(number),
+            Self::Bytes(bytes) => Key::Bytes(Cow::Owned(bytes.into_owned())),
+        }
+    }
+}
+
+/// A column in a batch.
+pub(super) struct Values(pub(super) ArrayRef);
+
+impl Values {
+    fn new(array: &ArrayRef) -> Result<Self, ArrowError> {
+        match is_readable(array.data_type()) {
+            true => Ok(Self(Arc::clone(array))),
+            false => {
+                let message = format!("{} is not text", array.data_type());
+                Err(ArrowError::CastError(message))
+            }
+        }
+    }
+
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        let array = &self.0;
+        (array.is_valid(row)).then(|| match array.data_type() {
+            DataType::Binary => array.as_binary::<i32>().value(row),
+            DataType::LargeBinary => array.as_binary::<i64>().value(row),
+            DataType::BinaryView => array.as_binary_view().value(row),
+            _ => array.as_fixed_size_binary().value(row),
+        })
+    }
+
+    /// The list of a row; `None` if it is null, or the column has none.
+    fn list(&self, row: usize) -> Option<ArrayRef> {
+        let array = &self.0;
+        match array.data_type() {
+            _ if array.is_null(row) => None,
+            DataType::List(_) => Some(array.as_list::<i32>().value(row)),
+            DataType::LargeList(_) => Some(array.as_list::<i64>().value(row)),
+            _ => None,
+        }
+    }
+
+    /// To sort rows by.
+    pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
+        if is_binary(self.0.data_type()) {
+            return Some(Key::Bytes(self.bytes(row)?.into()));
+        }
+        let number = cells::integer(&self.0, row).map(Key::Number);
+        number.or_else(|| match cells::text(&self.0, row)? {
+            Cow::Borrowed(text) => Some(Key::Bytes(text.as_bytes().into())),
+            Cow::Owned(text) => Some(Key::Bytes(text.into_bytes().into())),
+        })
+    }
+
+    /// As an id or as metadata.
+    pub(super) fn value(&self, row: usize) -> Option<Cow<'_, str>> {
+        if is_binary(self.0.data_type()) {
+            return self.bytes(row).map(String::from_utf8_lossy);
+        }
+        let Some(items) = self.list(row) else {
+            return cells::text(&self.0, row);
+        };
+        let kind = items.data_type();
+        let is_quoted = !(kind.is_numeric() || *kind == DataType::Boolean);
+        let json = |item| match cells::text(&items, item) {
+            None => "null".to_owned(),
+            Some(text) if is_quoted => serde_json::Value::from(text).to_string(),
+            Some(text) => text.into_owned(),
+        };
+        let items: Vec<_> = (0..items.len()).map(json).collect();
+        Some(Cow::Owned(format!("[{}]", items.join(","))))
+    }
+
+    /// As a document's text.
+    pub(super) fn text(&self, row: usize) -> Option<Cow<'_, str>> {
+        let Some(items) = self.list(row) else {
+            return self.value(row);
+        };
+        let lines = (0..items.len()).filter_map(|item| cells::text(&items, item));
+        join_texts(lines.map(|line| Cow::Owned(line.into_owned())))
+    }
+}
+
+/// A batch of rows, the columns in the order in which they were requested.
+pub(super) struct Batch {
+    pub(super) rows: usize,
+    pub(super) values: Vec<Values>,
+}
+
+impl Batch {
+    pub(super) fn new(batch: &RecordBatch) -> Result<Self, ArrowError> {
+        Ok(Self {
+            rows: batch.num_rows(),
+            values: batch
+                .columns()
+                .iter()
+                .map(Values::new)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The document of row `index` of the batch, which is row `row` of the file.
+    pub(super) fn document<'a>(
+        &'a self,
+        context: &Context<'_>,
+        columns: &Columns,
+        row: u64,
+        index: usize,
+    ) -> RawDocument<'a> {
+        let (text, repaired) = self.text(columns, index);
+        let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
+        let body = body(context, text, repaired);
+        let document = self.with_body(context, columns, row, index, body);
+        match bytes > context.settings.max_document_bytes {
+            true => context.too_large(document.source_id.into_owned(), bytes),
+            false => document,
+        }
+    }
+
+    /// The texts of a row, joined, and whether bytes were replaced.
+    pub(super) fn text(&self, columns: &Columns, index: usize) -> (Option<Cow<'_, str>>, bool) {
+        let mut repaired = false;
+        let texts = columns.text.iter().filter_map(|&place| {
+            let text = self.values[place].text(index);
+            let is_bytes = is_binary(self.values[place].0.data_type());
+            repaired |= is_bytes && matches!(text, Some(Cow::Owned(_)));
+            text
+        });
+        let text = join_texts(texts);
+        (text, repaired)
+    }
+
+    /// The document of a row whose text was read already.
+    pub(super) fn with_body<'a>(
+        &'a self,
+        context: &Context<'_>,
+        columns: &Columns,
+        row: u64,
+        index: usize,
+        body: Body<'a>,
+    ) -> RawDocument<'a> {
+        let value = |place: usize| self.values[place].value(index);
+        let id = columns.id.and_then(value).filter(|id| !id.is_empty());
+        RawDocument {
+            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(row))),
+            group: columns.group.and_then(value),
+            metadata: columns.metadata.iter().map(|&place| value(place)).collect(),
+            body,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Columnar files, Parquet and Arrow IPC: a row is a document, or a term of one ([`long`]).
+//!
+//! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts
+//! replaced. A list becomes a JSON array as id or metadata, and lines as text. The id of a row without one is
+//! `name@row`, rows counted from 0 over the whole file.
+
+mod batch;
+mod long;
+
+use super::{Context, DocumentSink};
+use crate::block::columnar::{RowGroups, damaged, is_readable, open};
+use crate::block::keeps_damaged;
+use crate::input::{InputError, InputFile};
+use crate::settings::CorpusSettings;
+use arrow_schema::ArrowError;
+use batch::Batch;
+
+/// The columns that can be read as text, and the first rows' cells; empty ones for nulls.
+pub fn first_rows(
+    file: &InputFile,
+    most: usize,
+) -> Result<(Vec<String>, Vec<Vec<String>>), InputError> {
+    let (mut names, mut rows) = (Vec::new(), Vec::new());
+    let Some(groups) = open(file, false)?.groups else {
+        return Ok((names, rows));
+    };
+    let mut roots = Vec::new();
+    for (root, field) in groups.schema().fields().iter().enumerate() {
+        if is_readable(field.data_type()) {
+            roots.push(root);
+            names.push(field.name().clone());
+        }
+    }
+    for group in 0..groups.groups().len() {
+        for batch in groups.batches(file, group..group + 1, 0, &roots)? {
+            let batch = batch.and_then(|batch| Batch::new(&batch));
+            let batch = batch.map_err(|error| damaged(file, 0, &error.to_string()))?;
+            let row = |row: usize| {
+                batch
+                    .values
+                    .iter()
+                    .map(move |of| of.text(row).unwrap_or_default().into_owned())
+            };
+            let wanted = batch.rows.min(most - rows.len());
+            rows.extend((0..wanted).map(|index| row(index).collect()));
+            if rows.len() == most {
+                return Ok((names, rows));
+            }
+        }
+    }
+    Ok((names, rows))
+}
+
+/// Hands over the documents whose (first) rows are in these groups.
+pub(super) fn read(
+    groups: &RowGroups,
+    file: &InputFile,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    match groups.layout.counts {
+        Some(_) => long::read(groups, &context, emit),
+        None => read_rows(groups, &context, emit),
+    }
+}
+
+/// Hands over the rows of these groups, each a document.
+fn read_rows(
+    groups: &RowGroups,
+    context: &Context<'_>,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let mut row = groups.first_row;
+    let batches = groups.batches(context.file, groups.groups.clone())?;
+    for batch in batches {
+        let batch = match batch.and_then(|batch| Batch::new(&batch)) {
+            Ok(batch) => batch,
+            Err(error) => return lose_rest(context, row, &error, emit),
+        };
+        for index in 0..batch.rows {
+            emit(batch.document(context, &groups.layout.columns, row, index));
+            row += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Represents rows that cannot be read from this one on by a document, if damaged files are kept.
+fn lose_rest(
+    context: &Context<'_>,
+    row: u64,
+    error: &ArrowError,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let reason = error.to_string();
+    if !keeps_damaged(context.settings) {
+        return Err(damaged(context.file, row, &reason));
+    }
+    emit(context.truncated(context.place(row), &reason));
+    Ok(())
+}

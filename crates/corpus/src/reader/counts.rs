@@ -1,0 +1,135 @@
+//! What formats of counts have in common.
+
+use super::{Context, DocumentSink};
+use crate::Body;
+use crate::block::cutter::lines;
+use crate::block::header::Header;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Terms and their counts.
+pub(super) type Counted<'a> = Vec<(Cow<'a, str>, u32)>;
+
+/// A number as a count, if it is one: whole and not negative.
+pub(super) fn whole(number: f64) -> Option<u32> {
+    let is_count = number >= 0.0 && number.fract() == 0.0;
+    // A larger one becomes the largest.
+    is_count.then_some(number as u32)
+}
+
+/// A count as text: `2`, or `2.0` as programs write that keep counts as floating-point numbers.
+pub(super) fn count_of(text: &str) -> Option<u32> {
+    let exact = text.parse().ok();
+    exact.or_else(|| whole(text.parse().ok()?))
+}
+
+/// The counts of fields `number:count`; an error names an invalid one. A number stands for a term of
+/// the vocabulary, the first of which has the number `first`, or for itself.
+pub(super) fn numbered<'a>(
+    fields: impl Iterator<Item = &'a str>,
+    vocabulary: Option<&'a [String]>,
+    first: u64,
+) -> Result<Counted<'a>, String> {
+    let count = |field: &'a str| {
+        let pair = field.split_once(':').and_then(|(number, count)| {
+            let count = count_of(count)?;
+            Some((number.parse::<u64>().ok()?, number, count))
+        });
+        let Some((number, text, count)) = pair else {
+            return Err(format!(
+                "`{field}`, where a term's number and its count are expected, as in `17:2`; correct the line"
+            ));
+        };
+        let Some(terms) = vocabulary else {
+            return Ok((Cow::Borrowed(text), count));
+        };
+        let place = number
+            .checked_sub(first)
+            .and_then(|at| usize::try_from(at).ok());
+        match place.and_then(|place| terms.get(place)) {
+            Some(term) => Ok((Cow::Borrowed(&term[..]), count)),
+            None => Err(format!(
+                "term {number} is not one of {first} to {}; use the vocabulary that belongs to the file",
+                (terms.len() as u64 + first).saturating_sub(1)
+            )),
+        }
+    };
+    fields.map(count).collect()
+}
+
+/// What a line of a format of counts says.
+pub(super) struct Line<'a> {
+    /// The document's id and label; empty ones are none.
+    pub(super) fields: [&'a str; 2],
+    pub(super) counts: Counted<'a>,
+}
+
+/// Parses a line, with the vocabulary beside the file: `None` if it contains no document; an error says
+/// what is wrong with it.
+pub(super) type ParseLine =
+    for<'a> fn(&'a str, Option<&'a [String]>) -> Result<Option<Line<'a>>, String>;
+
+/// Hands over the documents of a stretch of lines that begins at `offset`.
+pub(super) fn read(
+    context: &Context<'_>,
+    header: &Header,
+    (offset, bytes): (u64, &[u8]),
+    parse: ParseLine,
+    emit: DocumentSink<'_>,
+) {
+    for (begins, line) in lines(offset, bytes) {
+        let text = String::from_utf8_lossy(line);
+        if text.trim().is_empty() {
+            continue;
+        }
+        match parse(&text, header.vocabulary()) {
+            Ok(None) => {}
+            Ok(Some(Line { fields, counts })) => {
+                let body = Body::Counts {
+                    counts,
+                    words: false,
+                    repaired: matches!(text, Cow::Owned(_)),
+                };
+                let [id, label] = fields.map(str::as_bytes);
+                emit(header.with_body(context, begins, &[id, label, b""], body));
+            }
+            Err(what) => emit(context.unparsable(begins, &what)),
+        }
+    }
+}
+
+/// The keys and values of a JSON object in their order, those that occur twice too; keys without
+/// escapes are borrowed.
+pub(super) struct Pairs<'a, V>(pub(super) Vec<(Cow<'a, str>, V)>);
+
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
+    fn deserialize<D: Deserializer<'de>>(parser: D) -> Result<Self, D::Error> {
+        parser.deserialize_map(PairsOf(PhantomData)).map(Self)
+    }
+}
+
+/// Reads an object of such values.
+struct PairsOf<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsOf<V> {
+    type Value = Vec<(Cow<'de, str>, V)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        /// A text that is borrowed if it can be.
+        #[derive(Deserialize)]
+        struct Key<'k>(#[serde(borrow)] Cow<'k, str>);
+
+        let mut pairs = Vec::new();
+        while let Some((Key(key), value)) = map.next_entry()? {
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+}

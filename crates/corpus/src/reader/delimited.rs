@@ -1,0 +1,196 @@
+//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes) and TSV (no quotes: lines and
+//! tabs).
+//!
+//! The first line names the columns. A row is a document; a row with a different number of fields
+//! than the header is a parse error. A job with the default `corpus.id` may read files that have no
+//! such column.
+
+use super::{Context, DocumentSink, body, join_texts};
+use crate::block::cutter::lines;
+use crate::block::header::{Header, parser};
+use crate::{Body, RawDocument};
+use std::borrow::Cow;
+
+impl Header {
+    /// The document of a row.
+    pub(super) fn document<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        fields: &[&'a [u8]],
+    ) -> RawDocument<'a> {
+        if fields.len() != self.fields {
+            let what = format!(
+                "{} fields, where the header has {}; quote fields that hold the delimiter, or correct the row",
+                fields.len(),
+                self.fields
+            );
+            return context.unparsable(offset, &what);
+        }
+        let texts: Vec<_> = self
+            .columns
+            .text
+            .iter()
+            .filter_map(|&place| value(fields[place]))
+            .collect();
+        let repaired = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
+        let body = body(context, join_texts(texts.into_iter()), repaired);
+        self.with_body(context, offset, fields, body)
+    }
+
+    /// The document of a row whose text was read already.
+    pub(super) fn with_body<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        fields: &[&'a [u8]],
+        body: Body<'a>,
+    ) -> RawDocument<'a> {
+        let columns = &self.columns;
+        let value = |place: usize| value(fields[place]);
+        let id = columns.id.and_then(value);
+        RawDocument {
+            source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
+            group: columns.group.and_then(value),
+            metadata: columns.metadata.iter().map(|&place| value(place)).collect(),
+            body,
+        }
+    }
+}
+
+/// A field as text, unless it is empty.
+fn value(field: &[u8]) -> Option<Cow<'_, str>> {
+    Some(String::from_utf8_lossy(field)).filter(|text| !text.is_empty())
+}
+
+/// Hands over the rows of a stretch of CSV that begins at `offset`.
+pub(super) fn read_csv(
+    context: &Context<'_>,
+    header: &Header,
+    offset: u64,
+    bytes: &[u8],
+    emit: DocumentSink<'_>,
+) {
+    let mut parser = parser(bytes);
+    let mut record = csv::ByteRecord::new();
+    loop {
+        // The parser is still before the last row's line feed, and before blank lines.
+        let position = parser.position().byte().saturating_sub(1) as usize;
+        let blank = bytes[position..]
+            .iter()
+            .take_while(|&&byte| matches!(byte, b'\r' | b'\n'));
+        let begins = offset + (position + blank.count()) as u64;
+        match parser.read_byte_record(&mut record) {
+            Ok(true) => {
+                let fields: Vec<&[u8]> = record.iter().collect();
+                emit(header.document(context, begins, &fields));
+            }
+            Ok(false) => return,
+            // Of a slice, any bytes and any number of fields nothing fails; still, no row is lost in silence.
+            Err(error) => {
+                emit(context.unparsable(begins, &error.to_string()));
+                return;
+            }
+        }
+    }
+}
+
+/// Hands over the rows of a stretch of TSV that begins at `offset`.
+pub(super) fn read_tsv(
+    context: &Context<'_>,
+    header: &Header,
+    offset: u64,
+    bytes: &[u8],
+    emit: DocumentSink<'_>,
+) {
+    for (begins, line) in lines(offset, bytes) {
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+        emit(header.document(context, begins, &fields));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Seen, settings};
+    use super::*;
+    use crate::DocumentStatus;
+    use crate::compression::Compression;
+    use crate::input::{InputError, InputFile};
+    use crate::settings::Format;
+    use std::path::Path;
+
+    fn documents(format: Format, header: &str, rows: &[u8]) -> Result<Vec<Seen>, InputError> {
+        let mut settings = settings(Path::new(""));
+        settings.metadata = vec!["m".into()];
+        let file = InputFile {
+            name: "f".into(),
+            path: "f".into(),
+            format,
+            compression: Compression::Plain,
+            bytes: 0,
+            vocabulary: None,
+            tag: None,
+            is_copy: false,
+        };
+        let header = Header::parse(header.as_bytes(), &file, &settings)?;
+        let context = Context::new(&file, &settings);
+        let mut seen = Vec::new();
+        let mut emit = |document: RawDocument<'_>| seen.push(Seen::of(&document));
+        match format {
+            Format::Csv => read_csv(&context, &header, 100, rows, &mut emit),
+            _ => read_tsv(&context, &header, 100, rows, &mut emit),
+        }
+        Ok(seen)
+    }
+
+    #[test]
+    fn quoted_fields_hold_commas_quotes_and_line_breaks() {
+        let rows = b"1,\"a, \"\"b\"\"\nc\",x\r\n\r\n,d,\r\n2,\xff,\"\"\n";
+        let seen = documents(Format::Csv, "id,\"text\",m\r\n", rows).unwrap();
+        let texts: Vec<_> = seen
+            .iter()
+            .map(|s| (s.id.as_str(), s.text.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [("1", "a, \"b\"\nc"), ("f@120", "d"), ("2", "\u{fffd}")]
+        );
+        assert_eq!(seen[0].metadata, [Some("x".to_owned())]);
+        assert_eq!(seen[1].metadata, [None]);
+        assert_eq!(
+            [false, false, true],
+            [seen[0].repaired, seen[1].repaired, seen[2].repaired]
+        );
+    }
+
+    #[test]
+    fn quotes_mean_nothing_in_tsv() {
+        let seen = documents(Format::Tsv, "m\ttext\tx\n", b"\"a\tb \"c\"\t\n\t\t\r\n").unwrap();
+        assert_eq!(
+            (seen[0].id.as_str(), seen[0].text.as_str()),
+            ("f@100", "b \"c\"")
+        );
+        assert_eq!(seen[0].metadata, [Some("\"a".to_owned())]);
+        assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
+    }
+
+    #[test]
+    fn a_row_of_another_length_is_a_parse_error() {
+        let seen = documents(Format::Csv, "id,text,m\n", b"1,a\n2,b,c\n3,d,e,f\n").unwrap();
+        let status: Vec<_> = seen.iter().map(|s| s.status).collect();
+        let wrong = Some(DocumentStatus::ParseError);
+        assert_eq!(status, [wrong, None, wrong]);
+        assert!(
+            seen[2]
+                .text
+                .starts_with("f@110: 4 fields, where the header has 3")
+        );
+    }
+
+    #[test]
+    fn a_missing_column_is_an_error_but_for_the_default_id() {
+        assert!(documents(Format::Csv, "text,m\n", b"a,b\n").is_ok());
+        let error = documents(Format::Tsv, "id\ttxt\tm\n", b"").unwrap_err();
+        assert!(error.to_string().contains("did you mean `txt`?"), "{error}");
+    }
+}

@@ -1,0 +1,278 @@
+//! HathiTrust Extracted Features, schemas 1.5 and 2.0: a file is a volume, its pages' tokens are
+//! counted by part of speech, and a document is a section of its pages.
+//!
+//! Only the bodies of pages are read, not headers and footers. A file that is not a volume, and a
+//! volume that the job filters out, is one document with a status. Sections are cut by position
+//! (or by words) before pages are filtered by language, so that they have the same names with and
+//! without filters by pages. A token that stands for a bracket (`-LRB-`, from the Penn Treebank) is
+//! read as the bracket.
+
+use super::counts::Pairs;
+use super::text::{read_all, read_whole};
+use super::{Context, DocumentSink};
+use crate::input::{InputError, InputFile};
+use crate::settings::{CorpusSettings, HtrcSettings, SectionSize};
+use crate::{Body, DocumentStatus, RawDocument};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+
+mod metadata;
+
+pub use metadata::{Candidate, candidate};
+use metadata::{Metadata, is_of_volumes};
+
+/// Hands over the sections of a volume.
+pub(super) fn read(
+    file: &InputFile,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    let Some(bytes) = read_whole(&context, emit)? else {
+        return Ok(());
+    };
+    let json = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+    let volume = serde_json::from_str::<Volume<'_>>(&json).map_err(|error| error.to_string());
+    match volume.and_then(|volume| Ok((volume.htid()?.to_owned(), volume))) {
+        Ok((htid, volume)) => {
+            let repaired = matches!(json, Cow::Owned(_));
+            volume.emit_sections(&htid, repaired, &context, emit);
+        }
+        Err(error) => {
+            let name = &file.name;
+            let reason = format!(
+                "{name}: not a volume of Extracted Features, schema 1.5 or 2.0: {error}; download it again, or set \
+                 corpus.format if it holds something else"
+            );
+            emit(context.missing(name.clone(), DocumentStatus::ParseError, reason));
+        }
+    }
+    Ok(())
+}
+
+/// The tokens of a volume as one text, in no order, to recognise its language by.
+pub fn words_of(file: &InputFile) -> Option<String> {
+    let bytes = read_all(file, u64::MAX).ok()?;
+    let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
+    let counts = volume.features.pages.iter().flat_map(Page::counts);
+    // A broken count does not fill the memory.
+    let words = counts.flat_map(|(token, _, count)| [token, " "].repeat(count.min(1000) as usize));
+    Some(words.collect())
+}
+
+/// A file: what is read of it.
+#[derive(Deserialize)]
+struct Volume<'a> {
+    /// The volume's id in schema 2.0.
+    #[serde(borrow)]
+    htid: Option<Cow<'a, str>>,
+    /// The same in schema 1.5.
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    metadata: Metadata,
+    #[serde(borrow)]
+    features: Features<'a>,
+}
+
+#[derive(Deserialize)]
+struct Features<'a> {
+    #[serde(borrow)]
+    pages: Vec<Page<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    /// The page's number in the volume, from 1, with leading zeros.
+    #[serde(borrow)]
+    seq: Cow<'a, str>,
+    #[serde(borrow)]
+    body: Option<PageBody<'a>>,
+    /// The page's language in schema 2.0.
+    #[serde(borrow)]
+    calculated_language: Option<Cow<'a, str>>,
+    /// The same in schema 1.5, with probabilities, the likeliest first.
+    #[serde(borrow, default)]
+    languages: Vec<Pairs<'a, IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageBody<'a> {
+    #[serde(borrow)]
+    token_pos_count: Option<Pairs<'a, Pairs<'a, u32>>>,
+}
+
+impl Volume<'_> {
+    fn htid(&self) -> Result<&str, String> {
+        let id = self.htid.as_ref().or(self.id.as_ref());
+        let id = id.map(|id| id.trim()).filter(|id| !id.is_empty());
+        id.ok_or_else(|| "no `htid` and no `id`".to_owned())
+    }
+
+    fn emit_sections(
+        &self,
+        htid: &str,
+        repaired: bool,
+        context: &Context<'_>,
+        emit: DocumentSink<'_>,
+    ) {
+        let settings = context.settings;
+        let filters = &settings.htrc;
+        let metadata: Vec<_> = settings
+            .metadata
+            .iter()
+            .map(|key| self.metadata.value(key))
+            .collect();
+        let group = settings.group.as_ref();
+        let group = group.map_or(Some(htid.to_owned()), |key| self.metadata.value(key));
+        let mut hand_over = |source_id: String, body| {
+            emit(RawDocument {
+                source_id: source_id.into(),
+                group: group.clone().map(Cow::Owned),
+                metadata: metadata
+                    .iter()
+                    .cloned()
+                    .map(|v| v.map(Cow::Owned))
+                    .collect(),
+                body,
+            });
+        };
+        let missing = |status, id: &str, why: String| Body::Missing {
+            status,
+            reason: format!("{id}: {why}"),
+        };
+        let copy = || "a copy of another volume, by htrc.unique_by".to_owned();
+        let is_copy = context.file.is_copy.then(copy);
+        if let Some(why) = self.metadata.is_filtered(filters).or(is_copy) {
+            hand_over(
+                htid.to_owned(),
+                missing(DocumentStatus::Filtered, htid, why),
+            );
+            return;
+        }
+        let pages = &self.features.pages;
+        let end = pages.len().saturating_sub(filters.skip_last_pages);
+        let pages = pages[..end].get(filters.skip_first_pages..).unwrap_or(&[]);
+        if pages.is_empty() {
+            let why = format!("no page is left of {}", self.features.pages.len());
+            hand_over(htid.to_owned(), missing(DocumentStatus::Empty, htid, why));
+            return;
+        }
+        for section in sections(pages, filters.section) {
+            let counts: Vec<_> = section
+                .iter()
+                .filter(|page| page.is_kept(filters))
+                .flat_map(|page| page.tokens(filters))
+                .map(|(token, count)| (Cow::Borrowed(token), count))
+                .collect();
+            let id = section_id(htid, section, filters.section);
+            let body = match counts.is_empty() {
+                true => missing(DocumentStatus::Empty, &id, "no tokens".to_owned()),
+                false => Body::Counts {
+                    counts,
+                    words: true,
+                    repaired,
+                },
+            };
+            hand_over(id, body);
+        }
+    }
+}
+
+impl Page<'_> {
+    fn is_kept(&self, filters: &HtrcSettings) -> bool {
+        let languages = || filters.languages.iter().filter(|code| !is_of_volumes(code));
+        let of_list = self.languages.first().and_then(|of| of.0.first());
+        let language = self.calculated_language.as_ref();
+        let language = language.or(of_list.map(|(language, _)| language));
+        let is_its = |code: &String| language.is_some_and(|language| language == code);
+        languages().next().is_none() || languages().any(is_its)
+    }
+
+    /// Each token of its body, part of speech, and how often it occurs as such.
+    fn counts(&self) -> impl Iterator<Item = (&str, &str, u32)> {
+        let counts = self
+            .body
+            .as_ref()
+            .and_then(|body| body.token_pos_count.as_ref());
+        counts
+            .into_iter()
+            .flat_map(|counts| &counts.0)
+            .flat_map(|(token, tags)| {
+                let token = bracket(token).unwrap_or(token);
+                tags.0
+                    .iter()
+                    .map(move |(tag, count)| (token, &**tag, *count))
+            })
+    }
+
+    /// The tokens with one of the parts of speech of the job, and how often each occurs with it.
+    fn tokens(&self, filters: &HtrcSettings) -> impl Iterator<Item = (&str, u32)> {
+        let wanted = &filters.parts_of_speech;
+        let kept = self.counts().filter(|(_, tag, _)| {
+            let fits = |wanted: &String| match wanted.strip_suffix('*') {
+                Some(start) => tag.starts_with(start),
+                None => tag == wanted,
+            };
+            wanted.is_empty() || wanted.iter().any(fits)
+        });
+        kept.map(|(token, _, count)| (token, count))
+    }
+
+    /// Its tokens with a letter.
+    fn words(&self) -> u64 {
+        let words = self
+            .counts()
+            .filter(|(token, ..)| token.chars().any(char::is_alphabetic));
+        words.map(|(_, _, count)| u64::from(count)).sum()
+    }
+}
+
+/// The bracket that a token of the Penn Treebank stands for.
+fn bracket(token: &str) -> Option<&'static str> {
+    Some(match token {
+        "-LRB-" => "(",
+        "-RRB-" => ")",
+        "-LSB-" => "[",
+        "-RSB-" => "]",
+        "-LCB-" => "{",
+        "-RCB-" => "}",
+        _ => return None,
+    })
+}
+
+/// Cuts pages into sections of a number of pages, or of at least a number of words; the last may be shorter.
+fn sections<'p, 'a>(pages: &'p [Page<'a>], size: SectionSize) -> Vec<&'p [Page<'a>]> {
+    match size {
+        SectionSize::Volume => vec![pages],
+        SectionSize::Pages(count) => pages.chunks(count).collect(),
+        SectionSize::Words(wanted) => {
+            let mut words = 0;
+            let ends = |page: &Page<'_>| {
+                words += page.words();
+                let is_full = words >= wanted;
+                words *= u64::from(!is_full);
+                is_full
+            };
+            pages.split_inclusive(ends).collect()
+        }
+    }
+}
+
+/// `<htid>#p<first>-<last>`; the volume's own id where a section is a volume.
+fn section_id(htid: &str, section: &[Page<'_>], size: SectionSize) -> String {
+    let number = |page: Option<&Page<'_>>| {
+        let seq = page.map_or("", |page| page.seq.trim_start_matches('0'));
+        format!("{seq:0>4}")
+    };
+    match size {
+        SectionSize::Volume => htid.to_owned(),
+        _ => format!(
+            "{htid}#p{}-{}",
+            number(section.first()),
+            number(section.last())
+        ),
+    }
+}

@@ -1,0 +1,174 @@
+//! What the metadata of a volume say: values under our names and theirs, whether the job leaves the volume out, and
+//! which volumes are copies of each other.
+//!
+//! Metadata come before the pages in a volume's file, so that they can be read without them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::input::InputFile;
+use crate::settings::HtrcSettings;
+
+/// The metadata of a volume.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Metadata(Map<String, Value>);
+
+impl Metadata {
+    /// Why the job leaves the volume out.
+    pub(super) fn is_filtered(&self, filters: &HtrcSettings) -> Option<String> {
+        let mut wanted = filters.languages.iter().filter(|code| is_of_volumes(code));
+        let language = self.value("language");
+        if wanted.clone().next().is_some() && !wanted.any(|code| Some(code) == language.as_ref()) {
+            let language = language.as_deref().unwrap_or("unknown");
+            return Some(format!("its language is {language}"));
+        }
+        let year = self.value("year").and_then(|year| year.trim().parse().ok());
+        let years = filters.first_year..=filters.last_year;
+        match year {
+            _ if years == HtrcSettings::ANY_YEAR => None,
+            Some(year) if years.contains(&year) => None,
+            Some(year) => Some(format!("its year is {year}")),
+            None => Some("its year is unknown".to_owned()),
+        }
+    }
+
+    /// What the volume says under a key of its metadata, or one of our names for such keys.
+    pub(super) fn value(&self, key: &str) -> Option<String> {
+        let keys: &[&str] = match key {
+            "record" => return self.record(),
+            "author" => &["contributor", "names"],
+            "year" => &["pubDate"],
+            "rights" => &["accessRights", "rightsAttributes"],
+            key => &[key],
+        };
+        let mut found = keys.iter().filter_map(|key| self.0.get(*key));
+        found.find_map(plain)
+    }
+
+    /// The number of the record in HathiTrust's catalogue that describes the volume.
+    fn record(&self) -> Option<String> {
+        let addresses = self.0.get("mainEntityOfPage").and_then(Value::as_array);
+        let number = addresses.into_iter().flatten().find_map(record_number);
+        let number = number.map(str::to_owned);
+        let number = number.or_else(|| plain(self.0.get("hathitrustRecordNumber")?));
+        // Schema 1.5 leaves out leading zeros.
+        number.map(|number| format!("{number:0>9}"))
+    }
+}
+
+/// The number at the end of the address of a record in HathiTrust's catalogue.
+fn record_number(address: &Value) -> Option<&str> {
+    let (site, number) = address.as_str()?.rsplit_once('/')?;
+    site.ends_with("/Record").then_some(number)
+}
+
+/// A value of the metadata as text: of an object its name, of a URI of the Library of Congress its
+/// last part, of a list its only element or JSON.
+fn plain(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => match text.strip_prefix("http://id.loc.gov/") {
+            Some(path) => path.rsplit('/').next().unwrap_or(path).to_owned(),
+            None => text.trim().to_owned(),
+        },
+        Value::Object(object) if object.contains_key("name") => return plain(&object["name"]),
+        Value::Array(items) => {
+            let mut items: Vec<String> = items.iter().filter_map(plain).collect();
+            match items.len() {
+                0 | 1 => items.pop()?,
+                _ => Value::from(items).to_string(),
+            }
+        }
+        other => other.to_string(),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// Whether a code of a language is one of those that volumes have (MARC, `eng`); else it is one of
+/// those of pages (`en`).
+pub(super) fn is_of_volumes(code: &str) -> bool {
+    code.len() == 3
+}
+
+/// A volume that may have copies.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// Its id.
+    pub htid: String,
+    /// What it shares with its copies, as a digest.
+    pub edition: [u64; 2],
+}
+
+/// Reads the metadata of a volume, and tells what copies it may be of; nothing of a volume that the job leaves out, that
+/// lacks the first of the keys in `htrc.unique_by`, or that cannot be read.
+pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> {
+    let head = Head::read(file.compression.open(&file.path).ok()?);
+    let htid = head.htid.or(head.id)?.trim().to_owned();
+    let metadata = head.metadata?;
+    if htid.is_empty() || metadata.is_filtered(filters).is_some() {
+        return None;
+    }
+    let values = filters.unique_by.iter().map(|key| {
+        let value = metadata.value(key).unwrap_or_default();
+        let letters = value.chars().filter(|char| char.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    });
+    let values: Vec<String> = values.collect();
+    if values.first().is_none_or(String::is_empty) {
+        return None;
+    }
+    let digest = Sha256::digest(values.join("\n"));
+    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|place| digest[at + place]));
+    Some(Candidate {
+        htid,
+        edition: [word(0), word(8)],
+    })
+}
+
+/// What comes before the pages.
+#[derive(Default)]
+struct Head {
+    htid: Option<String>,
+    id: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+impl Head {
+    /// As much of it as there is.
+    fn read(file: impl Read) -> Self {
+        let mut head = Self::default();
+        let buffered = std::io::BufReader::new(file);
+        let mut parser = serde_json::Deserializer::from_reader(buffered);
+        // It ends early, with an error.
+        let _ = serde::Deserializer::deserialize_map(&mut parser, &mut head);
+        head
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Head {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a volume")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            match &*key {
+                "htid" => self.htid = map.next_value()?,
+                "id" => self.id = map.next_value()?,
+                "metadata" => self.metadata = Some(map.next_value()?),
+                "features" if self.metadata.is_some() => return Err(A::Error::custom("read")),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,318 @@
+//! JSON Lines: one object per line; the named keys are kept and the rest is skipped.
+//!
+//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
+//! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
+//! by line breaks. Where the job names a key with counts, its value is an object of words and
+//! counts. A key that is null counts as absent.
+
+use super::counts::{Counted, whole};
+use super::{Context, DocumentSink, body, join_texts};
+use crate::block::cutter::lines;
+use crate::{Body, DocumentStatus, RawDocument};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Hands over the documents of a stretch of lines that begins at `offset`.
+pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: DocumentSink<'_>) {
+    let keys = Keys::new(context);
+    for (begins, line) in lines(offset, bytes) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match std::str::from_utf8(line) {
+            Ok(line) => emit(keys.document(context, begins, line, false)),
+            Err(_) => {
+                let line = String::from_utf8_lossy(line);
+                emit(keys.document(context, begins, &line, true));
+            }
+        }
+    }
+}
+
+/// The keys that are kept, each once, and what each is for.
+struct Keys<'s> {
+    names: Vec<&'s str>,
+    id: usize,
+    text: Vec<usize>,
+    counts: Option<usize>,
+    group: Option<usize>,
+    metadata: Vec<usize>,
+}
+
+impl<'s> Keys<'s> {
+    fn new(context: &Context<'s>) -> Self {
+        let settings = context.settings;
+        let mut names: Vec<&'s str> = Vec::new();
+        let mut place = |name: &'s str| {
+            names
+                .iter()
+                .position(|&known| known == name)
+                .unwrap_or_else(|| {
+                    names.push(name);
+                    names.len() - 1
+                })
+        };
+        let id = place(&settings.id);
+        let text = settings.text.iter().map(|name| place(name)).collect();
+        let counts = settings.counts.as_deref().map(&mut place);
+        let group = settings.group.as_deref().map(&mut place);
+        let metadata = settings.metadata.iter().map(|name| place(name)).collect();
+        Self {
+            names,
+            id,
+            text,
+            counts,
+            group,
+            metadata,
+        }
+    }
+
+    /// The document that a line contains.
+    fn document<'a>(
+        &self,
+        context: &Context<'_>,
+        offset: u64,
+        line: &'a str,
+        repaired: bool,
+    ) -> RawDocument<'a> {
+        let values = match self.parse(line) {
+            Ok(values) => values,
+            Err(error) => {
+                let what =
+                    format!("not a JSON object on one line: {error}; correct or remove the line");
+                return context.unparsable(offset, &what);
+            }
+        };
+        let id = values[self.id].to_value().filter(|id| !id.is_empty());
+        let group = self.group.and_then(|key| values[key].to_value());
+        let metadata = self
+            .metadata
+            .iter()
+            .map(|&key| values[key].to_value())
+            .collect();
+        match self.body(context, values, repaired) {
+            Ok(body) => RawDocument {
+                source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
+                group,
+                metadata,
+                body,
+            },
+            Err(what) => context.unparsable(offset, &what),
+        }
+    }
+
+    /// The document's text or counts; an error says what the key contains instead, and what to do.
+    fn body<'a>(
+        &self,
+        context: &Context<'_>,
+        mut values: Vec<Held<'a>>,
+        repaired: bool,
+    ) -> Result<Body<'a>, String> {
+        if let Some(key) = self.counts {
+            let name = self.names[key];
+            let counts = std::mem::take(&mut values[key]).into_counts();
+            let error =
+                |what| format!("`{name}` holds {what}; name a key with counts in corpus.counts");
+            return Ok(match counts.map_err(error)? {
+                Some(counts) => Body::Counts {
+                    counts,
+                    words: true,
+                    repaired,
+                },
+                None => Body::Missing {
+                    status: DocumentStatus::Empty,
+                    reason: format!("no counts under `{name}`"),
+                },
+            });
+        }
+        let mut texts = Vec::with_capacity(self.text.len());
+        for &key in &self.text {
+            let text = std::mem::take(&mut values[key]).into_text();
+            texts.extend(text.map_err(|kind| {
+                let name = self.names[key];
+                format!("`{name}` holds {kind}; name a key with text in corpus.text")
+            })?);
+        }
+        Ok(body(context, join_texts(texts.into_iter()), repaired))
+    }
+
+    /// The values of the kept keys.
+    fn parse<'a>(&self, line: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
+        let mut parser = serde_json::Deserializer::from_str(line);
+        let values = parser.deserialize_map(Object(&self.names))?;
+        parser.end()?;
+        Ok(values)
+    }
+}
+
+/// The value of a key of an object.
+#[derive(Clone, Default)]
+enum Held<'a> {
+    /// Null, or an absent key.
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    /// A number or a truth value, as written.
+    Scalar(String),
+    /// An array or an object.
+    Nested(Value),
+}
+
+impl<'a> Held<'a> {
+    /// As an id or as metadata.
+    fn to_value(&self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Nothing => None,
+            Self::Text(text) => Some(text.clone()),
+            Self::Scalar(text) => Some(Cow::Owned(text.clone())),
+            Self::Nested(value) => Some(Cow::Owned(value.to_string())),
+        }
+    }
+
+    /// As a document's text; the kind of value if it is not text.
+    fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Text(text) => Ok(Some(text)),
+            Self::Scalar(text) => Ok(Some(Cow::Owned(text))),
+            Self::Nested(Value::Array(items)) => {
+                let text = |item: Value| match item {
+                    Value::String(text) => Ok(Cow::Owned(text)),
+                    _ => Err("an array with elements that are not strings"),
+                };
+                let texts: Vec<_> = items.into_iter().map(text).collect::<Result<_, _>>()?;
+                Ok(join_texts(texts.into_iter()))
+            }
+            Self::Nested(_) => Err("an object"),
+        }
+    }
+
+    /// As the counts of a document; what is held instead of them.
+    fn into_counts(self) -> Result<Option<Counted<'a>>, String> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Nested(Value::Object(words)) => {
+                let count = |(word, value): (String, Value)| match value.as_f64().and_then(whole) {
+                    Some(count) => Ok((Cow::Owned(word), count)),
+                    None => Err(format!("{value} for `{word}`, not a count")),
+                };
+                words
+                    .into_iter()
+                    .map(count)
+                    .collect::<Result<_, _>>()
+                    .map(Some)
+            }
+            _ => Err("no object".to_owned()),
+        }
+    }
+}
+
+/// Reads an object, and keeps the values of these keys.
+struct Object<'n>(&'n [&'n str]);
+
+impl<'a> Visitor<'a> for Object<'_> {
+    type Value = Vec<Held<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut values = vec![Held::Nothing; self.0.len()];
+        while let Some(key) = map.next_key_seed(Key(self.0))? {
+            match key {
+                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Reads a key: its place among the kept ones, if it is one.
+struct Key<'n>(&'n [&'n str]);
+
+impl<'a> DeserializeSeed<'a> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
+        parser.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|&name| name == key))
+    }
+}
+
+/// Reads a value of any type.
+struct AnyValue;
+
+impl<'a> DeserializeSeed<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
+        parser.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for AnyValue {
+    type Value = Held<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Held::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Held::Nothing)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Held::Scalar(Value::from(value).to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Held::Nested(Value::Array(items)))
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut object = serde_json::Map::new();
+        while let Some((key, value)) = map.next_entry()? {
+            object.insert(key, value);
+        }
+        Ok(Held::Nested(Value::Object(object)))
+    }
+}

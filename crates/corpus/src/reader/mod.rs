@@ -1,0 +1,217 @@
+//! From a block to its documents: one file per format.
+//!
+//! Every record of the input becomes exactly one document: an unreadable one has a
+//! [`Body::Missing`] with its status and the reason. Documents borrow from the block being read.
+
+pub mod columnar;
+mod counts;
+mod delimited;
+pub mod htrc;
+mod jsonl;
+mod ldac;
+pub mod line;
+pub mod mallet;
+mod svmlight;
+mod text;
+mod uci;
+mod vw;
+
+#[cfg(test)]
+pub mod tests;
+
+use super::block::cutter::{Boundary, Piece, RecordCutter};
+use super::block::header::Header;
+use super::block::{Block, Content, LineRange, check_damage};
+use super::input::{InputError, InputFile};
+use super::settings::{CorpusSettings, Format};
+use super::{Body, DocumentStatus, RawDocument, language};
+use std::borrow::Cow;
+use std::io::{Seek, SeekFrom};
+
+pub use htrc::{Candidate, candidate};
+
+/// Bytes of a plain file that are held at a time.
+const STRETCH_BYTES: u64 = 1 << 20;
+
+/// Receives the documents of a block, one after the other.
+pub type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
+
+/// Hands every document of the block to `emit`, in the input's order, with its language if that is to be identified.
+///
+/// Fails when a file cannot be opened, has changed, or is damaged while the job says `on_damage = "fail"`;
+/// what is wrong with single documents is in their bodies instead.
+pub fn read_block(
+    block: &Block,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    match &settings.languages {
+        None => read_content(block, settings, emit),
+        Some(kept) => read_content(block, settings, &mut |mut document| {
+            language::add_to(&mut document, kept);
+            emit(document);
+        }),
+    }
+}
+
+fn read_content(
+    block: &Block,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let file = block.file();
+    match &block.content {
+        Content::Files(files) => block.input.files[files.clone()]
+            .iter()
+            .try_for_each(|file| match file.format {
+                Format::Htrc => htrc::read(file, settings, emit),
+                _ => text::read(file, settings, emit),
+            }),
+        Content::Lines(range) => read_range(file, range, settings, emit),
+        Content::Pieces { pieces, header } => {
+            let context = Context::new(file, settings);
+            for piece in pieces {
+                context.read_piece(piece, header.as_deref(), emit);
+            }
+            Ok(())
+        }
+        Content::Counts(counts) => uci::read(counts, file, settings, emit),
+        Content::RowGroups(groups) => columnar::read(groups, file, settings, emit),
+    }
+}
+
+/// Reads a range of a plain file, a stretch at a time.
+fn read_range(
+    file: &InputFile,
+    range: &LineRange,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let begin = range.begin - u64::from(!range.begins_record);
+    let mut opened = file.open()?;
+    opened
+        .seek(SeekFrom::Start(begin))
+        .map_err(InputError::unreadable(&file.path))?;
+    let mut cutter = RecordCutter::new(opened, begin, Boundary::Line, settings.max_document_bytes);
+    if !range.begins_record {
+        cutter.skip_line(range.end);
+    }
+    let context = Context::new(file, settings);
+    loop {
+        let end = range.end.min(cutter.offset().saturating_add(STRETCH_BYTES));
+        let pieces = cutter.next_pieces(end);
+        check_damage(&pieces, file, settings.on_damage)?;
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        for piece in &pieces {
+            context.read_piece(piece, range.header.as_deref(), emit);
+        }
+    }
+}
+
+/// What the documents of one file have in common.
+struct Context<'a> {
+    file: &'a InputFile,
+    settings: &'a CorpusSettings,
+}
+
+impl<'a> Context<'a> {
+    fn new(file: &'a InputFile, settings: &'a CorpusSettings) -> Self {
+        Self { file, settings }
+    }
+
+    /// The id of a record that has none: its file and where it begins.
+    fn place(&self, offset: u64) -> String {
+        format!("{}@{offset}", self.file.name)
+    }
+
+    /// A document without text, called after its place.
+    fn missing(
+        &self,
+        source_id: String,
+        status: DocumentStatus,
+        reason: String,
+    ) -> RawDocument<'static> {
+        RawDocument {
+            source_id: Cow::Owned(source_id),
+            group: None,
+            metadata: vec![None; self.settings.metadata.len()],
+            body: Body::Missing { status, reason },
+        }
+    }
+
+    /// A record that is not what the format says.
+    fn unparsable(&self, offset: u64, what: &str) -> RawDocument<'static> {
+        let place = self.place(offset);
+        let reason = format!("{place}: {what}");
+        self.missing(place, DocumentStatus::ParseError, reason)
+    }
+
+    /// A record over the limit.
+    fn too_large(&self, source_id: String, bytes: u64) -> RawDocument<'static> {
+        let limit = self.settings.max_document_bytes;
+        let reason = format!(
+            "{source_id}: {bytes} bytes, and corpus.max_document_bytes is {limit}; raise it, or split the document"
+        );
+        self.missing(source_id, DocumentStatus::TooLarge, reason)
+    }
+
+    /// Represents the rest of a file that failed.
+    fn truncated(&self, source_id: String, reason: &str) -> RawDocument<'static> {
+        let reason =
+            format!("{source_id}: the rest of the file is lost: {reason}; copy the file again");
+        self.missing(source_id, DocumentStatus::Truncated, reason)
+    }
+
+    /// The documents of a stretch of records.
+    fn read_piece(&self, piece: &Piece, header: Option<&Header>, emit: DocumentSink<'_>) {
+        match piece {
+            Piece::TooLarge { offset, bytes } => emit(self.too_large(self.place(*offset), *bytes)),
+            Piece::Truncated { offset, reason } => {
+                emit(self.truncated(self.place(*offset), reason));
+            }
+            Piece::Records { offset, bytes } => match (self.file.format, header) {
+                (Format::Csv, Some(header)) => {
+                    delimited::read_csv(self, header, *offset, bytes, emit)
+                }
+                (Format::Tsv, Some(header)) => {
+                    delimited::read_tsv(self, header, *offset, bytes, emit)
+                }
+                (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
+                (Format::SvmLight, Some(header)) => {
+                    counts::read(self, header, (*offset, bytes), svmlight::parse, emit)
+                }
+                (Format::Vw, Some(header)) => {
+                    counts::read(self, header, (*offset, bytes), vw::parse, emit)
+                }
+                (Format::LdaC, Some(header)) => {
+                    counts::read(self, header, (*offset, bytes), ldac::parse, emit)
+                }
+                _ => jsonl::read(self, *offset, bytes, emit),
+            },
+        }
+    }
+}
+
+/// Joins the texts of several columns by line breaks; nothing where none has a text.
+fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let mut joined = texts.next()?;
+    for text in texts {
+        let whole = joined.to_mut();
+        whole.push('\n');
+        whole.push_str(&text);
+    }
+    Some(joined)
+}
+
+/// The body of a document with this text, if it has one.
+fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
+    match text {
+        Some(text) => Body::Text { text, repaired },
+        None => Body::Missing {
+            status: DocumentStatus::Empty,
+            reason: format!("no text under `{}`", context.settings.text.join("`, `")),
+        },
+    }
+}

@@ -1,0 +1,82 @@
+//! JSON Lines: which keys are kept, and what their values become.
+
+use super::*;
+use crate::compression::Compression;
+
+/// Reads the lines with id `id`, text `title` and `text`, group `g` and metadata `m` and `id`.
+fn documents(bytes: &[u8]) -> Vec<Seen> {
+    let mut settings = settings(Path::new(""));
+    settings.text = vec!["title".into(), "text".into()];
+    settings.group = Some("g".into());
+    settings.metadata = vec!["m".into(), "id".into()];
+    let file = InputFile {
+        name: "f".into(),
+        path: "f".into(),
+        format: Format::JsonLines,
+        compression: Compression::Plain,
+        bytes: 0,
+        vocabulary: None,
+        tag: None,
+        is_copy: false,
+    };
+    let mut seen = Vec::new();
+    jsonl::read(
+        &Context::new(&file, &settings),
+        100,
+        bytes,
+        &mut |document| {
+            seen.push(Seen::of(&document));
+        },
+    );
+    seen
+}
+
+#[test]
+fn the_named_keys_are_kept_whatever_their_type() {
+    let line =
+        br#"{"x":[{"id":0}],"id":7,"title":"A\nb","text":["c","d"],"g":true,"m":{"k":[1.5,null]}}"#;
+    let seen = &documents(line)[0];
+    assert_eq!((seen.id.as_str(), seen.text.as_str()), ("7", "A\nb\nc\nd"));
+    assert_eq!(seen.group.as_deref(), Some("true"));
+    let metadata = [Some(r#"{"k":[1.5,null]}"#.to_owned()), Some("7".to_owned())];
+    assert_eq!(seen.metadata, metadata);
+    let seen = &documents(br#"{"id":-1.50,"text":12}"#)[0];
+    assert_eq!((seen.id.as_str(), seen.text.as_str()), ("-1.5", "12"));
+    assert_eq!(seen.metadata[0], None);
+}
+
+#[test]
+fn lines_without_id_or_text_are_called_after_their_place() {
+    let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":\"\",\"text\":null}");
+    let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
+    assert_eq!(ids, ["f@100", "f@117"]);
+    assert_eq!(seen[1].status, Some(DocumentStatus::Empty));
+}
+
+#[test]
+fn what_is_no_object_with_text_is_a_parse_error_with_its_place() {
+    for line in [
+        "nonsense",
+        "[1]",
+        "\"a\"",
+        "{\"id\":1",
+        "{} {}",
+        "{\"text\":{}}",
+        "{\"text\":[1]}",
+        "{\"a\":01}",
+    ] {
+        let seen = &documents(line.as_bytes())[0];
+        assert_eq!(seen.status, Some(DocumentStatus::ParseError), "{line}");
+        assert!(seen.text.starts_with("f@100: "), "{}", seen.text);
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
+    let seen = documents(b"{\"id\":\"a\",\"text\":\"\xff!\"}\n{\"id\":\"b\",\"text\":\"c\"}\n");
+    assert_eq!(
+        (seen[0].text.as_str(), seen[0].repaired),
+        ("\u{fffd}!", true)
+    );
+    assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
+}

@@ -1,0 +1,83 @@
+//! A file is a document: its id is the file's name, its text the file's content.
+
+use super::{Context, DocumentSink};
+use crate::block::keeps_damaged;
+use crate::compression::read_start;
+use crate::input::{InputError, InputFile};
+use crate::settings::CorpusSettings;
+use crate::{Body, DocumentStatus, RawDocument};
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+/// Hands the file over as one document.
+pub(super) fn read(
+    file: &InputFile,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    if let Some(bytes) = read_whole(&context, emit)? {
+        emit(document(file, settings, &bytes));
+    }
+    Ok(())
+}
+
+/// The content of the file; of one that is empty, too large or damaged nothing, but a document with that
+/// status is handed over.
+pub(super) fn read_whole(
+    context: &Context<'_>,
+    emit: DocumentSink<'_>,
+) -> Result<Option<Vec<u8>>, InputError> {
+    let (file, settings) = (context.file, context.settings);
+    let name = || file.name.clone();
+    let limit = settings.max_document_bytes;
+    match read_all(file, limit) {
+        Ok(bytes) if bytes.is_empty() => {
+            let reason = format!("{}: the file is empty", file.name);
+            emit(context.missing(name(), DocumentStatus::Empty, reason));
+        }
+        Ok(bytes) if bytes.len() as u64 > limit => {
+            let bytes = file.bytes.max(bytes.len() as u64);
+            emit(context.too_large(name(), bytes));
+        }
+        Ok(bytes) => return Ok(Some(bytes)),
+        Err(error) if keeps_damaged(settings) => {
+            emit(context.truncated(name(), &error.to_string()));
+        }
+        Err(source) if source.kind() == io::ErrorKind::NotFound => {
+            return Err(InputError::Changed {
+                path: file.path.clone(),
+            });
+        }
+        Err(error) => {
+            return Err(InputError::Damaged {
+                path: file.path.clone(),
+                offset: 0,
+                unit: "bytes",
+                reason: error.to_string(),
+            });
+        }
+    }
+    Ok(None)
+}
+
+/// All that the file contains, or `limit` + 1 bytes of it.
+pub(super) fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
+    let opened = file.compression.open(&file.path)?;
+    read_start(opened.take(limit.saturating_add(1)), u64::MAX)
+}
+
+fn document<'a>(
+    file: &'a InputFile,
+    settings: &CorpusSettings,
+    bytes: &'a [u8],
+) -> RawDocument<'a> {
+    let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    let repaired = matches!(text, Cow::Owned(_));
+    RawDocument {
+        source_id: Cow::Borrowed(&file.name),
+        group: None,
+        metadata: vec![None; settings.metadata.len()],
+        body: Body::Text { text, repaired },
+    }
+}

@@ -1,0 +1,110 @@
+//! The entries of a UCI bag of words or a Matrix Market file, one `document term count` per line: the counts of each document
+//! of a block.
+//!
+//! A document's id is its number.
+
+use super::counts::count_of;
+use super::{Context, DocumentSink};
+use crate::block::uci::Counts;
+use crate::input::{InputError, InputFile};
+use crate::settings::CorpusSettings;
+use crate::{Body, DocumentStatus, RawDocument};
+use std::borrow::Cow;
+
+/// Hands over every document of the block, those without entries too.
+pub(super) fn read(
+    block: &Counts,
+    file: &InputFile,
+    settings: &CorpusSettings,
+    emit: DocumentSink<'_>,
+) -> Result<(), InputError> {
+    let context = Context::new(file, settings);
+    let mut next = block.documents.start;
+    let mut counts = Vec::new();
+    let text = String::from_utf8_lossy(&block.entries);
+    for (line, number) in text.lines().zip(block.line..) {
+        let failure = |reason: String| InputError::Counts {
+            path: file.path.clone(),
+            line: number,
+            reason,
+        };
+        let (document, term, count) = parse(line).ok_or_else(|| {
+            failure(format!(
+                "expected `document term count`, three whole numbers, not `{}`",
+                line.trim()
+            ))
+        })?;
+        if document < next || document >= block.documents.end {
+            let (last, end) = (next, block.documents.end - 1);
+            return Err(failure(format!(
+                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document"
+            )));
+        }
+        let term_count = block.vocabulary.len();
+        if term == 0 || term > term_count as u64 {
+            return Err(failure(format!(
+                "term {term} is not one of 1 to {term_count}"
+            )));
+        }
+        while next < document {
+            emit(finish(&context, block, next, std::mem::take(&mut counts)));
+            next += 1;
+        }
+        if count > 0 {
+            // In range: a vocabulary of 2³² terms does not fit into memory.
+            counts.push(((term - 1) as u32, count));
+        }
+    }
+    for document in next..block.documents.end {
+        emit(finish(
+            &context,
+            block,
+            document,
+            std::mem::take(&mut counts),
+        ));
+    }
+    Ok(())
+}
+
+fn parse(line: &str) -> Option<(u64, u64, u32)> {
+    let mut fields = line.split_ascii_whitespace();
+    let mut number = || fields.next()?.parse().ok();
+    let (document, term) = (number()?, number()?);
+    let count = count_of(fields.next()?)?;
+    fields.next().is_none().then_some((document, term, count))
+}
+
+/// The document of this number.
+fn finish<'a>(
+    context: &Context<'_>,
+    block: &'a Counts,
+    number: u64,
+    counts: Vec<(u32, u32)>,
+) -> RawDocument<'a> {
+    let id = number.to_string();
+    if let Some((first, reason)) = &block.lost
+        && number >= *first
+    {
+        let reason = format!(
+            "{}, document {id}: lost: {reason}; copy the file again",
+            context.file.name
+        );
+        return context.missing(id, DocumentStatus::Truncated, reason);
+    }
+    if block.too_large.contains(&number) {
+        return context.too_large(id, context.settings.max_document_bytes + 1);
+    }
+    if counts.is_empty() {
+        let reason = format!("{}, document {id}: no entries", context.file.name);
+        return context.missing(id, DocumentStatus::Empty, reason);
+    }
+    RawDocument {
+        source_id: Cow::Owned(id),
+        group: None,
+        metadata: vec![None; context.settings.metadata.len()],
+        body: Body::Bag {
+            vocabulary: &block.vocabulary,
+            counts,
+        },
+    }
+}

@@ -1,0 +1,203 @@
+//! Round trips, limits and damage.
+
+use std::fs;
+
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{DocumentStatus, ShardDocument};
+
+fn write(
+    path: &Path,
+    names: &[String],
+    compression: ShardCompression,
+    documents: &[ShardDocument],
+) -> ShardInfo {
+    let mut writer = ShardWriter::create(path, names, compression).unwrap();
+    for document in documents {
+        writer.push(document).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn read(path: &Path, columns: Columns) -> Vec<ShardDocument> {
+    let mut reader = ShardReader::open(path, columns).unwrap();
+    let mut document = ShardDocument::default();
+    let mut documents = Vec::new();
+    while reader.read_into(&mut document).unwrap() {
+        documents.push(document.clone());
+    }
+    assert_eq!(documents.len() as u64, reader.documents());
+    assert!(!reader.read_into(&mut document).unwrap());
+    documents
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "\\PC{1,12}", Just("a\0b\n".to_owned())]
+}
+
+fn document() -> impl Strategy<Value = ShardDocument> {
+    let entries = prop::collection::vec((0..=i32::MAX as u32, 0..=i32::MAX as u32), 0..12);
+    let metadata = prop::collection::vec(prop::option::of(text()), 2);
+    let status = prop::sample::select(DocumentStatus::ALL.to_vec());
+    let pruned = prop::collection::vec(0..=i32::MAX as u32, 0..4);
+    let head = (text(), prop::option::of(text()), metadata, status, pruned);
+    (head, any::<u32>(), any::<u32>(), entries).prop_map(|(head, total, stopped, entries)| {
+        let (source_id, group, metadata, status, pruned) = head;
+        let (terms, counts) = entries.into_iter().unzip();
+        ShardDocument {
+            source_id,
+            group,
+            metadata,
+            status,
+            tokens_total: total,
+            tokens_stopped: stopped,
+            terms,
+            counts,
+            pruned,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_is_written_is_read(
+        documents in prop::collection::vec(document(), 0..40),
+        draft in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shard.parquet");
+        // Names that would clash with the shard's own, with each other, or hold a dot.
+        let names = ["terms".to_owned(), "a.b".to_owned()];
+        let compression = if draft { ShardCompression::None } else { ShardCompression::Zstd };
+        let info = write(&path, &names, compression, &documents);
+
+        prop_assert_eq!(info.documents, documents.len() as u64);
+        prop_assert_eq!(info.bytes, fs::metadata(&path).unwrap().len());
+        prop_assert_eq!(info.by_status.iter().sum::<u64>(), info.documents);
+        prop_assert_eq!(&read(&path, Columns::All), &documents);
+        for place in 0..names.len() {
+            let found = read(&path, Columns::CountsAnd(place));
+            for (found, document) in found.iter().zip(&documents) {
+                prop_assert_eq!(&found.terms, &document.terms);
+                prop_assert_eq!(found.metadata.len(), names.len());
+                prop_assert_eq!(&found.metadata[place], &document.metadata[place]);
+            }
+        }
+        for (found, document) in read(&path, Columns::Metadata).iter().zip(&documents) {
+            prop_assert_eq!((found.status, &found.metadata), (document.status, &document.metadata));
+            prop_assert!(found.terms.is_empty());
+        }
+        let reader = ShardReader::open(&path, Columns::All).unwrap();
+        prop_assert_eq!(reader.metadata_names(), &names[..]);
+        let counts: Vec<_> = documents
+            .into_iter()
+            .map(|d| ShardDocument {
+                status: d.status,
+                terms: d.terms,
+                counts: d.counts,
+                ..ShardDocument::default()
+            })
+            .collect();
+        prop_assert_eq!(&read(&path, Columns::Counts), &counts);
+        let statuses: Vec<_> = counts
+            .into_iter()
+            .map(|d| ShardDocument { status: d.status, ..ShardDocument::default() })
+            .collect();
+        prop_assert_eq!(read(&path, Columns::Status), statuses);
+    }
+}
+
+fn long_document(number: usize, terms: u32) -> ShardDocument {
+    ShardDocument {
+        source_id: format!("d{number}"),
+        status: DocumentStatus::Ok,
+        tokens_total: terms,
+        terms: (0..terms).map(|t| t + number as u32).collect(),
+        counts: vec![1; terms as usize],
+        ..ShardDocument::default()
+    }
+}
+
+#[test]
+fn many_documents_make_several_row_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shard.parquet");
+    let documents: Vec<_> = (0..GROUP_ROWS + 3000)
+        .map(|n| long_document(n, (n % 3) as u32))
+        .collect();
+    let info = write(&path, &[], ShardCompression::Zstd, &documents);
+    let expected: u64 = documents.iter().map(|d| d.terms.len() as u64).sum();
+    assert_eq!((info.entries, info.tokens), (expected, expected));
+    assert_eq!(read(&path, Columns::All), documents);
+}
+
+#[test]
+fn huge_documents_are_cut_into_small_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shard.parquet");
+    let documents: Vec<_> = (0..5).map(|n| long_document(n, 1 << 21)).collect();
+    write(&path, &[], ShardCompression::None, &documents);
+    assert_eq!(read(&path, Columns::Counts).len(), 5);
+
+    let file = fs::File::open(&path).unwrap();
+    let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).unwrap();
+    let groups = footer.metadata().row_groups();
+    assert_eq!(
+        groups.iter().map(|g| g.num_rows()).collect::<Vec<_>>(),
+        [2, 2, 1]
+    );
+    assert_eq!(super::reader::batch_rows(&groups[0]), 1);
+}
+
+#[test]
+fn what_cannot_be_stored_is_refused_and_the_rest_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shard.parquet");
+    let mut writer = ShardWriter::create(&path, &[], ShardCompression::None).unwrap();
+    let good = long_document(1, 3);
+    let mut term = good.clone();
+    term.terms[2] = i32::MAX as u32 + 1;
+    let mut count = good.clone();
+    count.counts[0] = u32::MAX;
+    let mut ragged = good.clone();
+    ragged.counts.pop();
+    let mut metadata = good.clone();
+    metadata.metadata.push(None);
+    let mut pruned = good.clone();
+    pruned.pruned.push(i32::MAX as u32 + 1);
+    for bad in [term, count, ragged, metadata, pruned] {
+        let error = writer.push(&bad).unwrap_err();
+        assert!(matches!(error, ShardError::Document { .. }), "{error}");
+    }
+    writer.push(&good).unwrap();
+    assert_eq!(writer.finish().unwrap().documents, 1);
+    assert_eq!(read(&path, Columns::All), [good]);
+}
+
+#[test]
+fn an_unfinished_or_foreign_file_is_no_shard() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shard.parquet");
+    let mut writer = ShardWriter::create(&path, &[], ShardCompression::None).unwrap();
+    writer.push(&long_document(1, 3)).unwrap();
+    drop(writer);
+    assert!(matches!(
+        ShardReader::open(&path, Columns::All),
+        Err(ShardError::Parquet { .. })
+    ));
+    assert!(matches!(
+        ShardReader::open(&folder.path().join("none"), Columns::All),
+        Err(ShardError::Io { .. })
+    ));
+
+    let file = fs::File::create(&path).unwrap();
+    let schema = arrow_schema::Schema::empty();
+    let writer = parquet::arrow::ArrowWriter::try_new(file, schema.into(), None).unwrap();
+    writer.close().unwrap();
+    let error = ShardReader::open(&path, Columns::All).err().unwrap();
+    assert!(matches!(error, ShardError::NotAShard { .. }), "{error}");
+}

@@ -1,0 +1,316 @@
+//! Writes a shard: documents are buffered column by column into a record batch, batches into a row
+//! group; both are closed when they reach their limit of rows or bytes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, Int32Array, Int64Array, ListArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use super::{
+    BATCH_BYTES, BATCH_ROWS, DOCUMENT_TEXT_BYTES, FIXED_COLUMNS, FORMAT_KEY, FORMAT_VERSION,
+    GROUP_BYTES, GROUP_ROWS, METADATA_PREFIX, ShardError,
+};
+use crate::{DocumentStatus, ShardDocument};
+use store::Writer;
+
+/// How a shard's pages are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShardCompression {
+    /// Not at all: drafts, which are read once and removed.
+    None,
+    /// Zstandard: what stays on disk.
+    Zstd,
+}
+
+/// The content of a finished shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardInfo {
+    /// Rows.
+    pub documents: u64,
+    /// (document, term) pairs: Σ of distinct terms over the documents.
+    pub entries: u64,
+    /// Tokens in the stored counts.
+    pub tokens: u64,
+    /// Documents by status, indexed by `DocumentStatus as usize`.
+    pub by_status: [u64; DocumentStatus::ALL.len()],
+    /// Size of the file.
+    pub bytes: u64,
+}
+
+/// Writes one shard. Dropped before [`finish`](Self::finish), it leaves an unreadable file behind:
+/// write to a temporary name and rename.
+pub struct ShardWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: ArrowWriter<Writer>,
+    buffer: Buffer,
+    group_rows: usize,
+    group_bytes: usize,
+    info: ShardInfo,
+}
+
+impl ShardWriter {
+    /// Creates the file (or empties it). `metadata_names`: the pass-through columns, in the order
+    /// of every document's `metadata`.
+    pub fn create(
+        path: &Path,
+        metadata_names: &[String],
+        compression: ShardCompression,
+    ) -> Result<Self, ShardError> {
+        let file = Writer::create(path).map_err(|e| ShardError::io(path, e))?;
+        let schema = Arc::new(schema(metadata_names));
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(compression)))
+            .map_err(|e| ShardError::parquet(path, e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            schema,
+            writer,
+            buffer: Buffer::new(metadata_names.len()),
+            group_rows: 0,
+            group_bytes: 0,
+            info: ShardInfo::default(),
+        })
+    }
+
+    /// Appends a document. Errors leave out the document and nothing else, unless the disk failed.
+    ///
+    /// Term ids and counts must be at most `i32::MAX`, `terms` as long as `counts`, and `metadata`
+    /// as long as the names given to [`create`](Self::create).
+    pub fn push(&mut self, document: &ShardDocument) -> Result<(), ShardError> {
+        self.check(document)?;
+        self.info.documents += 1;
+        self.info.entries += document.terms.len() as u64;
+        self.info.tokens += document.tokens_in_vocabulary();
+        self.info.by_status[document.status as usize] += 1;
+        self.buffer.push(document);
+        if self.buffer.rows() >= BATCH_ROWS || self.buffer.bytes >= BATCH_BYTES {
+            self.write_batch()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is buffered and the footer. The file is not synced: publishing it does that.
+    pub fn finish(mut self) -> Result<ShardInfo, ShardError> {
+        self.write_batch()?;
+        self.writer
+            .finish()
+            .map_err(|e| ShardError::parquet(&self.path, e))?;
+        self.info.bytes = self.writer.bytes_written() as u64;
+        Ok(self.info)
+    }
+
+    fn check(&self, document: &ShardDocument) -> Result<(), ShardError> {
+        let limit = i32::MAX as u32;
+        let reason = if document.terms.len() != document.counts.len() {
+            "it has a different number of counts and terms"
+        } else if document.terms.len() > i32::MAX as usize {
+            "it has more than 2,147,483,647 distinct terms"
+        } else if document
+            .terms
+            .iter()
+            .chain(&document.pruned)
+            .any(|&t| t > limit)
+        {
+            "a term id is above 2,147,483,647"
+        } else if document.counts.iter().any(|&c| c > limit) {
+            "it holds a term more than 2,147,483,647 times"
+        } else if document.metadata.len() != self.buffer.metadata.len() {
+            "it has a different number of metadata values than the job has columns"
+        } else if text_bytes(document) > DOCUMENT_TEXT_BYTES {
+            "its id, group and metadata take more than 1 GiB"
+        } else {
+            return Ok(());
+        };
+        Err(ShardError::Document {
+            path: self.path.clone(),
+            source_id: document.source_id.chars().take(200).collect(),
+            reason: reason.to_owned(),
+        })
+    }
+
+    fn write_batch(&mut self) -> Result<(), ShardError> {
+        if self.buffer.rows() == 0 {
+            return Ok(());
+        }
+        self.group_rows += self.buffer.rows();
+        self.group_bytes += self.buffer.bytes;
+        let batch = RecordBatch::try_new(self.schema.clone(), self.buffer.take())
+            .map_err(|e| ShardError::arrow(&self.path, e))?;
+        let written = self.writer.write(&batch).and_then(|()| {
+            if self.group_rows >= GROUP_ROWS || self.group_bytes >= GROUP_BYTES {
+                self.group_rows = 0;
+                self.group_bytes = 0;
+                self.writer.flush()?;
+            }
+            Ok(())
+        });
+        written.map_err(|e| ShardError::parquet(&self.path, e))
+    }
+}
+
+/// One batch in the making, a buffer per column.
+struct Buffer {
+    source_id: StringBuilder,
+    group: StringBuilder,
+    status: StringBuilder,
+    tokens_total: Vec<i64>,
+    tokens_stopped: Vec<i64>,
+    /// Where each document's terms end in `terms` and `counts`; begins with 0.
+    ends: Vec<i32>,
+    terms: Vec<i32>,
+    counts: Vec<i32>,
+    /// As `ends`, in `pruned`.
+    pruned_ends: Vec<i32>,
+    pruned: Vec<i32>,
+    metadata: Vec<StringBuilder>,
+    bytes: usize,
+}
+
+impl Buffer {
+    fn new(metadata_count: usize) -> Self {
+        Self {
+            source_id: StringBuilder::new(),
+            group: StringBuilder::new(),
+            status: StringBuilder::new(),
+            tokens_total: Vec::new(),
+            tokens_stopped: Vec::new(),
+            ends: vec![0],
+            terms: Vec::new(),
+            counts: Vec::new(),
+            pruned_ends: vec![0],
+            pruned: Vec::new(),
+            metadata: (0..metadata_count).map(|_| StringBuilder::new()).collect(),
+            bytes: 0,
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.tokens_total.len()
+    }
+
+    /// Appends a document that has passed [`ShardWriter::check`].
+    fn push(&mut self, document: &ShardDocument) {
+        self.source_id.append_value(&document.source_id);
+        self.group.append_option(document.group.as_deref());
+        self.status.append_value(document.status.name());
+        self.tokens_total.push(i64::from(document.tokens_total));
+        self.tokens_stopped.push(i64::from(document.tokens_stopped));
+        // Both ranges were checked: a u32 up to i32::MAX has the same bits as the i32.
+        self.terms
+            .extend_from_slice(bytemuck::cast_slice(&document.terms));
+        self.counts
+            .extend_from_slice(bytemuck::cast_slice(&document.counts));
+        self.ends.push(self.terms.len() as i32);
+        self.pruned
+            .extend_from_slice(bytemuck::cast_slice(&document.pruned));
+        self.pruned_ends.push(self.pruned.len() as i32);
+        for (column, value) in self.metadata.iter_mut().zip(&document.metadata) {
+            column.append_option(value.as_deref());
+        }
+        self.bytes += 8 * document.terms.len() + 4 * document.pruned.len() + text_bytes(document);
+    }
+
+    /// The columns in the schema's order; the buffer is empty afterwards.
+    fn take(&mut self) -> Vec<ArrayRef> {
+        let offsets = |ends: &mut Vec<i32>| {
+            let ends = std::mem::replace(ends, vec![0]);
+            OffsetBuffer::new(ScalarBuffer::from(ends))
+        };
+        let ends = offsets(&mut self.ends);
+        let list = |values: &mut Vec<i32>, offsets: OffsetBuffer<i32>| -> ArrayRef {
+            let values = Int32Array::from(std::mem::take(values));
+            Arc::new(ListArray::new(element(), offsets, Arc::new(values), None))
+        };
+        self.bytes = 0;
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(self.source_id.finish()),
+            Arc::new(self.group.finish()),
+            Arc::new(self.status.finish()),
+            Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_total))),
+            Arc::new(Int64Array::from(std::mem::take(&mut self.tokens_stopped))),
+            list(&mut self.terms, ends.clone()),
+            list(&mut self.counts, ends),
+            list(&mut self.pruned, offsets(&mut self.pruned_ends)),
+        ];
+        for column in &mut self.metadata {
+            columns.push(Arc::new(column.finish()));
+        }
+        columns
+    }
+}
+
+fn text_bytes(document: &ShardDocument) -> usize {
+    let metadata = document.metadata.iter().flatten().map(String::len);
+    document.source_id.len()
+        + document.group.as_ref().map_or(0, String::len)
+        + metadata.sum::<usize>()
+}
+
+fn element() -> FieldRef {
+    Arc::new(Field::new("element", DataType::Int32, false))
+}
+
+fn schema(metadata_names: &[String]) -> Schema {
+    let text = |name: &str, nullable| Field::new(name, DataType::Utf8, nullable);
+    let list = |name: &str| Field::new(name, DataType::List(element()), false);
+    let [
+        source_id,
+        group,
+        status,
+        total,
+        stopped,
+        terms,
+        counts,
+        pruned,
+    ] = FIXED_COLUMNS;
+    let mut fields = vec![
+        text(source_id, false),
+        text(group, true),
+        text(status, false),
+        Field::new(total, DataType::Int64, false),
+        Field::new(stopped, DataType::Int64, false),
+        list(terms),
+        list(counts),
+        list(pruned),
+    ];
+    fields.extend(
+        metadata_names
+            .iter()
+            .map(|name| text(&format!("{METADATA_PREFIX}{name}"), true)),
+    );
+    Schema::new(fields)
+}
+
+/// Drafts are written for speed, final shards for size. Statistics are useless: every reader reads
+/// every row.
+fn properties(compression: ShardCompression) -> WriterProperties {
+    let column = |name: &str| ColumnPath::new(vec![name.into(), "list".into(), "element".into()]);
+    let marker = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_owned());
+    let builder = WriterProperties::builder()
+        .set_created_by(concat!("topicmill ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![marker]))
+        .set_max_row_group_row_count(None)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_dictionary_enabled(false)
+        .set_column_dictionary_enabled(ColumnPath::from("status"), true)
+        .set_column_dictionary_enabled(ColumnPath::from("group"), true);
+    match compression {
+        ShardCompression::None => builder.set_compression(Compression::UNCOMPRESSED),
+        ShardCompression::Zstd => builder
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_column_encoding(column("terms"), Encoding::DELTA_BINARY_PACKED)
+            .set_column_encoding(column("pruned"), Encoding::DELTA_BINARY_PACKED)
+            .set_column_dictionary_enabled(column("counts"), true),
+    }
+    .build()
+}

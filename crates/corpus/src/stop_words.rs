@@ -1,0 +1,265 @@
+//! Stop words: lists by language, your own files, and a list for Rust sources.
+//!
+//! Every entry goes through the job's own tokenizer, so that it has the form in which tokens
+//! appear: with the rule `letters`, "don't" stops "don" and "t". Stop words are removed when the
+//! vocabulary is pruned; their tokens are counted before that, and `documents` has their number.
+
+use std::collections::BTreeSet;
+
+use super::settings::{StopWords, TokenSettings};
+use super::tokenizer::Tokenizer;
+use super::word_file::{self, WordFileError, without_comment};
+
+/// What is wrong with a job's stop words.
+#[derive(Debug, thiserror::Error)]
+pub enum StopWordsError {
+    /// No list has that name.
+    #[error(
+        "vocabulary.stop_words: unknown list \"{name}\"; did you mean \"{suggestion}\"? \
+         Lists are named by ISO 639-1 code: {available}; a word file must exist"
+    )]
+    UnknownLanguage {
+        /// What the job says.
+        name: String,
+        /// The nearest list there is.
+        suggestion: String,
+        /// All lists there are.
+        available: String,
+    },
+    /// A file cannot be read, or is not UTF-8.
+    #[error(transparent)]
+    File(#[from] WordFileError),
+}
+
+/// A set of stop words in the form of tokens.
+///
+/// ```
+/// use corpus::settings::{StopWords, TokenRule, TokenSettings};
+/// use corpus::stop_words::StopList;
+///
+/// let tokens = TokenSettings {
+///     rule: TokenRule::Words,
+///     lower_case: true,
+///     min_length: 1,
+///     max_length: 64,
+///     numbers: false,
+///     identifiers: false,
+/// };
+/// let list = StopList::load(&[StopWords::Language("en".into())], &tokens).unwrap();
+/// assert!(list.contains("the") && list.contains("don't") && !list.contains("whale"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StopList {
+    words: BTreeSet<String>,
+}
+
+impl StopList {
+    /// Loads and joins the job's lists; an empty slice gives an empty list. Languages are those
+    /// of [`languages`].
+    ///
+    /// # Errors
+    /// A language without a list, or a file that cannot be read or is not UTF-8.
+    pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<Self, StopWordsError> {
+        let mut list = Self::default();
+        let mut tokenizer = Tokenizer::new(tokens);
+        for source in lists {
+            match source {
+                StopWords::Language(name) => list.extend(&mut tokenizer, language(name)?),
+                StopWords::File(path) => {
+                    let text = word_file::read("vocabulary.stop_words", path)?;
+                    list.extend(&mut tokenizer, text.lines().map(without_comment));
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    fn extend<'a>(
+        &mut self,
+        tokenizer: &mut Tokenizer,
+        entries: impl IntoIterator<Item = &'a str>,
+    ) {
+        for entry in entries {
+            tokenizer.tokens(entry, &mut |token| {
+                self.words.insert(token.to_owned());
+            });
+        }
+    }
+
+    /// Whether this token is a stop word.
+    pub fn contains(&self, token: &str) -> bool {
+        self.words.contains(token)
+    }
+
+    /// Distinct stop words.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// True if nothing is a stop word.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+}
+
+/// The names of the lists there are: ISO 639-1 codes, and `rust`.
+pub fn languages() -> impl Iterator<Item = &'static str> {
+    let codes = stop_words::available_languages().iter().copied();
+    codes.chain(std::iter::once("rust"))
+}
+
+fn language(name: &str) -> Result<Vec<&'static str>, StopWordsError> {
+    if name == "rust" {
+        return Ok(RUST.split_ascii_whitespace().collect());
+    }
+    stop_words::lookup(name)
+        .map(<[_]>::to_vec)
+        .ok_or_else(|| StopWordsError::UnknownLanguage {
+            name: name.to_owned(),
+            suggestion: nearest(name).to_owned(),
+            available: languages().collect::<Vec<_>>().join(" "),
+        })
+}
+
+/// The list whose name is nearest, the first of them in alphabetical order; `english` and `en_GB`
+/// find `en`.
+fn nearest(name: &str) -> &'static str {
+    let name = name.to_lowercase();
+    let score = |code: &str| strsim::jaro_winkler(&name, code);
+    languages()
+        .reduce(|best, code| {
+            if score(code) > score(best) {
+                code
+            } else {
+                best
+            }
+        })
+        .unwrap_or("en")
+}
+
+/// Keywords, names of primitive types, and what the standard library puts into every file.
+const RUST: &str = "
+abstract as async auto await become box break const continue crate do dyn else enum extern false
+final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self
+Self static struct super trait true try type typeof union unsafe unsized use virtual where while
+yield macro_rules
+
+bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+
+std core alloc Option Some None Result Ok Err Vec String Box Rc Arc Cow Cell RefCell Mutex
+HashMap HashSet BTreeMap BTreeSet VecDeque PhantomData Pin Path PathBuf OsStr OsString Range
+Default Clone Copy Debug Display Eq PartialEq Ord PartialOrd Hash Send Sync Sized Drop Deref
+DerefMut From Into TryFrom TryInto AsRef AsMut Borrow ToString ToOwned Iterator IntoIterator
+FnOnce FnMut Fn Any Error Unpin
+
+new default clone from into iter into_iter iter_mut next map unwrap expect unwrap_or is_some
+is_none is_ok is_err as_ref as_mut as_str as_bytes to_string to_owned to_vec len is_empty push
+pop insert get get_mut collect fmt write writeln format println print eprintln eprint panic todo
+unreachable unimplemented assert assert_eq assert_ne debug_assert vec matches dbg include cfg
+derive test tests allow deny warn inline must_use doc feature features repr cold deprecated
+non_exhaustive target_arch target_os cfg_attr global_allocator clippy rustfmt rustc rust cargo
+docs rs eq ne cmp ptr mem ops fmt io value impls args arg ret tmp
+";
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+    use crate::settings::TokenRule;
+
+    fn settings(rule: TokenRule, identifiers: bool) -> TokenSettings {
+        TokenSettings {
+            rule,
+            lower_case: true,
+            min_length: 1,
+            max_length: 64,
+            numbers: true,
+            identifiers,
+        }
+    }
+
+    fn file(text: &[u8]) -> (tempfile::TempDir, StopWords) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stop.txt");
+        fs::File::create(&path).unwrap().write_all(text).unwrap();
+        (folder, StopWords::File(path))
+    }
+
+    #[test]
+    fn entries_take_the_form_of_tokens() {
+        let en = [StopWords::Language("en".into())];
+        let words = StopList::load(&en, &settings(TokenRule::Words, false)).unwrap();
+        assert!(words.contains("don't") && words.contains("the"));
+        assert!(!words.contains("don") || stop_words::get("en").contains(&"don"));
+        let letters = StopList::load(&en, &settings(TokenRule::Letters, false)).unwrap();
+        assert!(letters.contains("don") && letters.contains("t") && !letters.contains("don't"));
+    }
+
+    #[test]
+    fn files_have_comments_and_join_languages() {
+        let (_folder, own) = file("\u{FEFF}# mine\nWhale  # big\nC#\n\nSAÏD\r\nl’eau\n".as_bytes());
+        let lists = [own, StopWords::Language("it".into())];
+        let list = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap();
+        for word in ["whale", "c", "saïd", "l'eau", "della", "perché"] {
+            assert!(list.contains(word), "{word}");
+        }
+        for word in ["mine", "big", "Whale", "the"] {
+            assert!(!list.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn rust_sources_lose_their_keywords() {
+        let rust = [StopWords::Language("rust".into())];
+        let list = StopList::load(&rust, &settings(TokenRule::Words, true)).unwrap();
+        for word in [
+            "fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec",
+        ] {
+            assert!(list.contains(word), "{word}");
+        }
+        assert!(!list.contains("tokenizer") && !list.contains("socket"));
+    }
+
+    #[test]
+    fn unknown_languages_get_a_suggestion_and_the_list() {
+        for (name, nearest) in [
+            ("english", "en"),
+            ("EN", "en"),
+            ("rusty", "rust"),
+            ("itt", "it"),
+        ] {
+            let lists = [StopWords::Language(name.into())];
+            let error = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap_err();
+            let message = error.to_string();
+            assert!(
+                message.contains(&format!("mean \"{nearest}\"")),
+                "{message}"
+            );
+            assert!(
+                message.contains(" de ") && message.contains(" rust;"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn broken_files_are_named() {
+        let (_folder, own) = file(b"good\nbad \xff\n");
+        let error = StopList::load(&[own], &settings(TokenRule::Words, false)).unwrap_err();
+        assert!(error.to_string().contains("stop.txt, line 2"), "{error}");
+        let missing = StopWords::File("no/such/list.txt".into());
+        let error = StopList::load(&[missing], &settings(TokenRule::Words, false)).unwrap_err();
+        assert!(error.to_string().contains("no/such/list.txt"), "{error}");
+    }
+
+    #[test]
+    fn every_language_loads() {
+        for name in languages() {
+            let lists = [StopWords::Language(name.into())];
+            let list = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap();
+            assert!(!list.is_empty(), "{name}");
+        }
+    }
+}

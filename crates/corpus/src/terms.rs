@@ -1,0 +1,387 @@
+//! Counts terms while documents are read: one [`TermCounter`] per worker.
+//!
+//! A term gets a *local id*, dense from 0, when it is first seen. The strings are stored in one
+//! arena; the index over them hashes with fixed constants, and nothing is ever read in its order.
+//! Departure from a plain `HashMap<String, u32>`: a term of up to eight bytes *is* its key, so that
+//! most tokens are found without reading the arena, and growth rereads no term. Local ids depend on
+//! the documents that a worker met: they never leave the worker, except through
+//! [`TermMap`](super::vocabulary::TermMap), which maps them to term ids of the vocabulary.
+
+use hashbrown::HashTable;
+
+/// Interns terms and counts their tokens and documents.
+///
+/// ```
+/// use corpus::terms::TermCounter;
+///
+/// let mut counter = TermCounter::new();
+/// let (mut terms, mut counts) = (Vec::new(), Vec::new());
+/// counter.begin_document();
+/// for token in ["to", "be", "or", "not", "to", "be"] {
+///     counter.add(token);
+/// }
+/// assert_eq!(counter.end_document(&mut terms, &mut counts), 6);
+/// assert_eq!((terms, counts), (vec![0, 1, 2, 3], vec![2, 2, 1, 1]));
+/// assert_eq!(counter.term(1), "be");
+/// assert_eq!((counter.tokens(1), counter.documents(1)), (2, 1));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TermCounter {
+    /// All terms, one after the other, in the order of their local ids.
+    arena: String,
+    /// Local ids by term.
+    index: HashTable<Slot>,
+    /// Where each term ends in the arena; it starts where the one before ends.
+    ends: Vec<usize>,
+    /// How often each local id was counted in finished documents.
+    entries: Vec<Entry>,
+    /// Tokens of each local id in the document being counted; all 0 between documents.
+    in_document: Vec<u32>,
+    /// The local ids with a count in it.
+    touched: Vec<u32>,
+    /// Local ids counted since the last [`drain_new_counts`](Self::drain_new_counts).
+    changed: Vec<u32>,
+}
+
+/// What the index contains: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    bits: u64,
+    length: u32,
+    id: u32,
+}
+
+impl Slot {
+    #[inline]
+    fn key(&self) -> Key {
+        Key {
+            bits: self.bits,
+            length: self.length,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    tokens: u64,
+    documents: u64,
+    /// The part of `tokens` and `documents` that has not been drained.
+    new_tokens: u64,
+    new_documents: u64,
+}
+
+impl TermCounter {
+    /// A counter that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Distinct terms seen so far; local ids are below it.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True before the first term.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The term with this local id, which must be one given out by this counter.
+    pub fn term(&self, id: u32) -> &str {
+        term(&self.arena, &self.ends, id)
+    }
+
+    /// Tokens of the term in all finished documents.
+    pub fn tokens(&self, id: u32) -> u64 {
+        self.entries[id as usize].tokens
+    }
+
+    /// Finished documents the term is in.
+    pub fn documents(&self, id: u32) -> u64 {
+        self.entries[id as usize].documents
+    }
+
+    /// The term's local id, if it was seen.
+    pub fn id(&self, text: &str) -> Option<u32> {
+        self.find(text, Key::new(text))
+    }
+
+    /// The term's local id; a new one if it was never seen. Counts nothing.
+    #[inline]
+    pub fn intern(&mut self, text: &str) -> u32 {
+        let key = Key::new(text);
+        match self.find(text, key) {
+            Some(id) => id,
+            None => self.insert(text, key),
+        }
+    }
+
+    #[inline]
+    fn find(&self, text: &str, key: Key) -> Option<u32> {
+        let same =
+            |slot: &Slot| slot.key() == key && (key.is_exact() || self.term(slot.id) == text);
+        self.index.find(key.hash(), same).map(|slot| slot.id)
+    }
+
+    #[cold]
+    fn insert(&mut self, text: &str, key: Key) -> u32 {
+        let id = u32::try_from(self.entries.len())
+            .expect("2^32 distinct terms need more memory than a process gets");
+        self.arena.push_str(text);
+        self.ends.push(self.arena.len());
+        self.entries.push(Entry::default());
+        self.in_document.push(0);
+        let Key { bits, length } = key;
+        let slot = Slot { bits, length, id };
+        self.index
+            .insert_unique(key.hash(), slot, |slot| slot.key().hash());
+        id
+    }
+
+    /// Begins a document. What was added to one that was never ended is forgotten.
+    #[inline]
+    pub fn begin_document(&mut self) {
+        for id in self.touched.drain(..) {
+            self.in_document[id as usize] = 0;
+        }
+    }
+
+    /// Counts one token.
+    #[inline]
+    pub fn add(&mut self, token: &str) {
+        let id = self.intern(token);
+        self.add_local(id, 1);
+    }
+
+    /// Counts `count` tokens of a term [interned](Self::intern) before. A term's count within a
+    /// document stops at `u32::MAX`.
+    #[inline]
+    pub fn add_local(&mut self, id: u32, count: u32) {
+        let in_document = &mut self.in_document[id as usize];
+        if *in_document == 0 && count > 0 {
+            self.touched.push(id);
+        }
+        *in_document = in_document.saturating_add(count);
+    }
+
+    /// Ends the document: `terms` and `counts` are emptied and get its distinct local ids,
+    /// ascending, and the tokens of each. Returns its tokens.
+    pub fn end_document(&mut self, terms: &mut Vec<u32>, counts: &mut Vec<u32>) -> u64 {
+        self.touched.sort_unstable();
+        terms.clear();
+        terms.extend_from_slice(&self.touched);
+        counts.clear();
+        let mut total = 0;
+        for id in self.touched.drain(..) {
+            let count = std::mem::take(&mut self.in_document[id as usize]);
+            counts.push(count);
+            total += u64::from(count);
+            let entry = &mut self.entries[id as usize];
+            if entry.new_documents == 0 {
+                self.changed.push(id);
+            }
+            entry.tokens += u64::from(count);
+            entry.new_tokens += u64::from(count);
+            entry.documents += 1;
+            entry.new_documents += 1;
+        }
+        total
+    }
+
+    /// Visits (term, tokens, documents) of every term that finished documents since the last
+    /// call held, with what they added; by local id. All drains together add up to
+    /// [`tokens`](Self::tokens) and [`documents`](Self::documents).
+    pub fn drain_new_counts(&mut self, visit: &mut impl FnMut(&str, u64, u64)) {
+        self.changed.sort_unstable();
+        for id in self.changed.drain(..) {
+            let entry = &mut self.entries[id as usize];
+            let tokens = std::mem::take(&mut entry.new_tokens);
+            let documents = std::mem::take(&mut entry.new_documents);
+            visit(term(&self.arena, &self.ends, id), tokens, documents);
+        }
+    }
+}
+
+#[inline]
+fn term<'a>(arena: &'a str, ends: &[usize], id: u32) -> &'a str {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] };
+    &arena[start..ends[id]]
+}
+
+/// What a term is looked up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key {
+    /// The bytes of a term of up to eight; a hash of a longer one.
+    bits: u64,
+    /// Its length in bytes (`u32::MAX` if greater).
+    length: u32,
+}
+
+/// Two odd constants without pattern: from the digits of π.
+const PI: [u64; 2] = [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7345];
+
+impl Key {
+    #[inline]
+    fn new(term: &str) -> Self {
+        let bytes = term.as_bytes();
+        let bits = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            // Some bytes twice, but the length says which.
+            (Some(first), Some(last)) if bytes.len() <= 8 => {
+                u64::from(u32::from_le_bytes(*last)) << 32 | u64::from(u32::from_le_bytes(*first))
+            }
+            (Some(_), _) => long(bytes),
+            _ => bytes
+                .iter()
+                .fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
+        };
+        Self {
+            bits,
+            length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether terms with this key are equal.
+    #[inline]
+    fn is_exact(self) -> bool {
+        self.length <= 8
+    }
+
+    #[inline]
+    fn hash(self) -> u64 {
+        fold(self.bits ^ PI[1], PI[0] ^ u64::from(self.length) << 32)
+    }
+}
+
+/// A hash of a term, the same in every process.
+#[inline]
+pub(super) fn hash(term: &str) -> u64 {
+    Key::new(term).hash()
+}
+
+/// Folds eight bytes after the other into 64 bits; the last eight may overlap those before.
+#[inline]
+fn long(bytes: &[u8]) -> u64 {
+    let (chunks, _) = bytes.as_chunks::<8>();
+    let last = bytes.last_chunk::<8>().copied().unwrap_or_default();
+    let mix = |bits: u64, eight: &[u8; 8]| fold(bits ^ u64::from_le_bytes(*eight), PI[0]);
+    mix(chunks.iter().fold(PI[1], mix), &last)
+}
+
+/// Both halves of the product, one over the other.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::TermCounter;
+
+    type Counts = BTreeMap<String, (u64, u64)>;
+
+    /// The naive twin: (tokens, documents) of each term, and each document's bag.
+    fn naive(documents: &[Vec<String>]) -> (Counts, Vec<BTreeMap<String, u32>>) {
+        let mut counts = Counts::new();
+        let mut bags = Vec::new();
+        for document in documents {
+            let mut bag = BTreeMap::new();
+            for token in document {
+                *bag.entry(token.clone()).or_insert(0) += 1;
+            }
+            for (term, &tokens) in &bag {
+                let entry = counts.entry(term.clone()).or_insert((0, 0));
+                entry.0 += u64::from(tokens);
+                entry.1 += 1;
+            }
+            bags.push(bag);
+        }
+        (counts, bags)
+    }
+
+    proptest! {
+        #[test]
+        fn counts_like_the_naive_twin(
+            documents in prop::collection::vec(
+                prop::collection::vec("[a-c\\x00é]{0,4}|[ab]{5,20}|[a-z]{15,40}", 0..60), 0..20),
+            drain_every in 1_usize..5,
+        ) {
+            let (expected, bags) = naive(&documents);
+            let mut counter = TermCounter::new();
+            let mut drained = Counts::new();
+            let (mut terms, mut counts) = (Vec::new(), Vec::new());
+            for (number, (document, bag)) in documents.iter().zip(&bags).enumerate() {
+                counter.begin_document();
+                document.iter().for_each(|token| counter.add(token));
+                let total = counter.end_document(&mut terms, &mut counts);
+                prop_assert_eq!(total, document.len() as u64);
+                prop_assert!(terms.is_sorted_by(|a, b| a < b));
+                let found: BTreeMap<_, _> = terms.iter().zip(&counts)
+                    .map(|(&id, &count)| (counter.term(id).to_owned(), count)).collect();
+                prop_assert_eq!(&found, bag);
+                if number % drain_every == 0 || number + 1 == documents.len() {
+                    counter.drain_new_counts(&mut |term, tokens, documents| {
+                        assert!(documents > 0 && tokens >= documents);
+                        let entry = drained.entry(term.to_owned()).or_insert((0, 0));
+                        entry.0 += tokens;
+                        entry.1 += documents;
+                    });
+                }
+            }
+            prop_assert_eq!(&drained, &expected);
+            let totals: Counts = (0..counter.len() as u32).map(|id| {
+                (counter.term(id).to_owned(), (counter.tokens(id), counter.documents(id)))
+            }).collect();
+            prop_assert_eq!(totals, expected);
+        }
+    }
+
+    #[test]
+    fn many_terms_keep_their_ids_while_the_index_grows() {
+        let mut counter = TermCounter::new();
+        for number in 0..50_000_u32 {
+            assert_eq!(counter.intern(&format!("term{number}")), number);
+        }
+        for number in 0..50_000_u32 {
+            assert_eq!(counter.intern(&format!("term{number}")), number);
+            assert_eq!(counter.term(number), format!("term{number}"));
+        }
+        assert_eq!(counter.len(), 50_000);
+    }
+
+    #[test]
+    fn a_document_count_saturates_and_totals_agree_with_it() {
+        let mut counter = TermCounter::new();
+        let id = counter.intern("the");
+        let (mut terms, mut counts) = (Vec::new(), Vec::new());
+        counter.begin_document();
+        counter.add_local(id, u32::MAX);
+        counter.add_local(id, 7);
+        assert_eq!(
+            counter.end_document(&mut terms, &mut counts),
+            u64::from(u32::MAX)
+        );
+        assert_eq!(counts, [u32::MAX]);
+        assert_eq!(counter.tokens(id), u64::from(u32::MAX));
+    }
+
+    #[test]
+    fn an_abandoned_document_and_zero_counts_leave_no_trace() {
+        let mut counter = TermCounter::new();
+        let (mut terms, mut counts) = (vec![9], vec![9]);
+        counter.begin_document();
+        counter.add("half");
+        counter.begin_document();
+        let id = counter.intern("none");
+        counter.add_local(id, 0);
+        assert_eq!(counter.end_document(&mut terms, &mut counts), 0);
+        assert!(terms.is_empty() && counts.is_empty());
+        counter.drain_new_counts(&mut |term, _, _| panic!("{term} was never counted"));
+        assert_eq!(counter.documents(0), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! The final form of a word: which words are tokens at all, lower case, NFC, length.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
+use super::{identifiers, is_nfc};
+use crate::settings::{TokenRule, TokenSettings};
+
+/// Makes tokens of words.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    lower_case: bool,
+    min_length: usize,
+    max_length: usize,
+    identifiers: bool,
+    /// A token has a character of one of these classes.
+    required: u8,
+    /// The token being made.
+    token: String,
+}
+
+impl Form {
+    pub(super) fn new(settings: &TokenSettings) -> Self {
+        let required = match (settings.numbers, settings.rule) {
+            (false, _) => LETTER,
+            (true, TokenRule::Whitespace) => LETTER | DIGIT | JOIN,
+            (true, _) => LETTER | DIGIT,
+        };
+        Self {
+            lower_case: settings.lower_case,
+            min_length: settings.min_length,
+            max_length: settings.max_length,
+            identifiers: settings.identifiers,
+            required,
+            token: String::new(),
+        }
+    }
+
+    /// Visits the token, or tokens, of a word in which the classes `seen` occur, `WIDE` not.
+    #[inline]
+    pub(super) fn known(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
+        const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
+        if self.identifiers && seen & MAY_SPLIT != 0 {
+            self.split(word, visit);
+        } else if seen & FOREIGN == 0 {
+            self.ascii_token(word, seen, visit);
+        } else if seen & self.required != 0 {
+            self.wide_token(word, visit);
+        }
+    }
+
+    /// Visits the token, or tokens, of any word.
+    pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        if self.identifiers {
+            self.split(word, visit);
+        } else {
+            self.any_token(word, visit);
+        }
+    }
+
+    #[inline(never)]
+    fn split(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        identifiers::split(word, &mut |piece| self.any_token(piece, visit));
+    }
+
+    #[inline]
+    fn ascii_token(&mut self, word: &str, seen: u8, visit: &mut impl FnMut(&str)) {
+        if seen & self.required == 0 || !(self.min_length..=self.max_length).contains(&word.len()) {
+            return;
+        }
+        if self.lower_case && seen & UPPER != 0 {
+            self.token.clear();
+            self.token.push_str(word);
+            self.token.make_ascii_lowercase();
+            visit(&self.token);
+        } else {
+            visit(word);
+        }
+    }
+
+    fn any_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        if word.is_ascii() {
+            let seen = word
+                .bytes()
+                .fold(0, |seen, byte| seen | classify(byte.into()));
+            self.ascii_token(word, seen, visit);
+        } else if word.chars().any(|c| classify(c) & self.required != 0) {
+            self.wide_token(word, visit);
+        }
+    }
+
+    #[inline(never)]
+    fn wide_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        self.token.clear();
+        for c in word.chars() {
+            match c {
+                '\u{2019}' => self.token.push('\''),
+                _ if !self.lower_case => self.token.push(c),
+                _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
+                // The only letter whose lower case depends on its place in the word.
+                'Σ' => return self.greek_token(word, visit),
+                _ => self.token.extend(c.to_lowercase()),
+            }
+        }
+        self.finish(visit);
+    }
+
+    fn greek_token(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        self.token = word.to_lowercase().replace('\u{2019}', "'");
+        self.finish(visit);
+    }
+
+    fn finish(&mut self, visit: &mut impl FnMut(&str)) {
+        if self.lower_case && !is_nfc(&self.token) {
+            // J + U+030C has no composed form, j + U+030C has.
+            self.token = self.token.nfc().collect();
+        }
+        if (self.min_length..=self.max_length).contains(&self.token.chars().count()) {
+            visit(&self.token);
+        }
+    }
+}
+
+fn classify(c: char) -> u8 {
+    if c.is_ascii_uppercase() {
+        LETTER | UPPER
+    } else if c.is_alphabetic() {
+        LETTER
+    } else if c.is_numeric() {
+        DIGIT
+    } else {
+        JOIN
+    }
+}

@@ -1,0 +1,177 @@
+//! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
+//!
+//! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
+//! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
+//! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
+//! word its final form, `identifiers` splits the names of source code. `rewriter` replaces sequences of tokens.
+//!
+//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese, Japanese
+//! or Thai: by UAX #29 each ideograph is a separate word.
+
+mod form;
+mod identifiers;
+mod rewriter;
+mod rewriting;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_segmentation::UnicodeSegmentation;
+
+use self::form::Form;
+pub use self::rewriter::{Rewriter, Rule, Token};
+use self::rewriting::Rewriting;
+use self::scan::{CORE, Classes, WIDE};
+use super::settings::{TokenRule, TokenSettings};
+
+/// Cuts texts into tokens; one per worker, so that its buffers are reused.
+///
+/// What a token looks like, beyond [`TokenSettings`]:
+/// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
+///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
+/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), and the token is
+///   NFC afterwards too;
+/// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
+///   linear in the text whatever it contains.
+///
+/// ```
+/// use corpus::settings::{TokenRule, TokenSettings};
+/// use corpus::tokenizer::Tokenizer;
+///
+/// let mut tokenizer = Tokenizer::new(&TokenSettings {
+///     rule: TokenRule::Words,
+///     lower_case: true,
+///     min_length: 2,
+///     max_length: 64,
+///     numbers: false,
+///     identifiers: false,
+/// });
+/// let mut tokens = Vec::new();
+/// tokenizer.tokens("Don’t stop: CAFE\u{301} e 42 città!", &mut |t| tokens.push(t.to_owned()));
+/// assert_eq!(tokens, ["don't", "stop", "café", "città"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    rule: TokenRule,
+    numbers: bool,
+    /// What each character is, under the rule.
+    classes: Classes,
+    form: Form,
+    /// A stretch that had to be normalised.
+    normalized: String,
+    /// What is done to the tokens of a text, if anything.
+    rewriting: Option<Rewriting>,
+}
+
+impl Tokenizer {
+    /// A tokenizer for these settings.
+    pub fn new(settings: &TokenSettings) -> Self {
+        Self {
+            rule: settings.rule,
+            numbers: settings.numbers,
+            classes: Classes::new(settings.rule, settings.numbers),
+            form: Form::new(settings),
+            normalized: String::new(),
+            rewriting: None,
+        }
+    }
+
+    /// The same, but the tokens of each text are rewritten by these passes of rules.
+    #[must_use]
+    pub fn with_rules(mut self, passes: &[Vec<Rule>]) -> Self {
+        let rewriter = || Rewriting::new(Arc::new(Rewriter::new(passes)));
+        self.rewriting = (!passes.is_empty()).then(rewriter);
+        self
+    }
+
+    /// Calls `visit` with every token of `text`, in order.
+    #[inline]
+    pub fn tokens(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        let Some(mut rewriting) = self.rewriting.take() else {
+            return self.cut(text, visit);
+        };
+        self.cut(text, &mut |token| rewriting.push(token));
+        rewriting.finish(visit);
+        self.rewriting = Some(rewriting);
+    }
+
+    #[inline]
+    fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        // Nothing before `floor` is open any more: the end of what was last cut.
+        let mut floor = 0;
+        while at < bytes.len() {
+            let (class, length) = self.classes.at(bytes, at);
+            if class & (CORE | WIDE) == 0 {
+                at += length;
+                continue;
+            }
+            let run = scan::run(&self.classes, bytes, at);
+            if run.wide {
+                let (start, end) = scan::stretch(bytes, at, floor);
+                self.stretch(&text[start..end], visit);
+                at = end;
+            } else {
+                self.form.known(&text[at..run.end], run.seen, visit);
+                at = run.end;
+            }
+            floor = at;
+        }
+    }
+
+    /// Calls `visit` with every term of counted ones and its count: with the tokens of each, if they
+    /// are `words` of a text, else with the term itself. A term may be visited again.
+    pub fn counted(
+        &mut self,
+        counts: &[(Cow<'_, str>, u32)],
+        words: bool,
+        visit: &mut impl FnMut(&str, u32),
+    ) {
+        for &(ref term, count) in counts {
+            match words {
+                true => self.tokens(term, &mut |token| visit(token, count)),
+                false => visit(term, count),
+            }
+        }
+    }
+
+    /// Cuts a stretch that has characters the scanner does not know.
+    #[inline(never)]
+    fn stretch(&mut self, stretch: &str, visit: &mut impl FnMut(&str)) {
+        let text = nfc(stretch, &mut self.normalized);
+        let form = &mut self.form;
+        match self.rule {
+            // A mark after spaces makes a word with them.
+            TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
+            TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
+            TokenRule::Letters => {
+                let numbers = self.numbers;
+                text.split(|c: char| !(c.is_alphabetic() || numbers && c.is_numeric()))
+                    .filter(|word| !word.is_empty())
+                    .for_each(|word| form.any(word, visit));
+            }
+        }
+    }
+}
+
+/// `text` in NFC, in `buffer` if it was not so already.
+fn nfc<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    if is_nfc(text) {
+        return text;
+    }
+    buffer.clear();
+    buffer.extend(text.nfc());
+    buffer
+}
+
+/// Whether `text` is certainly in NFC. Characters below U+0300 always are: their lead bytes are
+/// below 0xCC.
+fn is_nfc(text: &str) -> bool {
+    text.bytes().all(|byte| byte < 0xCC) || is_nfc_quick(text.chars()) == IsNormalized::Yes
+}

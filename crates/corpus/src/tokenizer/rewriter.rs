@@ -1,0 +1,244 @@
+//! Sequences of tokens that are replaced by one token, or by none: one [`Rewriter`] for lists of the
+//! user's and for phrases that were found.
+
+use std::collections::HashMap;
+
+/// A sequence of tokens, and what takes its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The sequence.
+    pub words: Vec<String>,
+    /// The token that replaces it; if none, the sequence is deleted.
+    pub target: Option<String>,
+}
+
+/// A token on its way through a [`Rewriter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its number in the rewriter, or [`Token::UNKNOWN`].
+    pub symbol: u32,
+    /// What the caller knows it by; [`Token::NEW`] for one that a rule has put there.
+    pub origin: u32,
+}
+
+impl Token {
+    /// The symbol of tokens that no rule knows.
+    pub const UNKNOWN: u32 = u32::MAX;
+    /// The origin of tokens that come from a rule.
+    pub const NEW: u32 = u32::MAX;
+}
+
+/// Applies rules to the tokens of a document, in passes: each goes over what the one before has left.
+///
+/// A pass goes from left to right. The longest sequence that begins at a token is replaced, and the pass
+/// continues behind it, so that no two of them overlap.
+///
+/// ```
+/// use corpus::tokenizer::{Rewriter, Rule, Token};
+///
+/// let rule = |words: &str, target: &str| Rule {
+///     words: words.split(' ').map(str::to_owned).collect(),
+///     target: Some(target.to_owned()),
+/// };
+/// let rewriter = Rewriter::new(&[
+///     vec![rule("new york", "new_york"), rule("york city", "york_city")],
+///     vec![rule("new_york city", "new_york_city")],
+/// ]);
+/// let words = ["york", "city", "new", "york", "city"];
+/// let token = |(place, word): (usize, &&str)| Token {
+///     symbol: rewriter.symbol(word),
+///     origin: place as u32,
+/// };
+/// let mut tokens: Vec<Token> = words.iter().enumerate().map(token).collect();
+/// rewriter.rewrite(&mut tokens);
+/// let names: Vec<&str> = tokens.iter().map(|token| rewriter.name(token.symbol)).collect();
+/// assert_eq!(names, ["york_city", "new_york_city"]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Rewriter {
+    /// Every word and target of the rules, by symbol.
+    names: Vec<String>,
+    symbols: HashMap<String, u32>,
+    passes: Vec<Trie>,
+}
+
+/// The rules of a pass, by their sequences: node 0 is the root.
+#[derive(Clone, Debug, Default)]
+struct Trie {
+    /// The node that follows a node and a symbol.
+    next: HashMap<(u32, u32), u32>,
+    /// What replaces the sequence that ends at a node; `None` deletes it.
+    ends: HashMap<u32, Option<u32>>,
+}
+
+impl Rewriter {
+    /// The rules of each pass. Of two with the same sequence, the first holds.
+    pub fn new(passes: &[Vec<Rule>]) -> Self {
+        let mut rewriter = Self::default();
+        for rules in passes {
+            let mut trie = Trie::default();
+            for rule in rules {
+                let words = rule.words.iter().map(|word| rewriter.intern(word));
+                let node = trie.insert(words);
+                let target = rule.target.as_ref().map(|name| rewriter.intern(name));
+                trie.ends.entry(node).or_insert(target);
+            }
+            rewriter.passes.push(trie);
+        }
+        rewriter
+    }
+
+    fn intern(&mut self, name: &str) -> u32 {
+        if let Some(&symbol) = self.symbols.get(name) {
+            return symbol;
+        }
+        let symbol = u32::try_from(self.names.len()).expect("fewer than 2^32 rules");
+        self.names.push(name.to_owned());
+        self.symbols.insert(name.to_owned(), symbol);
+        symbol
+    }
+
+    /// The symbol of a token; [`Token::UNKNOWN`] if no rule has it.
+    pub fn symbol(&self, token: &str) -> u32 {
+        self.symbols.get(token).copied().unwrap_or(Token::UNKNOWN)
+    }
+
+    /// The token with this symbol, which must be known.
+    pub fn name(&self, symbol: u32) -> &str {
+        &self.names[symbol as usize]
+    }
+
+    /// Every known token, by symbol.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Applies all passes to the tokens of a document.
+    pub fn rewrite(&self, tokens: &mut Vec<Token>) {
+        for trie in &self.passes {
+            let (mut read, mut written) = (0, 0);
+            while read < tokens.len() {
+                let (length, token) = match trie.longest(&tokens[read..]) {
+                    None => (1, Some(tokens[read])),
+                    Some((length, target)) => {
+                        let origin = Token::NEW;
+                        (length, target.map(|symbol| Token { symbol, origin }))
+                    }
+                };
+                if let Some(token) = token {
+                    tokens[written] = token;
+                    written += 1;
+                }
+                read += length;
+            }
+            tokens.truncate(written);
+        }
+    }
+}
+
+impl Trie {
+    /// The node of a sequence.
+    fn insert(&mut self, words: impl Iterator<Item = u32>) -> u32 {
+        words.fold(0, |node, symbol| {
+            let new = u32::try_from(self.next.len() + 1).expect("fewer than 2^32 words");
+            *self.next.entry((node, symbol)).or_insert(new)
+        })
+    }
+
+    /// The longest sequence that the tokens begin with: its length, and what replaces it.
+    fn longest(&self, tokens: &[Token]) -> Option<(usize, Option<u32>)> {
+        let (mut node, mut found) = (0, None);
+        for (length, token) in (1..).zip(tokens) {
+            node = match self.next.get(&(node, token.symbol)) {
+                Some(&next) if token.symbol != Token::UNKNOWN => next,
+                _ => break,
+            };
+            found = self
+                .ends
+                .get(&node)
+                .map(|&target| (length, target))
+                .or(found);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rule(words: &[&str], target: Option<&str>) -> Rule {
+        Rule {
+            words: words.iter().map(|&word| word.to_owned()).collect(),
+            target: target.map(str::to_owned),
+        }
+    }
+
+    fn rewritten(rewriter: &Rewriter, text: &[&str]) -> Vec<String> {
+        let token = |(place, word): (usize, &&str)| Token {
+            symbol: rewriter.symbol(word),
+            origin: place as u32,
+        };
+        let mut tokens: Vec<Token> = text.iter().enumerate().map(token).collect();
+        rewriter.rewrite(&mut tokens);
+        let name = |token: &Token| match token.origin {
+            Token::NEW => rewriter.name(token.symbol),
+            place => text[place as usize],
+        };
+        tokens.iter().map(|token| name(token).to_owned()).collect()
+    }
+
+    /// The definition of a pass.
+    fn naive(rules: &[Rule], text: &[String]) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.first() {
+            let fits = rules.iter().filter(|rule| rest.starts_with(&rule.words));
+            // The longest, and of two the first.
+            match fits.rev().max_by_key(|rule| rule.words.len()) {
+                None => {
+                    out.push(first.clone());
+                    rest = &rest[1..];
+                }
+                Some(rule) => {
+                    out.extend(rule.target.clone());
+                    rest = &rest[rule.words.len()..];
+                }
+            }
+        }
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn passes_are_what_the_definition_says(
+            passes in prop::collection::vec(prop::collection::vec(
+                (prop::collection::vec("[a-d]", 1..4), prop::option::of("[a-e]")), 0..6), 0..4),
+            text in prop::collection::vec("[a-f]", 0..30),
+        ) {
+            let passes: Vec<Vec<Rule>> = passes.into_iter().map(|rules| {
+                rules.into_iter().map(|(words, target)| Rule { words, target }).collect()
+            }).collect();
+            let mut expected = text.clone();
+            for rules in &passes {
+                expected = naive(rules, &expected);
+            }
+            let text: Vec<&str> = text.iter().map(String::as_str).collect();
+            prop_assert_eq!(rewritten(&Rewriter::new(&passes), &text), expected);
+        }
+    }
+
+    #[test]
+    fn a_sequence_that_breaks_off_leaves_its_shorter_beginning() {
+        let rules = vec![
+            rule(&["a", "b"], Some("ab")),
+            rule(&["a", "b", "c", "d"], Some("abcd")),
+            rule(&["x"], None),
+        ];
+        let rewriter = Rewriter::new(&[rules]);
+        let text = ["a", "b", "c", "a", "x", "a", "b", "c", "d"];
+        assert_eq!(rewritten(&rewriter, &text), ["ab", "c", "a", "abcd"]);
+    }
+}

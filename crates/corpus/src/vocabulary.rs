@@ -1,0 +1,359 @@
+//! The vocabulary: pruning, term ids, and the rewriting of drafts to them.
+//!
+//! Pruning depends on the counts alone, never on their order. Kept terms are numbered by document
+//! frequency, highest first, so that a rare term has a high id: the sampler relies on it. Terms
+//! that are not kept remain listed with the reason, because the tables account for every token.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+
+use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::document::{DocumentStatus, ShardDocument};
+use super::settings::VocabularySettings;
+use super::stop_words::StopList;
+use super::terms::{TermCounter, hash};
+
+/// Why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum TermStatus {
+    /// It has a term id and is modelled.
+    Kept = 0,
+    /// A stop word: on a list, or one of the `vocabulary.stop_top` most frequent.
+    Stop = 1,
+    /// In fewer than `vocabulary.min_documents` documents.
+    Rare = 2,
+    /// In more than `vocabulary.max_share` of the documents.
+    Frequent = 3,
+    /// Beyond the first `vocabulary.max_terms`.
+    Capped = 4,
+}
+
+impl TermStatus {
+    /// Every status, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Kept,
+        Self::Stop,
+        Self::Rare,
+        Self::Frequent,
+        Self::Capped,
+    ];
+
+    /// The name written to the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Stop => "stop",
+            Self::Rare => "rare",
+            Self::Frequent => "frequent",
+            Self::Capped => "capped",
+        }
+    }
+
+    /// The status with this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// A term of the collection and how often it occurs, over all workers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TermCount {
+    /// The term.
+    pub term: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The documents it is in.
+    pub documents: u64,
+}
+
+/// A term with its status. A kept term's id is its place in the vocabulary.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct VocabularyTerm {
+    /// The term.
+    pub term: String,
+    /// Its tokens in the collection.
+    pub tokens: u64,
+    /// The documents it is in.
+    pub documents: u64,
+    /// Kept, or why not.
+    pub status: TermStatus,
+}
+
+/// A list of terms that is not a vocabulary.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum VocabularyError {
+    /// A kept term follows one that is not kept.
+    #[error("vocabulary: kept term \"{0}\" follows terms that are not kept; ingest again")]
+    Order(String),
+    /// A term is listed twice.
+    #[error("vocabulary: term \"{0}\" is listed twice; ingest again")]
+    Duplicate(String),
+}
+
+/// All terms of a collection: first the kept ones, by term id, then the others, by their bytes.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    terms: Vec<VocabularyTerm>,
+    kept: usize,
+    /// Places in `terms`, by term.
+    index: HashTable<u32>,
+}
+
+impl Vocabulary {
+    /// The vocabulary of a collection. The rules, in this order, a term failing the first that
+    /// applies:
+    /// 1. on the stop list: `Stop`;
+    /// 2. of the rest, the `stop_top` terms in most documents (ties: smaller bytes): `Stop`;
+    /// 3. documents / `document_count` > `max_share`: `Frequent`;
+    /// 4. documents < `min_documents`: `Rare`;
+    /// 5. of the rest by (most documents, most tokens, smaller bytes), beyond `max_terms`: `Capped`.
+    ///
+    /// `counts` has each term once, in any order; `document_count` is the number of documents
+    /// with at least one token.
+    pub fn prune(
+        counts: Vec<TermCount>,
+        document_count: u64,
+        settings: &VocabularySettings,
+        stop_list: &StopList,
+    ) -> Self {
+        let mut terms: Vec<VocabularyTerm> = counts
+            .into_iter()
+            .map(|count| VocabularyTerm {
+                status: judge(&count, document_count, settings, stop_list),
+                term: count.term,
+                tokens: count.tokens,
+                documents: count.documents,
+            })
+            .collect();
+        stop_most_frequent(&mut terms, settings.stop_top);
+        let (mut terms, mut others): (Vec<_>, Vec<_>) = terms
+            .into_iter()
+            .partition(|term| term.status == TermStatus::Kept);
+        terms.sort_unstable_by(by_rank);
+        let capped = terms.drain(settings.max_terms.min(terms.len())..);
+        others.extend(capped.map(|term| VocabularyTerm {
+            status: TermStatus::Capped,
+            ..term
+        }));
+        others.sort_unstable_by(|a, b| a.term.cmp(&b.term));
+        terms.append(&mut others);
+        Self::from_terms(terms).expect("kept terms were sorted first, and each term comes once")
+    }
+
+    /// A vocabulary read back, or received from another process: kept terms first, by term id.
+    ///
+    /// # Errors
+    /// A kept term behind others, or a term listed twice.
+    pub fn from_terms(terms: Vec<VocabularyTerm>) -> Result<Self, VocabularyError> {
+        let kept = terms
+            .iter()
+            .take_while(|term| term.status == TermStatus::Kept)
+            .count();
+        let mut index = HashTable::with_capacity(terms.len());
+        for (place, term) in terms.iter().enumerate() {
+            if (place < kept) != (term.status == TermStatus::Kept) {
+                return Err(VocabularyError::Order(term.term.clone()));
+            }
+            let hash = hash(&term.term);
+            if index
+                .find(hash, |&other: &u32| terms[other as usize].term == term.term)
+                .is_some()
+            {
+                return Err(VocabularyError::Duplicate(term.term.clone()));
+            }
+            let place = u32::try_from(place)
+                .expect("2^32 distinct terms need more memory than a process gets");
+            let rehash = |&other: &u32| self::hash(&terms[other as usize].term);
+            index.insert_unique(hash, place, rehash);
+        }
+        Ok(Self { terms, kept, index })
+    }
+
+    /// All terms, kept ones first: a kept term's id is its place.
+    pub fn terms(&self) -> &[VocabularyTerm] {
+        &self.terms
+    }
+
+    /// The kept terms, by term id.
+    pub fn kept_terms(&self) -> &[VocabularyTerm] {
+        &self.terms[..self.kept]
+    }
+
+    /// Kept terms (V, `vocabulary_size`).
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// The term id, if the term is kept.
+    ///
+    /// ```
+    /// # use corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
+    /// let term = |term: &str, status| VocabularyTerm {
+    ///     term: term.into(), tokens: 9, documents: 5, status };
+    /// let vocabulary = Vocabulary::from_terms(vec![
+    ///     term("whale", TermStatus::Kept), term("the", TermStatus::Stop) ]).unwrap();
+    /// assert_eq!(vocabulary.id("whale"), Some(0));
+    /// assert_eq!(vocabulary.id("the"), None);
+    /// ```
+    pub fn id(&self, term: &str) -> Option<u32> {
+        self.place(term)
+            .filter(|&place| (place as usize) < self.kept)
+    }
+
+    /// The status of the term, if the collection has it.
+    pub fn status(&self, term: &str) -> Option<TermStatus> {
+        self.place(term)
+            .map(|place| self.terms[place as usize].status)
+    }
+
+    fn place(&self, term: &str) -> Option<u32> {
+        let same = |&place: &u32| self.terms[place as usize].term == term;
+        self.index.find(hash(term), same).copied()
+    }
+
+    /// SHA-256 over the kept terms by id, each as its length in bytes (u64, little-endian) and its
+    /// bytes; 64 hexadecimal digits. Models and shards of one vocabulary have the same one.
+    pub fn fingerprint(&self) -> String {
+        let mut hasher = Sha256::new();
+        for term in self.kept_terms() {
+            hasher.update((term.term.len() as u64).to_le_bytes());
+            hasher.update(term.term.as_bytes());
+        }
+        hex::encode(hasher.finalize())
+    }
+}
+
+/// The rules that look at one term alone. Whether the term is one of `stop_top` comes later and
+/// overrules `Frequent` and `Rare`.
+fn judge(
+    count: &TermCount,
+    document_count: u64,
+    settings: &VocabularySettings,
+    stop_list: &StopList,
+) -> TermStatus {
+    // The quotient, not max_share × document_count: 29 of 100 documents are a share of 0.29.
+    let share = count.documents as f64 / document_count.max(1) as f64;
+    if stop_list.contains(&count.term) {
+        TermStatus::Stop
+    } else if share > settings.max_share {
+        TermStatus::Frequent
+    } else if count.documents < settings.min_documents {
+        TermStatus::Rare
+    } else {
+        TermStatus::Kept
+    }
+}
+
+fn stop_most_frequent(terms: &mut [VocabularyTerm], stop_top: usize) {
+    let mut left: Vec<&mut VocabularyTerm> = terms
+        .iter_mut()
+        .filter(|term| term.status != TermStatus::Stop)
+        .collect();
+    left.sort_unstable_by(|a, b| (b.documents, &a.term).cmp(&(a.documents, &b.term)));
+    for term in left.into_iter().take(stop_top) {
+        term.status = TermStatus::Stop;
+    }
+}
+
+/// The order of term ids.
+fn by_rank(a: &VocabularyTerm, b: &VocabularyTerm) -> Ordering {
+    (b.documents, b.tokens, &a.term).cmp(&(a.documents, a.tokens, &b.term))
+}
+
+/// From one worker's local ids to places in the vocabulary, which are the term ids of kept terms.
+#[derive(Clone, Debug)]
+pub struct TermMap {
+    /// By local id: the term's place, or `STOPPED` or `DROPPED`.
+    places: Vec<u32>,
+    /// Kept terms.
+    kept: u32,
+}
+
+const DROPPED: u32 = u32::MAX;
+const STOPPED: u32 = u32::MAX - 1;
+
+/// Where the tokens of a term go, by its place in the vocabulary and its status.
+fn destination(place: u32, status: TermStatus) -> u32 {
+    match status {
+        TermStatus::Kept | TermStatus::Rare | TermStatus::Capped => place,
+        TermStatus::Stop => STOPPED,
+        TermStatus::Frequent => DROPPED,
+    }
+}
+
+impl TermMap {
+    /// The map of a worker's terms. `vocabulary`: all its terms, in its order. Terms that are not
+    /// among them are dropped.
+    pub fn new<T: Borrow<VocabularyTerm>>(
+        counter: &TermCounter,
+        vocabulary: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let (mut places, mut kept) = (vec![DROPPED; counter.len()], 0);
+        for (place, term) in (0..).zip(vocabulary) {
+            let VocabularyTerm { term, status, .. } = term.borrow();
+            kept += u32::from(*status == TermStatus::Kept);
+            if let Some(local) = counter.id(term) {
+                places[local as usize] = destination(place, *status);
+            }
+        }
+        Self { places, kept }
+    }
+
+    /// The map of no terms yet, to a vocabulary of `kept` kept terms.
+    pub fn empty(kept: usize) -> Self {
+        let kept = u32::try_from(kept).expect("term ids are 32 bits");
+        Self {
+            places: Vec::new(),
+            kept,
+        }
+    }
+
+    /// Adds the terms that the counter has met since the map was made or last extended.
+    pub fn extend(&mut self, counter: &TermCounter, vocabulary: &Vocabulary) {
+        for local in self.places.len()..counter.len() {
+            let place = vocabulary.place(counter.term(local as u32));
+            self.places.push(place.map_or(DROPPED, |place| {
+                destination(place, vocabulary.terms[place as usize].status)
+            }));
+        }
+    }
+
+    /// Rewrites a draft: local ids of kept terms become term ids, ascending; rare and capped terms
+    /// move to `pruned`; others go, and `tokens_stopped` gains the tokens of stop words. A document
+    /// that had a text and has no term left gets status `NoVocabulary`, or `Empty` if `tokens_total`
+    /// is 0; other statuses stay. Every local id must be below the counter's length.
+    pub fn remap(&self, document: &mut ShardDocument) {
+        let mut stopped = 0_u64;
+        let mut kept: Vec<(u32, u32)> = Vec::with_capacity(document.terms.len());
+        document.pruned.clear();
+        for (&local, &count) in document.terms.iter().zip(&document.counts) {
+            match self.places[local as usize] {
+                DROPPED => {}
+                STOPPED => stopped += u64::from(count),
+                id if id < self.kept => kept.push((id, count)),
+                place => document.pruned.push(place),
+            }
+        }
+        document.pruned.sort_unstable();
+        kept.sort_unstable();
+        document.terms.clear();
+        document.terms.extend(kept.iter().map(|&(id, _)| id));
+        document.counts.clear();
+        document.counts.extend(kept.iter().map(|&(_, count)| count));
+        let stopped = u32::try_from(stopped).unwrap_or(u32::MAX);
+        document.tokens_stopped = document.tokens_stopped.saturating_add(stopped);
+        if document.status.has_terms() && document.terms.is_empty() {
+            document.status = match document.tokens_total {
+                0 => DocumentStatus::Empty,
+                _ => DocumentStatus::NoVocabulary,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Pruning by hand-made cases, whatever the order of the counts; remapping against a naive twin.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::settings::{StopWords, TokenRule, TokenSettings};
+
+fn settings() -> VocabularySettings {
+    VocabularySettings {
+        stop_words: Vec::new(),
+        stop_top: 0,
+        min_documents: 1,
+        max_share: 1.0,
+        max_terms: usize::MAX,
+    }
+}
+
+fn counts(list: &[(&str, u64, u64)]) -> Vec<TermCount> {
+    let count = |&(term, tokens, documents): &(&str, u64, u64)| TermCount {
+        term: term.to_owned(),
+        tokens,
+        documents,
+    };
+    list.iter().map(count).collect()
+}
+
+/// A list of these words.
+fn stop_list(words: &str) -> StopList {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stop.txt");
+    std::fs::write(&path, words.replace(' ', "\n")).unwrap();
+    let tokens = TokenSettings {
+        rule: TokenRule::Whitespace,
+        lower_case: true,
+        min_length: 1,
+        max_length: 64,
+        numbers: true,
+        identifiers: false,
+    };
+    StopList::load(&[StopWords::File(path)], &tokens).unwrap()
+}
+
+fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
+    let pair = |t: &'_ VocabularyTerm| t.status.name();
+    vocabulary
+        .terms()
+        .iter()
+        .map(|t| (t.term.as_str(), pair(t)))
+        .collect()
+}
+
+#[test]
+fn each_rule_names_its_terms() {
+    let list = counts(&[
+        ("the", 900, 100),
+        ("said", 300, 95),
+        ("one", 200, 90),
+        ("sea", 80, 60),
+        ("whale", 90, 40),
+        ("ship", 70, 40),
+        ("harpoon", 9, 5),
+        ("queequeg", 9, 1),
+    ]);
+    let settings = VocabularySettings {
+        stop_top: 1,
+        min_documents: 2,
+        max_share: 0.6,
+        max_terms: 3,
+        ..settings()
+    };
+    let vocabulary = Vocabulary::prune(list, 100, &settings, &stop_list("the"));
+    assert_eq!(
+        statuses(&vocabulary),
+        [
+            ("sea", "kept"),
+            ("whale", "kept"),
+            ("ship", "kept"),
+            ("harpoon", "capped"),
+            ("one", "frequent"),
+            ("queequeg", "rare"),
+            ("said", "stop"),
+            ("the", "stop"),
+        ]
+    );
+    assert_eq!(vocabulary.kept(), 3);
+    assert_eq!(vocabulary.id("ship"), Some(2));
+    assert_eq!(
+        (vocabulary.id("harpoon"), vocabulary.id("moby")),
+        (None, None)
+    );
+    assert_eq!(vocabulary.status("said"), Some(TermStatus::Stop));
+}
+
+#[test]
+fn ties_go_by_documents_then_tokens_then_bytes() {
+    let list = counts(&[
+        ("b", 7, 5),
+        ("a", 7, 5),
+        ("c", 8, 5),
+        ("é", 7, 5),
+        ("d", 99, 4),
+    ]);
+    let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &StopList::default());
+    let terms: Vec<&str> = vocabulary
+        .kept_terms()
+        .iter()
+        .map(|t| t.term.as_str())
+        .collect();
+    assert_eq!(terms, ["c", "a", "b", "é", "d"]);
+    let two = VocabularySettings {
+        stop_top: 2,
+        ..settings()
+    };
+    let vocabulary = Vocabulary::prune(list, 9, &two, &StopList::default());
+    let terms: Vec<&str> = vocabulary
+        .kept_terms()
+        .iter()
+        .map(|t| t.term.as_str())
+        .collect();
+    assert_eq!(
+        terms,
+        ["c", "é", "d"],
+        "the head goes by documents and bytes alone"
+    );
+}
+
+#[test]
+fn a_share_is_compared_as_it_is_written() {
+    // 0.29 * 100.0 is 28.999…: the product would drop the first.
+    let list = counts(&[("in", 29, 29), ("out", 30, 30)]);
+    let settings = VocabularySettings {
+        max_share: 0.29,
+        ..settings()
+    };
+    let vocabulary = Vocabulary::prune(list, 100, &settings, &StopList::default());
+    assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
+}
+
+#[test]
+fn empty_collections_and_caps() {
+    let none = Vocabulary::prune(Vec::new(), 0, &settings(), &StopList::default());
+    assert_eq!((none.kept(), none.terms().len()), (0, 0));
+    let zero = VocabularySettings {
+        max_terms: 0,
+        ..settings()
+    };
+    let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &StopList::default());
+    assert_eq!(statuses(&vocabulary), [("a", "capped")]);
+}
+
+#[test]
+fn the_fingerprint_is_of_kept_terms_in_order() {
+    let prune = |list: &[(&str, u64, u64)]| {
+        Vocabulary::prune(counts(list), 9, &settings(), &StopList::default()).fingerprint()
+    };
+    let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
+    assert_eq!(base.len(), 64);
+    assert_eq!(
+        base,
+        prune(&[("c", 3, 3), ("ab", 9, 9)]),
+        "counts are not part of it"
+    );
+    assert_ne!(base, prune(&[("c", 5, 5), ("ab", 4, 4)]), "the order is");
+    assert_ne!(
+        base,
+        prune(&[("a", 5, 5), ("bc", 4, 4)]),
+        "and so is where terms end"
+    );
+    let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(prune(&[]), empty);
+}
+
+#[test]
+fn lists_that_are_no_vocabulary_are_refused() {
+    let term = |term: &str, status| VocabularyTerm {
+        term: term.to_owned(),
+        tokens: 1,
+        documents: 1,
+        status,
+    };
+    let order = vec![term("a", TermStatus::Rare), term("b", TermStatus::Kept)];
+    let twice = vec![term("a", TermStatus::Kept), term("a", TermStatus::Rare)];
+    assert_eq!(
+        Vocabulary::from_terms(order).unwrap_err(),
+        VocabularyError::Order("b".into())
+    );
+    assert_eq!(
+        Vocabulary::from_terms(twice).unwrap_err(),
+        VocabularyError::Duplicate("a".into())
+    );
+}
+
+#[test]
+fn names_are_read_back() {
+    for status in TermStatus::ALL {
+        assert_eq!(TermStatus::from_name(status.name()), Some(status));
+    }
+    assert_eq!(TermStatus::from_name("Kept"), None);
+}
+
+/// Random counts of terms t0, t1, …, with many ties.
+fn any_counts() -> impl Strategy<Value = Vec<TermCount>> {
+    prop::collection::vec((1_u64..6, 0_u64..4), 0..40).prop_map(|list| {
+        let count = |(place, (documents, more)): (usize, (u64, u64))| TermCount {
+            term: format!("t{place}"),
+            tokens: documents + more,
+            documents,
+        };
+        list.into_iter().enumerate().map(count).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_counts_does_not_matter(
+        (list, shuffled) in any_counts().prop_flat_map(|l| (Just(l.clone()), Just(l).prop_shuffle())),
+        stop_top in 0_usize..4,
+        min_documents in 0_u64..4,
+        max_terms in 0_usize..20,
+    ) {
+        let settings = VocabularySettings {
+            stop_top, min_documents, max_terms, max_share: 0.7, ..settings() };
+        let stop = stop_list("t3 t7");
+        let one = Vocabulary::prune(list.clone(), 6, &settings, &stop);
+        let other = Vocabulary::prune(shuffled, 6, &settings, &stop);
+        prop_assert_eq!(one.terms(), other.terms());
+        prop_assert_eq!(one.fingerprint(), other.fingerprint());
+        prop_assert_eq!(one.terms().len(), list.len());
+        prop_assert!(one.kept() <= max_terms);
+        let documents: Vec<u64> = one.kept_terms().iter().map(|t| t.documents).collect();
+        prop_assert!(documents.is_sorted_by(|a, b| a >= b));
+        for (id, term) in one.kept_terms().iter().enumerate() {
+            prop_assert_eq!(one.id(&term.term), Some(id as u32));
+        }
+        prop_assert!(one.terms()[one.kept()..].is_sorted_by(|a, b| a.term < b.term));
+    }
+
+    #[test]
+    fn drafts_are_rewritten_like_the_naive_twin(
+        documents in prop::collection::vec(prop::collection::vec("[a-h]", 0..12), 1..10),
+        max_terms in 0_usize..8,
+    ) {
+        let mut counter = TermCounter::new();
+        let mut drafts = Vec::new();
+        for tokens in &documents {
+            let mut draft = ShardDocument { status: DocumentStatus::Ok, ..Default::default() };
+            counter.begin_document();
+            tokens.iter().for_each(|token| counter.add(token));
+            draft.tokens_total =
+                counter.end_document(&mut draft.terms, &mut draft.counts) as u32;
+            drafts.push(draft);
+        }
+        let mut list = Vec::new();
+        counter.drain_new_counts(&mut |term, tokens, documents| {
+            list.push(TermCount { term: term.to_owned(), tokens, documents });
+        });
+        let settings = VocabularySettings {
+            max_terms, min_documents: 2, max_share: 0.8, ..settings() };
+        let vocabulary = Vocabulary::prune(list, 10, &settings, &stop_list("a b"));
+        let map = TermMap::new(&counter, vocabulary.terms());
+        for (tokens, mut draft) in documents.iter().zip(drafts) {
+            map.remap(&mut draft);
+            check_remapped(tokens, &draft, &vocabulary);
+        }
+    }
+}
+
+fn check_remapped(tokens: &[String], draft: &ShardDocument, vocabulary: &Vocabulary) {
+    let mut bag = BTreeMap::new();
+    for id in tokens.iter().filter_map(|token| vocabulary.id(token)) {
+        *bag.entry(id).or_insert(0) += 1;
+    }
+    let rows: Vec<(u32, u32)> = draft
+        .terms
+        .iter()
+        .copied()
+        .zip(draft.counts.iter().copied())
+        .collect();
+    assert_eq!(rows, bag.into_iter().collect::<Vec<_>>());
+    let pruned: BTreeSet<&str> = (draft.pruned.iter())
+        .map(|&place| &vocabulary.terms()[place as usize])
+        .map(|term| term.term.as_str())
+        .collect();
+    let is_pruned = |token: &&str| {
+        let status = vocabulary.status(token);
+        matches!(status, Some(TermStatus::Rare | TermStatus::Capped))
+    };
+    let expected = tokens.iter().map(String::as_str).filter(is_pruned);
+    assert_eq!(pruned, expected.collect());
+    assert!(draft.pruned.is_sorted_by(|a, b| a < b));
+    let stopped = tokens
+        .iter()
+        .filter(|t| ["a", "b"].contains(&t.as_str()))
+        .count();
+    assert_eq!(draft.tokens_stopped as usize, stopped);
+    let expected = match (tokens.is_empty(), rows.is_empty()) {
+        (true, _) => DocumentStatus::Empty,
+        (false, true) => DocumentStatus::NoVocabulary,
+        (false, false) => DocumentStatus::Ok,
+    };
+    assert_eq!(draft.status, expected);
+}
+
+#[test]
+fn other_statuses_stay() {
+    let map = TermMap::new(&TermCounter::new(), [] as [VocabularyTerm; 0]);
+    for status in [
+        DocumentStatus::ParseError,
+        DocumentStatus::TooLarge,
+        DocumentStatus::Truncated,
+    ] {
+        let mut document = ShardDocument {
+            status,
+            ..Default::default()
+        };
+        map.remap(&mut document);
+        assert_eq!(document.status, status);
+    }
+}
