@@ -10,9 +10,7 @@
 //! stand alone, among them the mathematics, [`lda`]. ARCHITECTURE.md describes them;
 //! `tests/it/architecture.rs` enforces the order.
 
-pub use {corpus, lda, liveness, store};
-
-pub mod exit;
+pub use {corpus, lda, liveness, mesh, store};
 
 pub mod assignments;
 
@@ -31,8 +29,6 @@ pub mod plan;
 pub mod export;
 
 pub mod report;
-
-pub mod cluster;
 
 pub mod dataflow;
 

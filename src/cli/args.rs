@@ -18,8 +18,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::peers::PeerArgs;
-use crate::exit::EXIT_CODES;
 use crate::job::keys;
+use mesh::exit::EXIT_CODES;
 pub use watching::WatchingArgs;
 
 pub use constrain::{ConstrainArgs, Unassign};

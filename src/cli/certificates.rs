@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::args::CertificatesArgs;
 use super::{Exit, Failure};
-use crate::cluster::certificates::{file_name, make};
-use crate::cluster::hosts::{host_of, parse};
+use mesh::certificates::{file_name, make};
+use mesh::hosts::{host_of, parse};
 use store::Writer;
 
 /// Makes an authority and a certificate for each host, and says how to use them.

@@ -15,12 +15,12 @@ use super::run::{is_follower, run_in_children};
 use super::screen::Display;
 use super::watching::Watch;
 use super::{Exit, Failure, figures, plan};
-use crate::cluster::{self, ClusterSettings, spawn};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
+use mesh::{ClusterSettings, spawn};
 
 /// Files that the output folder of a run contains and that of an evaluation does not.
 const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
@@ -45,7 +45,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     }
     match &placement {
         Placement::Threads(threads) => {
-            let alone = cluster::Placement::single(*threads);
+            let alone = mesh::Placement::single(*threads);
             run_here(job, args, alone, String::new())
         }
         Placement::Member {
@@ -55,7 +55,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
             peers,
             ..
         } => {
-            let here = cluster::Placement {
+            let here = mesh::Placement {
                 threads: *threads,
                 process: *index,
                 addresses: peers.addresses(*count)?,
@@ -130,7 +130,7 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
 fn run_here(
     job: Job,
     args: &EvaluateArgs,
-    placement: cluster::Placement,
+    placement: mesh::Placement,
     token: String,
 ) -> Result<(), Failure> {
     let leads = placement.process == 0;

@@ -2,10 +2,6 @@
 
 use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;
-use crate::cluster::environment::EnvironmentError;
-use crate::cluster::hosts::HostsError;
-use crate::cluster::secret::SecretError;
-use crate::cluster::tls::TlsError;
 use crate::export::ExportError;
 use crate::job::state::StateError;
 use crate::report::ReportError;
@@ -15,6 +11,10 @@ use corpus::input::InputError;
 use corpus::shard::ShardError;
 use corpus::synth::SynthError;
 use corpus::vocabulary_file::VocabularyFileError;
+use mesh::environment::EnvironmentError;
+use mesh::hosts::HostsError;
+use mesh::secret::SecretError;
+use mesh::tls::TlsError;
 
 /// `From` an error to a failure with the exit code of its variant.
 macro_rules! exits {

@@ -4,11 +4,11 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use crate::exit;
 use crate::job::JobError;
 use crate::knowledge::KnowledgeError;
+use mesh::exit;
 
-/// How the program ends where it does not succeed, by [exit code](crate::exit).
+/// How the program ends where it does not succeed, by [exit code](mesh::exit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

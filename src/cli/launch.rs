@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::args::LaunchArgs;
 use super::{Exit, Failure, watch};
-use crate::cluster::hosts::{self, host_of};
-use crate::cluster::interrupt::Interrupts;
-use crate::cluster::launch::{Launch, are_here};
-use crate::cluster::secret::Secret;
 use crate::job::Stages;
+use mesh::hosts::{self, host_of};
+use mesh::interrupt::Interrupts;
+use mesh::launch::{Launch, are_here};
+use mesh::secret::Secret;
 
 /// Starts the processes, or with `--dry-run` shows how.
 ///

@@ -57,7 +57,6 @@ pub use progress::Renderer;
 pub use screen::Display;
 pub use summary::Page;
 
-use crate::cluster;
 use crate::job::Stages;
 use crate::tables::output::exists;
 
@@ -122,17 +121,17 @@ pub fn report(failure: &Failure) {
 /// Makes this process end as one when any of its threads fails or its peers are lost, and with the
 /// process that started it. Call it before anything else.
 pub fn guard() {
-    cluster::guard::install(|failure| {
+    mesh::guard::install(|failure| {
         report(&Failure::message(Exit::of(failure.code), &failure.message));
         // Last: a log may lie where nothing answers.
         watching::end_current(failure.code, &failure.message);
     });
-    if let Err(error) = cluster::interrupt::install(warn) {
+    if let Err(error) = mesh::interrupt::install(warn) {
         warn(&format!(
             "signals cannot be handled and will end the run at once: {error}"
         ));
     }
-    cluster::spawn::follow_parent();
+    mesh::spawn::follow_parent();
 }
 
 /// What lines on stderr begin with; set once, where there are several processes.

@@ -7,13 +7,13 @@ use clap::Args;
 use clap::value_parser;
 
 use super::Failure;
-use crate::cluster::certificates::file_name;
-use crate::cluster::hosts::host_of;
-use crate::cluster::secret::Secret;
-use crate::cluster::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT};
-use crate::cluster::tls::Tls;
-use crate::cluster::{ClusterSettings, Placement};
 use crate::job::Job;
+use mesh::certificates::file_name;
+use mesh::hosts::host_of;
+use mesh::secret::Secret;
+use mesh::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT};
+use mesh::tls::Tls;
+use mesh::{ClusterSettings, Placement};
 
 /// Stands for the own host in the paths of certificate and key.
 const HOST: &str = "{host}";
@@ -76,6 +76,7 @@ impl PeerArgs {
         let host = placement.addresses.get(placement.process);
         let host = host.map_or("", |address| host_of(address));
         Ok(ClusterSettings {
+            build: env!("TOPICMILL_BUILD"),
             hash: [0; 32],
             run,
             deadline: seconds(self.join_timeout, DEFAULT_DEADLINE),

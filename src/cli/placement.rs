@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use super::args::PlacementArgs;
 use super::{Exit, Failure};
-use crate::cluster::environment::{self, Found, Wanted};
-use crate::cluster::hosts::Peers;
-use crate::cluster::settings::RUN_VARIABLE;
+use mesh::environment::{self, Found, Wanted};
+use mesh::hosts::Peers;
+use mesh::settings::RUN_VARIABLE;
 
 /// Worker threads of one process, ≥ 1.
 pub type Threads = usize;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use super::args::{PlacementArgs, ProjectArgs};
 use super::placement::Placement;
 use super::{Exit, Failure, figures};
-use crate::cluster::guard;
-use crate::cluster::interrupt::{self, Words};
-use crate::exit;
 use crate::stream::{self, Options, Source, StreamError, StreamModel, Summary};
+use mesh::exit;
+use mesh::guard;
+use mesh::interrupt::{self, Words};
 
 /// The messages for signals: a stream that has ended cannot be resumed.
 const SIGNAL_WORDS: Words = Words {

@@ -10,14 +10,14 @@ use super::screen::Display;
 use super::shares::Shares;
 use super::watching::Watch;
 use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
-use crate::cluster::interrupt::Interrupts;
-use crate::cluster::secret::SECRET_VARIABLE;
-use crate::cluster::{self, ClusterError, ClusterSettings, spawn};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
 use crate::tables::TABLES;
 use crate::tables::output::{Output, Place};
+use mesh::interrupt::Interrupts;
+use mesh::secret::SECRET_VARIABLE;
+use mesh::{ClusterError, ClusterSettings, spawn};
 
 /// Runs stages of a job.
 ///
@@ -47,7 +47,7 @@ pub(super) fn start(
 ) -> Result<(), Failure> {
     match placement {
         Placement::Threads(threads) => {
-            let alone = cluster::Placement::single(*threads);
+            let alone = mesh::Placement::single(*threads);
             run_here(job, stages, args, alone, String::new())
         }
         Placement::Member {
@@ -58,7 +58,7 @@ pub(super) fn start(
             ..
         } => {
             let addresses = peers.addresses(*count)?;
-            let here = cluster::Placement {
+            let here = mesh::Placement {
                 threads: *threads,
                 process: *index,
                 addresses,
@@ -85,7 +85,7 @@ fn run_here(
     job: Job,
     stages: Stages,
     args: &RunArgs,
-    placement: cluster::Placement,
+    placement: mesh::Placement,
     token: String,
 ) -> Result<(), Failure> {
     let leads = placement.process == 0;

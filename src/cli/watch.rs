@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::{Exit, Failure};
-use crate::cluster::family::{Ending, Event, Watch};
-use crate::exit;
+use mesh::exit;
+use mesh::family::{Ending, Event, Watch};
 
 /// Writes what happens to the processes of these names on stderr, line by line.
 pub(super) fn on_stderr(names: Vec<String>) -> Watch {

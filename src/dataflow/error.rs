@@ -1,9 +1,7 @@
 //! Errors that end a run, with the exit code that tells a scheduler what to do.
 
 use crate::checkpoint::CheckpointError;
-use crate::cluster::Failure;
 use crate::evaluate::foreign::ForeignError;
-use crate::exit;
 use crate::job::JobError;
 use crate::knowledge::KnowledgeError;
 use crate::report::ReportError;
@@ -16,6 +14,8 @@ use corpus::synth::SynthError;
 use corpus::vocabulary_file::VocabularyFileError;
 use lda::infer::ImpossibleDraw;
 use lda::train::TrainError;
+use mesh::Failure;
+use mesh::exit;
 
 /// What went wrong on a worker.
 #[derive(Debug, thiserror::Error)]

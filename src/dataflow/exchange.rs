@@ -141,7 +141,7 @@ mod tests {
     use timely::dataflow::operators::{Input, Operator, Probe};
 
     use super::*;
-    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
+    use mesh::{ClusterSettings, Failure, Placement, execute};
 
     /// A block as the receiver sees it.
     type Seen = (usize, Option<usize>, u64, Vec<u64>);

@@ -178,7 +178,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
+    use mesh::{ClusterSettings, Failure, Placement, execute};
 
     /// Documents of some worker: "t0", "t0 t1", "t0 t1 t2", … each word twice.
     fn count(counter: &mut TermCounter, documents: usize) -> u64 {

@@ -157,7 +157,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
+    use mesh::{ClusterSettings, Failure, Placement, execute};
 
     /// Bytes that tell their origin; the lengths are none, odd and more than a block.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {

@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 use super::error::RunError;
 use super::profile::Profile;
 use super::progress::Progress;
-use crate::cluster::Placement;
 use crate::job::{Job, Stages};
 use crate::tables::output::Output;
 use corpus::collection::Collection;
+use mesh::Placement;
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.
 pub const TRAINING_FILE: &str = "sample";

@@ -33,8 +33,8 @@ pub use super::merge::Merged;
 use super::merge::{
     Combiner, KINDS, LEAVE, Owner, SUM, combine_in_process, merge_at_owners, to_owners,
 };
-use crate::cluster::interrupt;
 use lda::model::statistics::Assigned;
+use mesh::interrupt;
 
 /// The tag of the block that starts a worker's rounds; it is not sent on.
 const START: u64 = u64::MAX;

@@ -33,7 +33,6 @@ use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
-use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
 use crate::tables::output::{MANIFEST, REPORT};
 use crate::tables::{FileMetadata, Manifest};
@@ -43,6 +42,7 @@ use corpus::synth::synthesize;
 use lda::infer::settings::{Estimator, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
+use mesh::{ClusterError, ClusterSettings, execute};
 use model::Model;
 use tree::Planted;
 use warm_start::Start;
@@ -86,7 +86,7 @@ impl RunShared {
 ///
 /// # Errors
 /// The processes could not come together, or what ended a run of a single worker; a worker among
-/// several ends the process (`cluster::guard`).
+/// several ends the process (`mesh::guard`).
 pub fn run(
     process: &Arc<Process>,
     shared: &Arc<RunShared>,

@@ -15,8 +15,8 @@ use super::answer::Answerer;
 use super::lines::{Content, Line, LineCutter};
 use super::room::{Room, Taken};
 use super::{Numbered, StreamError, StreamModel};
-use crate::cluster::interrupt::{self, Deferral};
 use corpus::reader::line::LineReader;
+use mesh::interrupt::{self, Deferral};
 
 /// Documents of a batch at most: a batch is one thread's.
 const BATCH_DOCUMENTS: usize = 8;

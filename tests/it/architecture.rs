@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 /// A folder of sources, and its modules: each uses only those before it.
-const LAYERS: [(&str, &[&str]); 5] = [
+const LAYERS: [(&str, &[&str]); 6] = [
     ("crates/liveness/src", &[]),
     (
         "crates/store/src",
@@ -62,9 +62,41 @@ const LAYERS: [(&str, &[&str]); 5] = [
         ],
     ),
     (
-        "src",
+        "crates/mesh/src",
         &[
             "exit",
+            "hosts",
+            "environment",
+            "certificates",
+            "secret",
+            "tls",
+            "settings",
+            "proof",
+            "frame",
+            "hello",
+            "traffic",
+            "guard",
+            "peer",
+            "channel",
+            "callers",
+            "sender",
+            "receiver",
+            "link",
+            "heartbeat",
+            "farewell",
+            "stall",
+            "interrupt",
+            "handshake",
+            "setup",
+            "connect",
+            "family",
+            "spawn",
+            "launch",
+        ],
+    ),
+    (
+        "src",
+        &[
             "assignments",
             "knowledge",
             "evaluate",
@@ -74,7 +106,6 @@ const LAYERS: [(&str, &[&str]); 5] = [
             "plan",
             "export",
             "report",
-            "cluster",
             "dataflow",
             "stream",
             "cli",
@@ -84,10 +115,10 @@ const LAYERS: [(&str, &[&str]); 5] = [
 
 /// What only the files and folders below it may name.
 const RESERVED: [(&str, &[&str]); 20] = [
-    ("timely::", &["src/dataflow/", "src/cluster/"]),
+    ("timely::", &["src/dataflow/", "crates/mesh/src/"]),
     (
         "differential_dataflow::",
-        &["src/dataflow/", "src/cluster/"],
+        &["src/dataflow/", "crates/mesh/src/"],
     ),
     ("arrow_array::", READ_PARQUET),
     ("arrow_buffer::", READ_PARQUET),
@@ -110,8 +141,8 @@ const RESERVED: [(&str, &[&str]); 20] = [
         "std::process::exit",
         &[
             "src/cli/",
-            "src/cluster/guard.rs",
-            "src/cluster/interrupt.rs",
+            "crates/mesh/src/guard.rs",
+            "crates/mesh/src/interrupt.rs",
         ],
     ),
     ("anyhow::", &["src/cli/"]),
@@ -128,6 +159,7 @@ const OUTSIDE_LDA: &[&str] = &[
     "crates/corpus/",
     "crates/lda/src/regression/",
     "crates/liveness/",
+    "crates/mesh/",
     "crates/store/",
 ];
 

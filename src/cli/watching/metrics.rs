@@ -13,10 +13,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::cluster::PeerTraffic;
 use crate::job::process_status::{ProcessStatus, since};
 use crate::job::{Work, WorkStage};
 use lda::train::RoundSeconds;
+use mesh::PeerTraffic;
 
 /// Names and values that tell a metric's series apart.
 type Labels = Vec<(&'static str, String)>;

@@ -21,14 +21,13 @@ use self::metrics::Figures;
 use self::rate::Gauge;
 use super::args::WatchingArgs;
 use super::machine;
-use crate::cluster;
-use crate::cluster::settings::RUN_VARIABLE;
 use crate::dataflow::process::Process;
 use crate::job::Stages;
 use crate::job::process_status::{
     CheckpointStatus, Evaluation, ExitStatus, ProcessStatus, STATUS_EVERY, unix_millis,
 };
 use crate::tables::output::LOCK;
+use mesh::settings::RUN_VARIABLE;
 
 /// How often the process is looked at.
 const POLL: Duration = Duration::from_millis(200);
@@ -333,11 +332,11 @@ impl Watched {
                 seconds: mark.seconds,
                 bytes: mark.bytes,
             }),
-            bytes_sent: cluster::bytes_sent(),
+            bytes_sent: mesh::bytes_sent(),
             memory_bytes: machine::resident_bytes(),
             peak_memory_bytes: machine::peak_resident_bytes(),
             metrics_address: lock(&self.metrics_address).clone(),
-            peers_lost: cluster::guard::lost_peers(),
+            peers_lost: mesh::guard::lost_peers(),
             exit,
             ..self.identity.clone()
         };
@@ -352,7 +351,7 @@ impl Watched {
             status: self.status(None),
             spent: progress.training().spent,
             worked: progress.worked(),
-            traffic: cluster::traffic(),
+            traffic: mesh::traffic(),
         }
     }
 }

@@ -30,7 +30,6 @@ use super::process::{Once, Process, Tickets};
 use super::profile::Recorder;
 use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
-use crate::cluster::{ClusterError, ClusterSettings, execute};
 use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::job::Stages;
 use crate::tables::FileMetadata;
@@ -38,6 +37,7 @@ use coherence::{Coherence, TextsShared, wants_sample};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::sample::SampleRule;
 use lda::infer::term_topics::TermTopics;
+use mesh::{ClusterError, ClusterSettings, execute};
 use model::Loaded;
 use score::{Chosen, Shards};
 
@@ -115,7 +115,7 @@ impl Evaluation {
 ///
 /// # Errors
 /// The processes could not come together, or what ended an evaluation of a single worker; a worker
-/// among several ends the process (`cluster::guard`).
+/// among several ends the process (`mesh::guard`).
 pub fn evaluate(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,

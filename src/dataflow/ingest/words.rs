@@ -86,7 +86,7 @@ pub(super) fn gather_records<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{ClusterSettings, Failure, Placement, execute};
+    use mesh::{ClusterSettings, Failure, Placement, execute};
 
     #[test]
     fn terms_survive_cuts_at_every_word() {

@@ -14,11 +14,11 @@ use super::ProjectPlan;
 use super::counters::Counters;
 use super::parts::{Inferred, PartWriter};
 use super::shard::Inference;
-use crate::cluster::interrupt::{self, Deferral};
 use crate::dataflow::block::Block;
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
+use mesh::interrupt::{self, Deferral};
 
 /// The tag of a block that asks its worker for the next shard, and of one that asks every worker to leave.
 const NEXT: u64 = 0;

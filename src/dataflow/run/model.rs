@@ -11,7 +11,6 @@ use super::checks::{check_estimator, check_sample};
 use super::tree::Planted;
 use crate::assignments::Assignments;
 use crate::checkpoint::{self, Header, Saved};
-use crate::cluster::interrupt::Deferral;
 use crate::dataflow::coherence::coherence;
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::{all_gather, barrier};
@@ -31,6 +30,7 @@ use lda::train::active::ActiveSchedule;
 use lda::train::labels::inference_alpha;
 use lda::train::publish::published;
 use lda::train::schedule::Schedule;
+use mesh::interrupt::Deferral;
 
 /// What training leaves to the stages after it.
 pub(super) struct Model {

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::TrainPlan;
 use super::spent::{Seen, add, lap};
-use crate::cluster::bytes_sent;
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::{ASSIGNMENTS_FILE, TRAINING_FILE};
 use crate::dataflow::process_model::Purpose;
@@ -24,6 +23,7 @@ use lda::train::round::{LocalStep, StreamKey, Visit};
 use lda::train::schedule::{Action, Position};
 use lda::train::settings::LocalMethod;
 use lda::train::{RoundReport, RoundSeconds, round_priors};
+use mesh::bytes_sent;
 
 /// What a worker samples with.
 pub struct TrainSampling {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::secret::Secret;
-use topicmill::cluster::tls::Tls;
-use topicmill::cluster::{self, ClusterSettings, Placement};
-use topicmill::cluster::{certificates, guard, hosts, spawn};
+use mesh::secret::Secret;
+use mesh::tls::Tls;
+use mesh::{ClusterSettings, Placement};
+use mesh::{certificates, guard, hosts, spawn};
 
 use super::results;
 use crate::workdir::send;
@@ -39,7 +39,7 @@ fn child() {
     let settings = settings(&placement);
     let output = PathBuf::from(std::env::var("CLUSTER_OUTPUT").unwrap());
     let job = results::scenario(&scenario, placement.process, output.clone());
-    match cluster::execute(&placement, &settings, job) {
+    match mesh::execute(&placement, &settings, job) {
         Ok(lines) => {
             let name = format!("result-{}", placement.process);
             std::fs::write(output.join(name), lines.join("\n")).unwrap();
@@ -66,6 +66,7 @@ fn settings(placement: &Placement) -> ClusterSettings {
         Tls::load(&folder.join("ca.pem"), &file("pem"), &file("key")).unwrap()
     };
     ClusterSettings {
+        build: "",
         hash: [text("CLUSTER_HASH").parse().unwrap(); 32],
         run: text("TOPICMILL_RUN"),
         deadline: milliseconds("CLUSTER_DEADLINE_MS"),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use topicmill::cluster::certificates;
+use mesh::certificates;
 
 use super::child::{Process, Run};
 use super::results::complete;

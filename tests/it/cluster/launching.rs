@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::family::Watch;
-use topicmill::cluster::interrupt::Interrupts;
-use topicmill::cluster::spawn;
+use mesh::family::Watch;
+use mesh::interrupt::Interrupts;
+use mesh::spawn;
 
 use super::child::base_command;
 

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use mesh::{Failure, bytes_sent, traffic as traffic_so_far};
 use sha2::{Digest, Sha256};
 use timely::dataflow::ProbeHandle;
 use timely::dataflow::channels::pact::ParallelizationContract;
 use timely::dataflow::operators::{Input, Operator, Probe};
 use timely::worker::Worker;
-use topicmill::cluster::{Failure, bytes_sent, traffic as traffic_so_far};
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use topicmill::dataflow::exchange::{BlockBuilder, BlockInput, Broadcast, route};
 use topicmill::dataflow::gather::{all_gather, all_gather_blocks, barrier};

@@ -4,12 +4,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::hello::Hello;
-use topicmill::cluster::proof::{
-    ANSWER_BYTES, PROOF_BYTES, Role, Transcript, Verdict, decode_answer,
-};
-use topicmill::cluster::secret::Secret;
-use topicmill::cluster::{ClusterSettings, Placement};
+use mesh::hello::Hello;
+use mesh::proof::{ANSWER_BYTES, PROOF_BYTES, Role, Transcript, Verdict, decode_answer};
+use mesh::secret::Secret;
+use mesh::{ClusterSettings, Placement};
 
 use super::child::{Process, Run};
 use super::proxy::Proxy;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use topicmill::cluster::{self, ClusterError, ClusterSettings, Placement};
+use mesh::{ClusterError, ClusterSettings, Placement};
 use topicmill::corpus::ShardDocument;
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::shard::{Columns, ShardReader};
@@ -76,7 +76,7 @@ pub fn run(placement: &Placement, job: &Job, output: Output) -> Result<Ingested,
     let logic = move |worker: &mut timely::worker::Worker| {
         ingest(worker, &process, &lent).map(|(collection, _)| collection)
     };
-    let mut collections = cluster::execute(placement, &ClusterSettings::default(), logic)?;
+    let mut collections = mesh::execute(placement, &ClusterSettings::default(), logic)?;
     assert!(
         collections
             .iter()

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use topicmill::cluster::{Placement, guard, spawn};
+use mesh::{Placement, guard, spawn};
 use topicmill::tables::Output;
 
 use super::fixture::{self, Fixture, files, write_all_kinds};

@@ -12,11 +12,6 @@ use lda::infer::Bag;
 use lda::tree::constraints::Strengths;
 use sha2::{Digest, Sha256};
 use topicmill::checkpoint;
-use topicmill::cluster::environment::{self, Wanted};
-use topicmill::cluster::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
-use topicmill::cluster::hello::{FRAME_BYTES, Hello};
-use topicmill::cluster::proof::{self, ANSWER_BYTES};
-use topicmill::cluster::{ClusterSettings, Placement, hosts};
 use topicmill::corpus::block::{BlockQueue, Share};
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::input::{self, InputError};
@@ -31,6 +26,11 @@ use topicmill::knowledge::wordnet::{Part, Structure, WordNet, WordNetSettings};
 use topicmill::knowledge::{
     Content, Knowledge, KnowledgeSettings, constraints, dictionary, outline,
 };
+use topicmill::mesh::environment::{self, Wanted};
+use topicmill::mesh::frame::{Farewell, HEADER_BYTES, Header, MOST_FAREWELL};
+use topicmill::mesh::hello::{FRAME_BYTES, Hello};
+use topicmill::mesh::proof::{self, ANSWER_BYTES};
+use topicmill::mesh::{ClusterSettings, Placement, hosts};
 use topicmill::tables::manifest::Manifest;
 
 /// What a listener, a caller and a peer read of each other: greeting, answer, header, farewell.

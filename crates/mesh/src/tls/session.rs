@@ -47,26 +47,26 @@ impl Tls {
     }
 
     /// The calling end of a connection with the process at `host`.
-    pub(in crate::cluster) fn call(&self, host: &str) -> Result<Session, String> {
+    pub(crate) fn call(&self, host: &str) -> Result<Session, String> {
         let name = server_name(host)?;
         let connection = ClientConnection::new(Arc::clone(&self.client), name);
         connection.map(|end| Session(end.into())).map_err(in_words)
     }
 
     /// The answering end of a connection.
-    pub(in crate::cluster) fn answer(&self) -> Result<Session, String> {
+    pub(crate) fn answer(&self) -> Result<Session, String> {
         let connection = ServerConnection::new(Arc::clone(&self.server));
         connection.map(|end| Session(end.into())).map_err(in_words)
     }
 }
 
 /// The state of an encrypted connection; the bytes go through a socket that the caller has.
-pub(in crate::cluster) struct Session(Connection);
+pub(crate) struct Session(Connection);
 
 impl Session {
     /// Does TLS's handshake over `stream`, and refuses an other end whose certificate is not one for
     /// `host`. Returns a value of this connection that nobody between its ends knows or can choose.
-    pub(in crate::cluster) fn begin(
+    pub(crate) fn begin(
         &mut self,
         stream: &mut (impl Read + Write),
         host: &str,
@@ -93,11 +93,7 @@ impl Session {
     }
 
     /// Appends `pieces`, encrypted, to `sealed`.
-    pub(in crate::cluster) fn seal(
-        &mut self,
-        pieces: &[&[u8]],
-        sealed: &mut Vec<u8>,
-    ) -> io::Result<()> {
+    pub(crate) fn seal(&mut self, pieces: &[&[u8]], sealed: &mut Vec<u8>) -> io::Result<()> {
         for piece in pieces {
             self.0.writer().write_all(piece)?;
         }
@@ -109,7 +105,7 @@ impl Session {
 
     /// Decrypted bytes that have come, as many as fit: 0 when the other end has closed the
     /// connection, `None` when more must be [taken](Session::take) first.
-    pub(in crate::cluster) fn open(&mut self, target: &mut [u8]) -> io::Result<Option<usize>> {
+    pub(crate) fn open(&mut self, target: &mut [u8]) -> io::Result<Option<usize>> {
         match self.0.reader().read(target) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             result => result.map(Some),
@@ -117,7 +113,7 @@ impl Session {
     }
 
     /// Takes encrypted bytes from `source`, which has some or is at its end; returns how many.
-    pub(in crate::cluster) fn take(&mut self, source: &mut impl Read) -> io::Result<usize> {
+    pub(crate) fn take(&mut self, source: &mut impl Read) -> io::Result<usize> {
         let taken = self.0.read_tls(source)?;
         if taken > 0 {
             self.0.process_new_packets().map_err(io::Error::other)?;

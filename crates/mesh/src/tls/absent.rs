@@ -20,22 +20,22 @@ impl Tls {
     }
 
     /// As of a build with TLS.
-    pub(in crate::cluster) fn call(&self, _: &str) -> Result<Session, String> {
+    pub(crate) fn call(&self, _: &str) -> Result<Session, String> {
         match *self {}
     }
 
     /// As of a build with TLS.
-    pub(in crate::cluster) fn answer(&self) -> Result<Session, String> {
+    pub(crate) fn answer(&self) -> Result<Session, String> {
         match *self {}
     }
 }
 
 /// A connection that cannot be encrypted.
-pub(in crate::cluster) enum Session {}
+pub(crate) enum Session {}
 
 impl Session {
     /// As of a build with TLS.
-    pub(in crate::cluster) fn begin(
+    pub(crate) fn begin(
         &mut self,
         _: &mut (impl Read + Write),
         _: &str,
@@ -44,17 +44,17 @@ impl Session {
     }
 
     /// As of a build with TLS.
-    pub(in crate::cluster) fn seal(&mut self, _: &[&[u8]], _: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn seal(&mut self, _: &[&[u8]], _: &mut Vec<u8>) -> io::Result<()> {
         match *self {}
     }
 
     /// As of a build with TLS.
-    pub(in crate::cluster) fn open(&mut self, _: &mut [u8]) -> io::Result<Option<usize>> {
+    pub(crate) fn open(&mut self, _: &mut [u8]) -> io::Result<Option<usize>> {
         match *self {}
     }
 
     /// As of a build with TLS.
-    pub(in crate::cluster) fn take(&mut self, _: &mut impl Read) -> io::Result<usize> {
+    pub(crate) fn take(&mut self, _: &mut impl Read) -> io::Result<usize> {
         match *self {}
     }
 }

@@ -1,4 +1,6 @@
-//! How the workers of a run are distributed, come together and end together.
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
 //!
 //! A run is P processes of T threads each; a worker is a thread. [`execute`] connects the processes
 //! (`connect`, `setup`, `handshake`, `hello`), authenticates them (`proof`, [`secret`], [`tls`]), starts
@@ -13,6 +15,7 @@ pub mod certificates;
 mod channel;
 mod connect;
 pub mod environment;
+pub mod exit;
 pub mod family;
 mod farewell;
 #[doc(hidden)]
@@ -48,7 +51,6 @@ use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 use timely::worker::Worker;
 
-use crate::exit;
 pub use guard::Failure;
 pub use settings::ClusterSettings;
 pub use traffic::{PeerTraffic, bytes_sent, traffic};

@@ -25,6 +25,8 @@ pub const DEFAULT_STALL_TIMEOUT: Duration = Duration::from_secs(1800);
 /// time after which one counts as stalled matters.
 #[derive(Clone, Debug)]
 pub struct ClusterSettings {
+    /// Names the build of the program, in 16 bytes; processes of another are refused.
+    pub build: &'static str,
     /// Identifies everything that must be equal in all processes; those with another hash are
     /// refused.
     pub hash: [u8; 32],
@@ -47,9 +49,10 @@ pub struct ClusterSettings {
 }
 
 impl Default for ClusterSettings {
-    /// No secret, no encryption, no compression, the default waits.
+    /// No name, no secret, no encryption, no compression, the default waits.
     fn default() -> ClusterSettings {
         ClusterSettings {
+            build: "",
             hash: [0; 32],
             run: String::new(),
             deadline: DEFAULT_DEADLINE,

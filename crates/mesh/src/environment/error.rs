@@ -1,6 +1,6 @@
 //! What is wrong with an environment, and how to do without it.
 
-use crate::cluster::hosts::{HOSTS_VARIABLE, HostsError};
+use crate::hosts::{HOSTS_VARIABLE, HostsError};
 
 /// What is wrong with an environment.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 use super::{
     Candidate, EnvironmentError, MOST_NAME_BYTES, MOST_PROCESSES, Variables, number, pair, wrong,
 };
-use crate::cluster::hosts::Peers;
+use crate::hosts::Peers;
 
 const BY: &str = "SLURM";
 /// Step numbers from here on are the batch script, the interactive shell and the like.

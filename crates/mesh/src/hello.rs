@@ -72,7 +72,7 @@ impl Hello {
             protocol: PROTOCOL,
             nonce: [0; 32],
             version: cut(env!("CARGO_PKG_VERSION")),
-            build: cut(env!("TOPICMILL_BUILD")),
+            build: cut(settings.build),
             process: number(placement.process),
             has_secret: settings.secret.is_some(),
             has_tls: settings.tls.is_some(),
