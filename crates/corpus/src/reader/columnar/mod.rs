@@ -1,4 +1,4 @@
-//! Columnar files, Parquet and Arrow IPC: a row is a document, or a term of one ([`long`]).
+//! Columnar files, Parquet and Arrow IPC: a row is a document, or a term of one (`long`).
 //!
 //! Columns of text, numbers, dates and booleans are read as text, bytes as UTF-8 with invalid parts
 //! replaced. A list becomes a JSON array as id or metadata, and lines as text. The id of a row without one is
