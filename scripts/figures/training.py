@@ -3,6 +3,7 @@
 import argparse
 import signal
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -12,7 +13,10 @@ from bench_peers.refused import Refused, guarded
 
 from .stages import carry_out
 
-SCHEDULES = ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")
+SCHEDULES = {name: {"train.schedule": name} for name in
+             ("uniform", "sorted", "influence", "influence-draws", "residual", "moved")}
+# Drawn documents, weighted by the inverse of their probability.
+WEIGHTED = {f"{name}, weighted": SCHEDULES[name] | {"train.importance": True} for name in ("influence-draws", "residual")}
 
 # What Mimno 2012 compares; five sweeps each, of which sampling discards two. The paper's priors, but η of the mean
 # geometry, which has its own.
@@ -50,14 +54,25 @@ LATE_OFFSETS = (3e3, 1e4, 3e4, 1e5, 3e5)
 
 FIGURES = {
     "draws": "held-out likelihood against visits by every schedule, as a job trains by default",
-    "passes": "the same with all passes online, evaluated several times a pass (Wahabzada 2011, Figures 3, 4 a–c, 6, 7)",
+    "passes": "the same with all passes online, evaluated several times a pass (Wahabzada 2011, Figures 4 a–c, 7)",
+    "sizes": "the same on parts of the corpus (Wahabzada 2011, Figures 3 and 6)",
     "accuracy": "classification by schedule, after 1, 2, … passes (Wahabzada 2011, Figure 4 d, e); wants --labels",
     "settings": "residual against uniform over a hundred settings (Wahabzada 2011, Figure 5)",
     "methods": "variational Bayes, sampling and SMC: likelihood and coherence (Mimno 2012, Figures 2 and 3)",
-    "topics": "seconds a minibatch and the share of non-zero parameters against K (Mimno 2012, Figure 1 and §4.5)",
+    "topics": "CPU time and the share of non-zero parameters against K (Mimno 2012, Figure 1 and §4.5)",
     "labels": "prediction of labels by prior and estimator, by a linear SVM, and by peers (Papanikolaou 2017, Tables 6–8); the job has corpus.labels",
     "offsets": "coherence against t₀ and the size of the corpus (Mimno 2012, Figure 4)",
 }
+
+
+def listed(kind: type) -> Callable[[str], list]:
+    """What reads a list of numbers with commas between them."""
+    def read(text: str) -> list:
+        try:
+            return [kind(number) for number in text.split(",")]
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text}: numbers with commas between them") from None
+    return read
 
 
 def arguments() -> argparse.Namespace:
@@ -74,7 +89,8 @@ def arguments() -> argparse.Namespace:
     add("job", metavar="JOB", type=Path, help="a job file")
     add("--method", choices=("sampled", "online-vb", "batch-vb"), default="sampled", help="the local step of schedules (default: sampled)")
     add("--lines", default="", metavar="NAME;NAME", help="only these schedules or methods")
-    add("--topics", default="100,200,500,1000,2000", metavar="K,K", help="of the figure topics (default: 100,200,500,1000,2000)")
+    add("--topics", type=listed(int), default="100,200,500,1000,2000", metavar="K,K", help="of the figure topics (default: 100,200,500,1000,2000)")
+    add("--parts", type=listed(float), default="0.1,0.3,1", metavar="P,P", help="of the figure sizes (default: 0.1,0.3,1)")
     add("--passes", type=whole, metavar="N", help="passes (default: 20 of schedules, 1 of methods and offsets)")
     add("--every", type=whole, default=5, metavar="N",
         help="online rounds, or Gibbs passes, between two evaluations (default: 5)")
@@ -94,7 +110,6 @@ def runs(asked: argparse.Namespace) -> list[dict]:
     """The runs of a figure: what tells each apart (`line`, `seed`, …), its `settings`, and what is `measured`: the rounds,
     or the model at the end."""
     lines = asked.lines.split(";") if asked.lines else None
-    schedules = lines or SCHEDULES
     methods = lines or METHODS
     of_schedules = {"train.method": asked.method, "train.patience": 0}
     if asked.figure != "draws" and asked.method == "sampled":
@@ -111,11 +126,15 @@ def runs(asked: argparse.Namespace) -> list[dict]:
         match asked.figure:
             case "draws" | "passes":
                 every = {"train.evaluate_every": asked.every}
-                for name in schedules:
-                    add(name, of_schedules | passes | every | {"train.schedule": name}, "rounds", seed=seed)
+                for name in lines or (SCHEDULES if asked.figure == "draws" else SCHEDULES | WEIGHTED):
+                    add(name, of_schedules | passes | every | (SCHEDULES | WEIGHTED)[name], "rounds", seed=seed)
+            case "sizes":
+                for part, name in product(asked.parts, lines or ("uniform", "influence", "residual")):
+                    keys = {"sample.fraction": part, "train.evaluate_every": max(1, round(asked.every * part))}
+                    add(name, of_schedules | passes | SCHEDULES[name] | keys, "rounds", seed=seed, part=part)
             case "accuracy":
-                for name, count in product(schedules, range(1, (asked.passes or 4) + 1)):
-                    add(name, of_schedules | {"train.schedule": name, "train.passes": count}, seed=seed, passes=count)
+                for name, count in product(lines or SCHEDULES, range(1, (asked.passes or 4) + 1)):
+                    add(name, of_schedules | SCHEDULES[name] | {"train.passes": count}, seed=seed, passes=count)
             case "settings":
                 for offset, decay, minibatch, name in product(OFFSETS, DECAYS, MINIBATCHES, ("uniform", "residual")):
                     keys = {"train.schedule": name, "train.step_offset": offset, "train.step_decay": decay,
@@ -126,7 +145,9 @@ def runs(asked: argparse.Namespace) -> list[dict]:
                 for name in methods:
                     add(name, of_methods | METHODS[name], seed=seed)
             case "topics":
-                for name, topics in product(methods, map(int, asked.topics.split(","))):
+                # Sequential Monte Carlo has one pass, of which nothing can be taken off.
+                of_passes = [name for name in methods if name != "smc"]
+                for name, topics in product(of_passes, asked.topics):
                     keys = METHODS[name] | {"model.topics": topics, "train.evaluate_every": 1_000_000}
                     add(name, of_methods | keys, "speed", seed=seed, topics=topics)
             case "labels":
@@ -146,7 +167,7 @@ def work() -> int:
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.job.is_file():
         raise Refused(f"{asked.job}: there is no such file; name a job file")
-    known = {"methods": METHODS, "topics": METHODS, "labels": LABELS}.get(asked.figure, SCHEDULES)
+    known = {"methods": METHODS, "topics": METHODS, "labels": LABELS, "passes": SCHEDULES | WEIGHTED}.get(asked.figure, SCHEDULES)
     for name in filter(None, asked.lines.split(";")):
         if name not in known:
             raise Refused(f"--lines: {name} is none of {'; '.join(known)}")

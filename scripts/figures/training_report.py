@@ -13,11 +13,12 @@ matplotlib.use("svg")
 import matplotlib.pyplot
 
 # What tells runs of a line apart, and what is measured of a model: columns of results.csv, and their names in tables.
-VARIED = ("topics", "passes", "offset")
+VARIED = ("part", "topics", "passes", "offset")
 NAMES = {
     "seconds": "seconds",
-    "round_ms": "ms a minibatch",
-    "ms_per_10000": "ms a 10,000 documents",
+    "cpu_seconds": "CPU seconds",
+    "cpu_ms_per_100": "CPU ms per 100 documents",
+    "cpu_ms_per_10000": "CPU ms per 10,000 documents",
     "nonzero_share": "non-zero share",
     "heldout": "completion",
     "left_to_right": "left to right",
@@ -36,7 +37,7 @@ NAMES = {
     "documents_per_second": "documents/s",
 }
 
-# A run's rounds: (visits, tokens, seconds, held-out log-likelihood per token).
+# A run's rounds: (visits, tokens, CPU seconds, held-out log-likelihood per token).
 Curve = list[tuple[float, float, float, float]]
 
 
@@ -45,7 +46,7 @@ def curves_of(results: list[dict]) -> dict[str, dict[tuple, Curve]]:
     curves: dict = defaultdict(lambda: defaultdict(list))
     for row in results:
         key = tuple(row[name] for name in ("seed", "offset", "decay", "minibatch"))
-        figures = (float(row[name]) for name in ("visits", "tokens", "seconds", "heldout"))
+        figures = (float(row[name]) for name in ("visits", "tokens", "cpu_seconds", "heldout"))
         curves[row["line"]][key].append(tuple(figures))
     return curves
 
@@ -136,19 +137,65 @@ def models(results: list[dict]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def plot_curves(curves: dict[str, dict[tuple, Curve]], both: list) -> None:
-    """Held-out figures against visits, and against seconds; the first seed of each schedule."""
-    for axes, column, label in zip(both, (0, 2), ("visits per document", "seconds")):
-        for schedule, runs in curves.items():
-            curve = next(iter(runs.values()))
-            axes.plot([point[column] for point in curve], [point[3] for point in curve], label=schedule)
+# What curves are drawn against: the column of a point, its unit, and what the axis says.
+VISITS, TOKENS, SECONDS = (0, 1.0, "visits per document"), (1, 1e6, "million tokens"), (2, 1.0, "CPU seconds, one thread")
+
+
+def plot_curves(curves: dict[str, dict[tuple, Curve]], panels: list, across: tuple) -> None:
+    """Held-out figures against visits, tokens or CPU time; every seed of a schedule in one colour."""
+    for axes, (column, unit, label) in zip(panels, across):
+        for number, (schedule, runs) in enumerate(curves.items()):
+            for place, curve in enumerate(runs.values()):
+                axes.plot([point[column] / unit for point in curve], [point[3] for point in curve], color=f"C{number}",
+                          linewidth=1.2, label=schedule if place == 0 else None)
         axes.set_xlabel(label)
-        axes.set_ylabel("held-out log-likelihood per token")
+    panels[0].set_ylabel("held-out nats per token")
+    panels[-1].legend(fontsize=8)
 
 
-def plot_models(results: list[dict], across: str, figures: tuple[str, str], both: list) -> None:
+def plot_sizes(parts: dict[str, list[dict]], panels) -> None:
+    """The same for each part of the corpus: against visits, and below that against CPU time."""
+    for place, (part, rows) in enumerate(parts.items()):
+        plot_curves(curves_of(rows), panels[:, place], (VISITS, SECONDS))
+        panels[0][place].set_title(f"{float(part):.0%} of the documents", fontsize=10)
+
+
+def by_part(results: list[dict]) -> dict[str, list[dict]]:
+    """The rows for each part of the corpus."""
+    parts: dict = defaultdict(list)
+    for row in results:
+        parts[row["part"]].append(row)
+    return parts
+
+
+def plot_settings(curves: dict[str, dict[tuple, Curve]], panels: list) -> None:
+    """A square where residual draws end better, a circle where uniform ones do, in the size of the difference (the mean over
+    seeds); a panel per minibatch."""
+    gains: dict = defaultdict(list)
+    for key, curve in curves["residual"].items():
+        gains[tuple(map(float, key[1:]))].append(curve[-1][3] - curves["uniform"][key][-1][3])
+    offsets, decays, sizes = (sorted({key[place] for key in gains}) for place in range(3))
+    largest = max(abs(statistics.mean(values)) for values in gains.values())
+    for axes, size in zip(panels, sizes):
+        for (offset, decay, minibatch), values in gains.items():
+            gain = statistics.mean(values)
+            if minibatch == size:
+                marker, color = ("s", "C3") if gain > 0 else ("o", "C2")
+                axes.plot(offsets.index(offset), decays.index(decay), marker, color=color,
+                          markersize=1 + 19 * (abs(gain) / largest) ** 0.5)
+        axes.set_xticks(range(len(offsets)), [f"{offset:g}" for offset in offsets])
+        axes.set_yticks(range(len(decays)), [f"{decay:g}" for decay in decays])
+        axes.set_xlim(-0.6, len(offsets) - 0.4)
+        axes.set_ylim(-0.6, len(decays) - 0.4)
+        axes.set_xlabel("t₀")
+        axes.set_title(f"minibatch {size:g}", fontsize=10)
+    panels[0].set_ylabel("κ")
+    panels[0].figure.supxlabel(f"■ residual ahead   ● uniform ahead; the largest: {largest:.3f} nats per token", fontsize=9)
+
+
+def plot_models(results: list[dict], across: str, figures: tuple[str, str], panels: list) -> None:
     """Two figures of models against what varies; each run is a point, and the means over seeds are joined."""
-    for axes, figure in zip(both, figures):
+    for axes, figure in zip(panels, figures):
         for line in dict.fromkeys(row["line"] for row in results):
             points: dict = defaultdict(list)
             for row in results:
@@ -156,21 +203,38 @@ def plot_models(results: list[dict], across: str, figures: tuple[str, str], both
                     points[row[across] if across == "line" else float(row[across])].append(float(row[figure]))
             drawn = axes.plot(list(points), [statistics.mean(values) for values in points.values()], label=line)
             for place, values in points.items():
-                axes.plot([place] * len(values), values, "o", color=drawn[0].get_color())
-        axes.set_xlabel(across)
+                axes.plot([place] * len(values), values, "o", color=drawn[0].get_color(), markersize=4)
+        axes.set_xlabel(ACROSS.get(across, ""))
         axes.set_ylabel(NAMES[figure])
         if across != "line":
             axes.set_xscale("log")
-    if across == "topics":
-        both[0].set_yscale("log")
-        both[1].set_yscale("log")
+        if across == "topics":
+            ticks = sorted({int(row["topics"]) for row in results})
+            axes.set_yscale("log")
+            axes.set_xticks(ticks, [str(tick) for tick in ticks])
+            axes.minorticks_off()
+    panels[-1].legend(fontsize=8)
 
+
+# What figures show, and what axes say.
+TITLES = {
+    "draws": "Held-out likelihood by schedule",
+    "passes": "Held-out likelihood by schedule",
+    "sizes": "Held-out likelihood by schedule and size of the corpus",
+    "accuracy": "Classification by schedule",
+    "settings": "Residual against uniform schedules",
+    "methods": "Likelihood and coherence by method",
+    "topics": "Time and sparsity by the number of topics",
+    "labels": "Prediction of labels",
+    "offsets": "Coherence and likelihood by t₀",
+}
+ACROSS = {"cpu_seconds": "CPU seconds", "topics": "topics, K", "offset": "t₀"}
 
 # What the figures of models are drawn against, and what is drawn.
 PLOTS = {
-    "accuracy": ("seconds", ("accuracy", "heldout")),
+    "accuracy": ("cpu_seconds", ("accuracy", "heldout")),
     "methods": ("line", ("left_to_right", "umass_worst")),
-    "topics": ("topics", ("round_ms", "nonzero_share")),
+    "topics": ("topics", ("cpu_ms_per_100", "nonzero_share")),
     "offsets": ("offset", ("umass", "left_to_right")),
     "labels": ("line", ("micro_f1", "macro_f1")),
 }
@@ -180,25 +244,44 @@ def main() -> None:
     folder = Path(sys.argv[1])
     with open(folder / "results.csv", encoding="utf-8") as lines:
         results = list(csv.DictReader(lines))
-    figure = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["figure"]
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    figure = plan["figure"]
+    matplotlib.rcParams |= {"svg.hashsalt": "training", "svg.fonttype": "none"}
     if figure in PLOTS:
         table = models(results)
+        canvas, panels = canvas_of(1, 2)
+        plot_models(results, *PLOTS[figure], panels[0])
+    elif figure == "settings":
+        table = settings(curves_of(results))
+        canvas, panels = canvas_of(1, 4)
+        plot_settings(curves_of(results), panels[0])
+    elif figure == "sizes":
+        parts = by_part(results)
+        table = "\n".join(f"{float(part):.0%} of the documents:\n\n{draws(curves_of(rows))}" for part, rows in parts.items())
+        canvas, panels = canvas_of(2, len(parts))
+        plot_sizes(parts, panels)
     else:
-        table = settings(curves_of(results)) if figure == "settings" else draws(curves_of(results))
+        table = draws(curves_of(results))
+        canvas, panels = canvas_of(1, 3)
+        plot_curves(curves_of(results), panels[0], (VISITS, TOKENS, SECONDS))
     (folder / "table.md").write_text(table, encoding="utf-8")
     print(table)
-    if figure == "settings":
-        return
-    matplotlib.rcParams |= {"svg.hashsalt": "training", "svg.fonttype": "none"}
-    canvas, both = matplotlib.pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    if figure in PLOTS:
-        plot_models(results, *PLOTS[figure], both)
-    else:
-        plot_curves(curves_of(results), both)
-    for axes in both:
+    for axes in panels.flat:
         axes.grid(alpha=0.3)
-    both[1].legend()
+    canvas.suptitle(title(plan), fontsize=11)
     canvas.savefig(folder / "figure.svg", metadata={"Date": None})
+
+
+def canvas_of(height: int, width: int) -> tuple:
+    """A canvas, and its panels."""
+    return matplotlib.pyplot.subplots(height, width, figsize=(11, 0.4 + 3 * height), layout="constrained", squeeze=False)
+
+
+def title(plan: dict) -> str:
+    """What is shown, and by which runs."""
+    method = f", {plan['method']}" if plan["figure"] in ("passes", "sizes", "accuracy", "settings") else ""
+    seeds = len({run["seed"] for run in plan["runs"]})
+    return f"{TITLES[plan['figure']]}{method}: {Path(plan['job']).stem}, {seeds} seed{'s' if seeds > 1 else ''}"
 
 
 if __name__ == "__main__":

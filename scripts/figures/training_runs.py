@@ -2,6 +2,7 @@
 
 import csv
 import json
+import resource
 import shutil
 import statistics
 import subprocess
@@ -14,26 +15,32 @@ import numpy
 import pyarrow.dataset
 import pyarrow.parquet
 
-FACTS = ("line", "seed", "topics", "passes", "offset", "decay", "minibatch")
-FIGURES = ("visits", "tokens", "seconds", "round_ms", "ms_per_10000", "nonzero_share", "heldout", "left_to_right",
+FACTS = ("line", "seed", "part", "topics", "passes", "offset", "decay", "minibatch")
+FIGURES = ("visits", "tokens", "seconds", "cpu_seconds", "cpu_ms_per_100", "cpu_ms_per_10000", "nonzero_share", "heldout", "left_to_right",
            "umass", "umass_worst", "npmi", "npmi_worst", "accuracy", "baseline", "micro_f1", "macro_f1", "document_f1",
            "one_error", "ranking_loss", "average_precision", "documents_per_second")
-# Rounds at the end of training whose time is taken: sampled models have become sparse by then.
-TIMED = 20
 # Sweeps over the documents by which other systems learn labels.
 SWEEPS = 200
 
 
 def topicmill(plan: dict, stage: str, settings: dict, arguments: tuple = ()) -> dict:
-    """Runs a stage; gives its summary."""
+    """Runs a stage; gives its summary, with `cpu_seconds`, and `cpu`, the same per second of the process."""
     command = [plan["binary"], stage, plan["job"], "-w", plan["threads"], "--json", *arguments]
     pairs = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
     for pair in [*plan["set"], *pairs]:
         command += ["--set", pair]
+    started, used = time.perf_counter(), cpu_seconds()
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    used, seconds = cpu_seconds() - used, time.perf_counter() - started
     if done.returncode:
         raise SystemExit(f"topicmill {stage} ended with {done.returncode}:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return {**json.loads(done.stdout.splitlines()[-1]), "cpu_seconds": used, "cpu": used / seconds}
+
+
+def cpu_seconds() -> float:
+    """CPU time of all processes run so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def rows(folder: Path, name: str) -> list[dict]:
@@ -41,13 +48,15 @@ def rows(folder: Path, name: str) -> list[dict]:
     return pyarrow.dataset.dataset(folder / name).to_table().to_pylist()
 
 
-def curve(log: list[dict], documents: int) -> list[dict]:
-    """The rounds after which the model was evaluated. A pass is as many visits as there are documents."""
+def curve(log: list[dict], documents: int, cpu: float) -> list[dict]:
+    """The rounds after which the model was evaluated. A pass is as many visits as there are documents. CPU time is that of
+    training, without loading and evaluation, where the process had the CPU for the same share of time throughout."""
     return [
         {
             "visits": row["documents_seen"] / documents,
             "tokens": row["tokens_seen"],
             "seconds": row["seconds"],
+            "cpu_seconds": row["seconds"] * cpu,
             "heldout": row["heldout_loglik_per_token"],
         }
         for row in log
@@ -55,19 +64,31 @@ def curve(log: list[dict], documents: int) -> list[dict]:
     ]
 
 
-def speed(log: list[dict]) -> dict:
-    """What a round takes at the end of training."""
-    log = [{"seconds": 0.0, "documents_seen": 0}, *log]
-    taken = min(TIMED, len(log) - 1)
-    last, first = log[-1], log[-1 - taken]
-    seconds = last["seconds"] - first["seconds"]
-    documents = last["documents_seen"] - first["documents_seen"]
+def speed(plan: dict, collection: Path, settings: dict) -> dict:
+    """CPU time of one more pass, when sampled models have become sparse: that of a run without that of a shorter one, and so
+    without loading and the random start."""
+    passes = settings["train.passes"]
+    runs = [trained(plan, collection, settings | {"train.passes": count}) for count in (passes, passes + 1)]
+    used = runs[1]["cpu_seconds"] - runs[0]["cpu_seconds"]
+    log = runs[1]["log"]
     return {
-        "seconds": last["seconds"],
-        "round_ms": 1e3 * seconds / taken,
-        "ms_per_10000": 1e7 * seconds / documents,
-        "nonzero_share": last["nonzero_share"],
+        "visits": passes,
+        "tokens": log[-1]["tokens_seen"],
+        "seconds": log[-1]["seconds"],
+        "cpu_seconds": used,
+        "cpu_ms_per_100": 1e5 * used / runs[1]["train"]["sample_documents"],
+        "cpu_ms_per_10000": 1e7 * used / runs[1]["train"]["sample_documents"],
+        "nonzero_share": log[-1]["nonzero_share"],
     }
+
+
+def trained(plan: dict, collection: Path, settings: dict) -> dict:
+    """Trains a copy of the collection, which stays; gives the summary, with the `log`."""
+    output = Path(settings["output.path"])
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(collection, output)
+    summary = topicmill(plan, "train", settings)
+    return {**summary, "log": rows(output, "training_log")}
 
 
 def worst_tenth(values: list[float]) -> float:
@@ -222,16 +243,19 @@ def measure(plan: dict, collection: Path, run: dict) -> list[dict]:
     if plan["figure"] == "labels":
         return [of_labels(plan, collection, run)]
     output = collection.with_name("result")
-    shutil.copytree(collection, output)
     settings = {**run["settings"], "output.path": str(output)}
-    documents = topicmill(plan, "train", settings)["train"]["sample_documents"]
-    log = rows(output, "training_log")
-    if run["measured"] == "rounds":
-        found = curve(log, documents)
+    if run["measured"] == "speed":
+        found = [speed(plan, collection, settings)]
     else:
-        found = [{"visits": log[-1]["documents_seen"] / documents, "tokens": log[-1]["tokens_seen"], **speed(log)}]
-    if run["measured"] == "model":
-        found[0] |= quality(plan, settings, output)
+        run_of = trained(plan, collection, settings)
+        documents, log = run_of["train"]["sample_documents"], run_of["log"]
+        if run["measured"] == "rounds":
+            found = curve(log, documents, run_of["cpu"])
+        else:
+            last = log[-1]
+            found = [{"visits": last["documents_seen"] / documents, "tokens": last["tokens_seen"], "seconds": last["seconds"],
+                      "cpu_seconds": last["seconds"] * run_of["cpu"], "nonzero_share": last["nonzero_share"],
+                      **quality(plan, settings, output)}]
     shutil.rmtree(output)
     return found
 
