@@ -151,7 +151,6 @@ def plot_curves(curves: dict[str, dict[tuple, Curve]], panels: list, across: tup
                           linewidth=1.2, label=schedule if place == 0 else None)
         axes.set_xlabel(label)
         axes.locator_params(nbins=5)
-    panels[0].set_ylabel("held-out nats per token")
 
 
 def plot_sizes(parts: dict[str, list[dict]], panels) -> None:
@@ -178,18 +177,18 @@ def plot_settings(curves: dict[str, dict[tuple, Curve]], panels: list) -> None:
     offsets, decays, sizes = (sorted({key[place] for key in gains}) for place in range(3))
     largest = max(abs(statistics.mean(values)) for values in gains.values())
     for axes, size in zip(panels, sizes):
-        for (offset, decay, minibatch), values in gains.items():
-            gain = statistics.mean(values)
-            if minibatch == size:
-                marker, color = ("s", "C3") if gain > 0 else ("o", "C2")
-                axes.plot(offsets.index(offset), decays.index(decay), marker, color=color,
-                          markersize=1 + 19 * (abs(gain) / largest) ** 0.5)
+        own = {key[:2]: statistics.mean(values) for key, values in gains.items() if key[2] == size}
+        for sign, marker, color in ((1, "s", "C3"), (-1, "o", "C2")):
+            shown = [key for key, gain in own.items() if sign * gain > 0]
+            axes.scatter([offsets.index(offset) for offset, _ in shown], [decays.index(decay) for _, decay in shown],
+                         s=[400 * abs(own[key]) / largest for key in shown], marker=marker, color=color, zorder=3)
         axes.set_xticks(range(len(offsets)), [f"{offset:g}" for offset in offsets])
         axes.set_yticks(range(len(decays)), [f"{decay:g}" for decay in decays])
         axes.set_xlim(-0.6, len(offsets) - 0.4)
         axes.set_ylim(-0.6, len(decays) - 0.4)
         axes.set_xlabel("t₀")
         axes.set_title(f"minibatch {size:g}", fontsize=10)
+        axes.label_outer()
     panels[0].set_ylabel("κ")
     panels[0].figure.supxlabel(f"■ residual ahead   ● uniform ahead; the largest: {largest:.3f} nats per token", fontsize=9)
 
@@ -270,11 +269,15 @@ def main() -> None:
         axes.grid(alpha=0.3)
     if figure != "settings":
         panels.flat[-1].legend(fontsize=8)
+    if figure in ("draws", "passes", "sizes"):
+        for axes in panels[:, 0]:
+            axes.set_ylabel("held-out nats per token")
     canvas.suptitle(title(plan), fontsize=11)
     canvas.savefig(folder / "figure.svg", metadata={"Date": None})
     # A hundredth of a point is exact enough, and the file half as large.
     drawn = (folder / "figure.svg").read_text(encoding="utf-8")
-    (folder / "figure.svg").write_text(re.sub(r"(\.\d\d)\d+", r"\1", drawn), encoding="utf-8")
+    shorter = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), drawn)
+    (folder / "figure.svg").write_text(shorter, encoding="utf-8")
 
 
 def canvas_of(height: int, width: int) -> tuple:
