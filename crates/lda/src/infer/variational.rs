@@ -40,14 +40,16 @@ impl Variational {
     /// Approximates a document: `counts[w]` tokens of its w-th distinct term, whose factors are
     /// `factors[w]` (W × K, positive). γ begins at α + N_d / K. Gives the iterations taken.
     ///
-    /// α must be above 0.002 or so: below, exp Ψ is 0.
+    /// # Errors
+    /// The first term w whose responsibilities are 0 / 0: α or its factors are so small that exp Ψ(γ_k) e_kw
+    /// vanishes for all topics.
     pub fn infer(
         &mut self,
         counts: &[u32],
         factors: &[&[f64]],
         alpha: &[f64],
         effort: Effort,
-    ) -> u32 {
+    ) -> Result<u32, usize> {
         debug_assert_eq!(counts.len(), factors.len());
         let tokens: f64 = counts.iter().map(|&n| f64::from(n)).sum();
         let share = tokens / alpha.len() as f64;
@@ -56,16 +58,16 @@ impl Variational {
             .extend(alpha.iter().map(|a| a + share));
         let mut taken = 0;
         loop {
-            let change = self.iterate(counts, factors, alpha);
+            let change = self.iterate(counts, factors, alpha)?;
             taken += 1;
             if taken >= effort.iterations || change < effort.tolerance {
-                return taken;
+                return Ok(taken);
             }
         }
     }
 
     /// γ_k = α_k + exp Ψ(γ_k) Σ_w r_w e_kw. Gives the mean of |Δγ_k|.
-    fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> f64 {
+    fn iterate(&mut self, counts: &[u32], factors: &[&[f64]], alpha: &[f64]) -> Result<f64, usize> {
         self.weights.clear();
         self.weights
             .extend(self.document_dirichlet.iter().map(|&d| exp_digamma(d)));
@@ -74,7 +76,9 @@ impl Variational {
         self.sums.resize(alpha.len(), 0.0);
         for (&count, row) in counts.iter().zip(factors) {
             let ratio = f64::from(count) / dot(&self.weights, row);
-            debug_assert!(ratio.is_finite(), "no topic has this term");
+            if !ratio.is_finite() {
+                return Err(self.ratios.len());
+            }
             self.ratios.push(ratio);
             add_scaled(&mut self.sums, ratio, row);
         }
@@ -84,7 +88,7 @@ impl Variational {
             change += (new - *old).abs();
             *old = new;
         }
-        change / alpha.len() as f64
+        Ok(change / alpha.len() as f64)
     }
 
     /// γ_d of the last document, K long: its topics are Dirichlet(γ_d). Adds up to A + N_d.
@@ -192,7 +196,7 @@ mod tests {
             iterations: 1,
             tolerance: 0.0,
         };
-        assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], once), 1);
+        assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], once), Ok(1));
         assert!((local.document_dirichlet()[0] - 1.25).abs() < 1e-15);
         assert!((local.document_dirichlet()[1] - 0.75).abs() < 1e-15);
         // Ψ(5/4) − Ψ(3/4) = 4 − π, for Ψ(1 − x) − Ψ(x) = π cot πx and Ψ(x + 1) = Ψ(x) + 1/x.
@@ -201,7 +205,7 @@ mod tests {
             iterations: 2,
             ..once
         };
-        local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], twice);
+        assert_eq!(local.infer(&[1], &[&[0.6, 0.2]], &[0.5, 0.5], twice), Ok(2));
         assert!((local.document_dirichlet()[0] - (0.5 + odds / (1.0 + odds))).abs() < 1e-14);
     }
 
@@ -217,7 +221,7 @@ mod tests {
             let alpha = alpha(13);
             assert_eq!(
                 local.infer(&counts, &rows(&factors), &alpha, effort),
-                iterations
+                Ok(iterations)
             );
             let tokens: u32 = counts.iter().sum();
             let expected = alpha.iter().sum::<f64>() + f64::from(tokens);
@@ -229,7 +233,9 @@ mod tests {
     fn what_it_ends_at_is_a_fixed_point_of_its_equations() {
         let (counts, factors) = document(30, 9, 2);
         let (alpha, mut local) = (alpha(9), Variational::default());
-        local.infer(&counts, &rows(&factors), &alpha, TO_THE_END);
+        local
+            .infer(&counts, &rows(&factors), &alpha, TO_THE_END)
+            .unwrap();
         let next = step(&counts, &factors, &alpha, local.document_dirichlet());
         for (gamma, next) in local.document_dirichlet().iter().zip(next) {
             assert!((gamma - next).abs() < 1e-11, "{gamma} moves to {next}");
@@ -249,7 +255,9 @@ mod tests {
                 iterations,
                 tolerance: 0.0,
             };
-            local.infer(&counts, &rows(&factors), &alpha, effort);
+            local
+                .infer(&counts, &rows(&factors), &alpha, effort)
+                .unwrap();
             for (own, direct) in local.document_dirichlet().iter().zip(&gamma) {
                 assert!((own - direct).abs() < 1e-10);
             }
@@ -263,7 +271,9 @@ mod tests {
     fn expected_counts_add_up_to_gamma_without_the_prior() {
         let (counts, factors) = document(20, 10, 4);
         let (alpha, mut local) = (alpha(10), Variational::default());
-        local.infer(&counts, &rows(&factors), &alpha, TO_THE_END);
+        local
+            .infer(&counts, &rows(&factors), &alpha, TO_THE_END)
+            .unwrap();
         let mut all = vec![0.0; 10];
         for (index, row) in factors.iter().enumerate() {
             let mut own = vec![0.0; 10];
@@ -277,9 +287,19 @@ mod tests {
     }
 
     #[test]
+    fn a_term_whose_responsibilities_vanish_is_an_error() {
+        let mut local = Variational::default();
+        let factors: [&[f64]; 2] = [&[0.5, 0.5], &[0.0, 0.0]];
+        assert_eq!(
+            local.infer(&[1, 1], &factors, &[0.1, 0.3], TO_THE_END),
+            Err(1)
+        );
+    }
+
+    #[test]
     fn a_document_without_terms_has_the_prior() {
         let mut local = Variational::default();
-        assert_eq!(local.infer(&[], &[], &[0.1, 0.3], TO_THE_END), 1);
+        assert_eq!(local.infer(&[], &[], &[0.1, 0.3], TO_THE_END), Ok(1));
         assert_eq!(local.document_dirichlet(), [0.1, 0.3]);
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! and in the paper's geometry f_k = exp −Ψ(Vη + λ̃_k), g_kw = f_k (exp Ψ(η + λ̃_kw) − exp Ψ(η)),
-//! h_k = f_k exp Ψ(η).
+//! h_k = f_k exp Ψ(η), all times 2⁶³.
 
 mod branches;
 mod smoothing;

@@ -8,9 +8,9 @@
 use super::senses;
 use super::settings::{LocalMethod, TrainSettings};
 use super::units::TOKEN;
-use crate::infer::Bag;
 use crate::infer::collapsed::Collapsed;
 use crate::infer::variational::{Effort, Variational};
+use crate::infer::{Bag, ImpossibleDraw};
 use crate::math::draw::gamma;
 use crate::math::random::{Stage, Stream};
 use crate::model::Priors;
@@ -42,6 +42,9 @@ pub struct Expectation {
 impl Expectation {
     /// Approximates a document by a dense method, and adds its expected counts, each `weight` times, to
     /// `statistics`.
+    ///
+    /// # Errors
+    /// A term has no topic: what the priors leave of all of them vanishes.
     pub fn add(
         &mut self,
         method: LocalMethod,
@@ -49,7 +52,7 @@ impl Expectation {
         table: FactorTable<'_>,
         weight: u32,
         statistics: &mut Moves,
-    ) {
+    ) -> Result<(), ImpossibleDraw> {
         let topics = table.topic_count();
         self.alpha.clear();
         let alpha = table.smoothing().alpha.iter();
@@ -63,7 +66,13 @@ impl Expectation {
         let collapsed = match method {
             LocalMethod::Scvb0 => Some(self.collapsed.infer(bag.counts, &rows, &self.alpha)),
             _ => {
-                (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT);
+                let inferred = (self.variational).infer(bag.counts, &rows, &self.alpha, EFFORT);
+                inferred.map_err(|index| ImpossibleDraw {
+                    term: bag.terms[index],
+                    document_mass: 0.0,
+                    smoothing_mass: 0.0,
+                    prior_mass: 0.0,
+                })?;
                 None
             }
         };
@@ -84,6 +93,7 @@ impl Expectation {
                 self.tokens[usize::from(topic)] += expected;
             }
         }
+        Ok(())
     }
 
     /// The expected tokens of the last document's topics (of variational Bayes γ_d − α) as whole ones: each
@@ -217,7 +227,9 @@ mod tests {
         let mut statistics = Moves::new(TERMS, TOPICS);
         let mut expectation = Expectation::default();
         let table = FactorTable::new(&parts);
-        expectation.add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics);
+        expectation
+            .add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics)
+            .unwrap();
         let mut found = vec![vec![0.0; TOPICS]; TERMS];
         statistics.drain(|Assigned { term, topic, count }| {
             found[term as usize][usize::from(topic)] = f64::from(count) / TOKEN;
@@ -235,6 +247,40 @@ mod tests {
             let rounded = assigned.iter().filter(|&&z| usize::from(z) == k).count();
             assert!((tokens - rounded as f64).abs() < 1.0, "{tokens} {rounded}");
         }
+    }
+
+    /// With the priors of Wahabzada & Kersting 2011, 0.01, a term that no topic has yet: exp Ψ(η) and exp Ψ(α)
+    /// are 2 · 10⁻⁴⁴. With smaller ones it has no topic, which is an error.
+    #[test]
+    fn a_new_term_is_counted_as_often_as_it_occurs() {
+        let bag = Bag {
+            terms: &[1, 4],
+            counts: &[3, 2],
+        };
+        let counted = |prior: f64| {
+            let priors = Priors {
+                alpha: vec![prior; TOPICS],
+                eta: prior,
+                ..priors()
+            };
+            let row = |term: u32| {
+                let entries = (0..TOPICS as u32).map(|topic| Entry { topic, value: 9.0 });
+                entries.filter(|_| term != 4).collect()
+            };
+            let empty = Parameters::new(TOPICS, TERMS, 0, 1);
+            let parameters = empty.restore(1.0, vec![1e5; TOPICS], row);
+            let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+            let parts = [&factors];
+            let (mut statistics, table) = (Moves::new(TERMS, TOPICS), FactorTable::new(&parts));
+            let mut expectation = Expectation::default();
+            expectation.add(LocalMethod::OnlineVb, bag, table, 1, &mut statistics)?;
+            let mut found = [0.0; TERMS];
+            statistics.drain(|it| found[it.term as usize] += f64::from(it.count) / TOKEN);
+            Ok(found.map(f64::round))
+        };
+        assert_eq!(counted(0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
+        let refused: Result<_, ImpossibleDraw> = counted(0.002);
+        assert_eq!(refused.unwrap_err().term, 4);
     }
 
     #[test]

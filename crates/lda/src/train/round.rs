@@ -108,7 +108,9 @@ impl LocalStep {
             }
             Action::Online if settings.method.is_dense() => {
                 let statistics = &mut self.statistics;
-                (self.expectation).add(settings.method, bag, table, visit.weight, statistics);
+                let added =
+                    (self.expectation).add(settings.method, bag, table, visit.weight, statistics);
+                added.map_err(visit.key.error())?;
                 return Ok(self.expectation.assignments());
             }
             Action::Online => self.sample(visit, settings)?,

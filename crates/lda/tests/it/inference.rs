@@ -295,7 +295,7 @@ fn variational_inference_is_the_dense_one() {
                 tolerance: 0.0,
             };
             let mut dense = Variational::default();
-            dense.infer(&counts, &rows, &priors.alpha, effort);
+            dense.infer(&counts, &rows, &priors.alpha, effort).unwrap();
             let sum: f64 = dense.document_dirichlet().iter().sum();
             let sparse = inferred(bag, (table, 60), Method::Variational, iterations, 0.0);
             for (sparse, dense) in sparse.iter().zip(dense.document_dirichlet()) {

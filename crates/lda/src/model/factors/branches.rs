@@ -20,6 +20,7 @@
 
 use std::sync::Arc;
 
+use super::smoothing::lifted_unit;
 use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
 use crate::model::parameters::Parameters;
@@ -195,8 +196,11 @@ impl Edges {
             units: Vec::new(),
         };
         let root = edges.prior_sum(ROOT);
-        let units = edges.totals.iter().map(|total| edges.over(root + total));
-        edges.units = units.collect();
+        let unit = |total| match priors.exp_psi {
+            true => lifted_unit(root + total),
+            false => edges.over(root + total),
+        };
+        edges.units = edges.totals.iter().copied().map(unit).collect();
         edges
     }
 

@@ -7,6 +7,12 @@ use crate::model::tree::ROOT;
 /// Topics in one chunk.
 pub(crate) const CHUNK: usize = 16;
 
+/// f_k = exp −Ψ(whole) of the paper's geometry, times 2⁶³: a power of two by which no factor vanishes in
+/// f32 (with η = 0.01, exp Ψ(η) is 2 · 10⁻⁴⁴), and which, common to all topics, changes no draw.
+pub(super) fn lifted_unit(whole: f64) -> f64 {
+    (1u64 << 63) as f64 * exp(-digamma(whole))
+}
+
 /// The values of some topics side by side, in a cache line of their own; in the last chunk the
 /// topics from K on have 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -82,7 +88,7 @@ impl Smoothing {
         };
         let scale = |total: f64| {
             if priors.exp_psi {
-                exp(-digamma(smoothing + total))
+                lifted_unit(smoothing + total)
             } else {
                 1.0 / (smoothing + total)
             }

@@ -105,7 +105,9 @@ fn factors_are_those_of_the_dense_definition() {
             |got: f64, want: f64| assert!((got - want).abs() <= 1e-6 * want, "{got}, {want}");
         with_table(&factors, |table| {
             for (term, k) in (0..TERMS).flat_map(|term| (0..TOPICS).map(move |k| (term, k))) {
-                let path = |leaf| dense_path(&tree, &by_leaf, exp_psi, leaf, k);
+                // Those of the paper's geometry are larger by a power of two.
+                let lift = if exp_psi { 2f64.powi(63) } else { 1.0 };
+                let path = |leaf| lift * dense_path(&tree, &by_leaf, exp_psi, leaf, k);
                 let whole: f64 = tree.leaves_of(term).map(path).sum();
                 let row = table.find(term).unwrap();
                 close(table.all(row)[k], whole);
