@@ -30,7 +30,7 @@ use lda::math::random::{Stage, Stream};
 use lda::math::special::exp;
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
-use lda::train::settings::{Memory, TrainSettings};
+use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 
 /// The paper's α of every topic, and its β.
@@ -196,7 +196,7 @@ fn perplexities(
 /// One chain of collapsed Gibbs sampling after a pass that assigns every token; one sample of it.
 fn settings(passes: u32) -> TrainSettings {
     TrainSettings {
-        minibatch: Some(2048),
+        minibatch: Some(MinibatchSize::Documents(2048)),
         passes: Some(1 + passes),
         memory: Memory::On,
         online_passes: 1,

@@ -11,7 +11,7 @@ use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
 use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
-use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
 
 /// Prints the plan, or with `--resolved` the job in full.
 ///
@@ -231,7 +231,11 @@ fn train(job: &Job) -> String {
     let all = format!(
         "passes: {}, documents in a minibatch: {}",
         auto(train.passes.map(u64::from)),
-        auto(train.minibatch.map(|n| n as u64)),
+        match train.minibatch {
+            Some(MinibatchSize::Documents(documents)) => figures::grouped(documents as u64),
+            Some(MinibatchSize::Norms) => "derived from their norms".to_owned(),
+            None => auto(None),
+        },
     );
     let sweeps = format!(
         "{} + {} sweeps each",

@@ -25,6 +25,7 @@ use corpus::settings::SampleSize;
 use corpus::shard::{Columns, ShardReader};
 use lda::infer::Bag;
 use lda::train::minibatches::{CELLS, Deal, cell, place, scheduled_place};
+use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 use lda::train::settings::DocumentSchedule;
 use lda::train::warm_start::WarmStart;
@@ -187,10 +188,11 @@ pub fn load_sample(
     delivery.send(outbox.all());
     delivery.finish(worker);
     let [documents, tokens, held_out, revisited @ ..] = sums(worker, counted.sizes);
+    let norms = Norms::from_words(sums(worker, counted.norms.to_words()));
     let settings = &process.job.train;
     let schedule = match warm_start.is_some_and(WarmStart::is_partial) {
-        true => Schedule::partial(settings, documents, revisited),
-        false => Schedule::new(settings, documents, tokens),
+        true => Schedule::partial(settings, documents, revisited, norms),
+        false => Schedule::new(settings, documents, tokens, norms),
     };
     let in_cell = sum(worker, &counted.in_cell);
     let deals = [
@@ -222,6 +224,8 @@ struct Counted<'a> {
     /// Documents and tokens to train on, documents held out; documents and tokens to train on that are
     /// visited again after a warm start.
     sizes: [i64; 5],
+    /// Norms of the documents that passes visit.
+    norms: Norms,
     /// Tokens of the shortest document to train on.
     least_tokens: u64,
     /// Documents to train on by the cell of their place, where they are ordered.
@@ -238,6 +242,7 @@ impl<'a> Counted<'a> {
             order,
             warm_start,
             sizes: [0; 5],
+            norms: Norms::default(),
             least_tokens: u64::MAX,
             in_cell: vec![0; if order.is_ordered() { CELLS } else { 0 }],
             label_documents: vec![0; collection.labels.len()],
@@ -254,9 +259,13 @@ impl<'a> Counted<'a> {
         let bag = Bag { terms, counts };
         self.sizes[0] += 1;
         self.sizes[1] += bag.token_count() as i64;
-        if self.warm_start.is_some_and(|start| start.revisits(bag)) {
+        let revisits = self.warm_start.map(|start| start.revisits(bag));
+        if revisits == Some(true) {
             self.sizes[3] += 1;
             self.sizes[4] += bag.token_count() as i64;
+        }
+        if revisits != Some(false) {
+            self.norms.add(bag);
         }
         self.least_tokens = self.least_tokens.min(bag.token_count());
         for &label in labels {

@@ -11,6 +11,9 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
 pub(super) const COUNT: u64 = u32::MAX as u64;
 
+/// What [`Kind::Auto`] has beside its kind.
+const AUTO: &[&str] = &["auto"];
+
 /// The values of a key.
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -40,6 +43,8 @@ pub(super) enum Kind {
     List(fn(&[&str]) -> bool, &'static str),
     /// Lists of stop words.
     StopWords,
+    /// One of these words, or a value of this kind.
+    WordOr(&'static [&'static str], &'static Kind),
     /// A value of this kind, or "auto".
     Auto(&'static Kind),
 }
@@ -94,16 +99,18 @@ impl Kind {
             Self::File => text().map(|name| located(&name, folder)),
             Self::List(holds, _) => list(value, holds),
             Self::StopWords => stop_words(&list(value, |_| true)?, folder),
-            Self::Auto(_) if value.as_str() == Some("auto") => Some(value.clone()),
-            Self::Auto(kind) => kind.value(value, folder),
+            Self::WordOr(words, kind) => Self::Word(words)
+                .value(value, folder)
+                .or_else(|| kind.value(value, folder)),
+            Self::Auto(kind) => Self::WordOr(AUTO, kind).value(value, folder),
         }
     }
 
     /// What is allowed, as an error and docs/JOB.md say it.
     pub(super) fn allowed(&self) -> String {
-        let all = |words: &[&str]| {
+        let all = |words: &[&str], between: &str| {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            words.join(", ")
+            words.join(between)
         };
         match self {
             Self::Flag => "true or false".into(),
@@ -114,8 +121,8 @@ impl Kind {
             Self::ZeroOr(least, most) => format!("0, or a whole number from {least} to {most}"),
             Self::Real(range) | Self::Mib(range) => range.1.into(),
             Self::Prior(range) => format!("{}, or a list of them", range.1),
-            Self::Word(words) => format!("one of {}", all(words)),
-            Self::Words(words) => format!("a list of {}, without repetition", all(words)),
+            Self::Word(words) => format!("one of {}", all(words, ", ")),
+            Self::Words(words) => format!("a list of {}, without repetition", all(words, ", ")),
             Self::Text | Self::File => "a text in quotes".into(),
             Self::Name => "a text, not empty".into(),
             Self::List(_, allowed) => (*allowed).into(),
@@ -124,15 +131,18 @@ impl Kind {
                                 or a list of these"
                     .into()
             }
-            Self::Auto(kind) => format!("{}, or \"auto\"", kind.allowed()),
+            Self::WordOr(words, kind) => {
+                format!("{}, or {}", kind.allowed(), all(words, " or "))
+            }
+            Self::Auto(kind) => Self::WordOr(AUTO, kind).allowed(),
         }
     }
 
     /// The words that a value may be.
     pub(super) fn words(&self) -> &'static [&'static str] {
         match self {
-            Self::Word(words) | Self::Words(words) => words,
-            Self::Auto(_) => &["auto"],
+            Self::Word(words) | Self::Words(words) | Self::WordOr(words, _) => words,
+            Self::Auto(_) => AUTO,
             _ => &[],
         }
     }

@@ -13,7 +13,7 @@ use corpus::sample::Split;
 use corpus::settings::{Format, OnDamage, StopWords, TokenRule};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::{Alpha, Geometry, LabelPrior};
-use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
+use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
 use lda::train::warm_start::Unassigned;
 
 /// A setting that is read off a value; `None` if it is not one.
@@ -53,6 +53,7 @@ words!(STRUCTURES: Structure { "synsets" => Synsets, "hierarchy" => Hierarchy })
 words!(PARTS: Part { "noun" => Noun, "verb" => Verb, "adjective" => Adjective, "adverb" => Adverb });
 words!(UNASSIGNED: Unassigned { "nothing" => Nothing, "terms" => Terms, "documents" => Documents });
 words!(MEMORIES: Memory { "auto" => Auto, "on" => On, "off" => Off });
+pub(super) const MINIBATCHES: &[&str] = &["auto", "norms"];
 words!(LOCAL_METHODS: LocalMethod {
     "sampled" => Sampled, "smc" => Smc, "online-vb" => OnlineVb, "batch-vb" => BatchVb, "scvb0" => Scvb0,
     "cvb0" => Cvb0
@@ -120,6 +121,15 @@ impl Setting for String {
 impl Setting for PathBuf {
     fn read(value: &Value) -> Option<Self> {
         value.as_str().map(Self::from)
+    }
+}
+
+impl Setting for MinibatchSize {
+    fn read(value: &Value) -> Option<Self> {
+        match value.as_str() {
+            Some("norms") => Some(Self::Norms),
+            _ => usize::read(value).map(Self::Documents),
+        }
     }
 }
 

@@ -14,8 +14,9 @@ use lda::model::parameters::{Entry, Parameters};
 use lda::model::settings::ModelSettings;
 use lda::train::active::ActiveSchedule;
 use lda::train::minibatches::{CELLS, Deal, cell, scheduled_place};
+use lda::train::norms::Norms;
 use lda::train::schedule::{Phase, Schedule};
-use lda::train::settings::TrainSettings;
+use lda::train::settings::{MinibatchSize, TrainSettings};
 use lda::train::warm_start::WarmStart;
 use lda::train::{Setup, train as train_on_one_thread};
 use lda::tree::constraints::{Strengths, structures};
@@ -282,11 +283,23 @@ fn starting_model(
 /// Documents that are held out, in three pieces.
 fn held_out_minibatches(held_out: &Bags, process: &Process) -> Minibatches {
     let at_random = TrainSettings {
-        minibatch: Some(held_out.len().div_ceil(3)),
+        minibatch: Some(MinibatchSize::Documents(held_out.len().div_ceil(3))),
         ..TrainSettings::default()
     };
-    let rounds = Schedule::new(&at_random, held_out.len() as u64, held_out.token_count());
+    let size = [held_out.len() as u64, held_out.token_count()];
+    let rounds = Schedule::new(&at_random, size[0], size[1], Norms::default());
     minibatches(held_out, &rounds, None, process)
+}
+
+/// The rounds that `settings` ask for.
+fn rounds(settings: &TrainSettings, training: &Bags, warm_start: Option<&WarmStart>) -> Schedule {
+    let bags = (0..training.len()).map(|index| Bag::of(training, index));
+    let visited = bags.filter(|&bag| warm_start.is_none_or(|start| start.revisits(bag)));
+    let (norms, [documents, tokens]) = (Norms::of(visited), size(training));
+    match warm_start.filter(|start| start.is_partial()) {
+        Some(start) => Schedule::partial(settings, documents, start.revisited(training), norms),
+        None => Schedule::new(settings, documents, tokens, norms),
+    }
 }
 
 /// Trains by the dataflow on `threads` workers, from a checkpoint if there is one; gives the bytes
@@ -309,10 +322,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;
     let [documents, tokens] = size(&training);
-    let schedule = match partial {
-        Some(start) => Schedule::partial(settings, documents, start.revisited(&training)),
-        None => Schedule::new(settings, documents, tokens),
-    };
+    let schedule = rounds(settings, &training, warm.as_ref());
     let least = training.lengths().min().unwrap() as u64;
     let training = minibatches(&training, &schedule, partial, &process);
     let held_out = held_out_minibatches(&held_out, &process);
@@ -386,7 +396,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 37] = [
+const VARIANTS: [&[&str]; 40] = [
     &[],
     &[WARM],
     WARM_TREE,
@@ -402,6 +412,7 @@ const VARIANTS: [&[&str]; 37] = [
         "train.average_every=40",
         "train.sample_mib=0",
     ],
+    &["train.minibatch=norms"],
     &["train.minibatch=40"],
     &["train.minibatch=40", "train.sample_mib=0"],
     &["train.sample_mib=0"],
@@ -412,6 +423,12 @@ const VARIANTS: [&[&str]; 37] = [
     &["train.schedule=influence-draws", "train.importance=true"],
     &["train.memory=off", "train.schedule=influence-draws"],
     RESIDUAL,
+    &[SOFT[0], RESIDUAL[0]],
+    &[
+        SOFT[0],
+        "train.schedule=influence-draws",
+        "train.importance=true",
+    ],
     &["train.schedule=residual", "train.passes=3"],
     &[
         "train.schedule=residual",

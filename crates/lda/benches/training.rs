@@ -11,7 +11,7 @@ use lda::bags::Bags;
 use lda::math::random::{Stage, Stream};
 use lda::math::special::pow;
 use lda::model::Priors;
-use lda::train::settings::TrainSettings;
+use lda::train::settings::{MinibatchSize, TrainSettings};
 use lda::train::{Setup, train};
 
 const TERMS: u32 = 60_000;
@@ -52,7 +52,7 @@ fn passes(bencher: Bencher<'_, '_>, topics: usize, [online, gibbs]: [u32; 2]) {
         tree: None,
     };
     let settings = TrainSettings {
-        minibatch: Some(DOCUMENTS as usize / 2),
+        minibatch: Some(MinibatchSize::Documents(DOCUMENTS as usize / 2)),
         passes: Some(online + gibbs),
         online_passes: online,
         evaluate_every: Some(u32::MAX),

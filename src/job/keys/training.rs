@@ -1,11 +1,11 @@
 //! The rows of what is trained: `[sample]`, `[model]`, `[train]`.
 
 use super::{Section, Stage, rows};
-use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, Words};
+use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr, Words};
 use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 use crate::job::words::{
-    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, PARTS, SCHEDULES,
-    STRUCTURES, UNASSIGNED,
+    ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES, PARTS,
+    SCHEDULES, STRUCTURES, UNASSIGNED,
 };
 
 /// Sweeps over a document: more than anyone has asked for, few enough that sums fit in 32 bits.
@@ -89,8 +89,9 @@ pub(super) const TRAIN: Section = rows! {
     /// remember nothing.
     method: Word(LOCAL_METHODS), Default("sampled"), Later;
     /// Average number of documents in a minibatch; `"auto"` divides a sample of N tokens into √(N / 1500) minibatches,
-    /// at least 16, of 64 to 2048 documents each. A Gibbs round samples up to eight minibatches.
-    minibatch: Auto(&Whole(1, COUNT)), Default("auto"), NotBatch;
+    /// at least 16, of 64 to 2048 documents each; `"norms"` derives it from the norms of the documents
+    /// ([TRAINING.md](TRAINING.md#minibatches)). A Gibbs round samples up to eight minibatches.
+    minibatch: WordOr(MINIBATCHES, &Whole(1, COUNT)), Default("auto"), NotBatch;
     /// Maximum number of passes over the sample; `"auto"` is as many as draw 400 million tokens, from 20 to 200, or 1 to
     /// 20 if nothing is remembered.
     passes: Auto(&Whole(1, COUNT)), Default("auto");

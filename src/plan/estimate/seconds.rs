@@ -4,6 +4,7 @@
 use super::{Survey, sampled_documents, topic_count};
 use crate::job::Job;
 use lda::infer::settings::{InferSettings, Method};
+use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 
 /// Bytes of content that a thread ingests in a second.
@@ -45,7 +46,7 @@ impl Seconds {
         let trained = sampled - (sampled as f64 * job.sample.held_out) as u64;
         let share = trained as f64 / survey.documents.max(1) as f64;
         let tokens = (kept as f64 * share) as u64;
-        let schedule = Schedule::new(&job.train, trained, tokens);
+        let schedule = Schedule::new(&job.train, trained, tokens, Norms::default());
         let sweeps = 1 + u64::from(job.train.burn_in_sweeps) + u64::from(job.train.kept_sweeps);
         let online = schedule.online_passes;
         let visits = online * sweeps + schedule.passes.saturating_sub(online);

@@ -139,8 +139,8 @@ fn keys_that_would_change_nothing_are_refused() {
 fn wrong_values_are_told_what_is_allowed() {
     let cases = [
         (
-            "train.minibatch=0",
-            "`train.minibatch` is 0, but must be a whole number from 1 to 4294967295",
+            "train.minibatch=norm",
+            "`train.minibatch` is \"norm\", but must be a whole number from 1 to 4294967295, or \"auto\" or \"norms\"",
         ),
         (
             "train.passes=2.5",

@@ -113,7 +113,7 @@ fn various() -> Vec<Job> {
     fs::create_dir_all(before.join("model")).expect("a folder for tests");
     fs::write(before.join(MODEL_FILE), "its bytes").expect("a file for tests");
     let warm = format!("train.warm_start={}", before.display());
-    let sets: [&[&str]; 10] = [
+    let sets: [&[&str]; 11] = [
         &[],
         &[&warm, "train.unassign=documents"],
         &[&known, "tree.max_senses=2"],
@@ -142,6 +142,7 @@ fn various() -> Vec<Job> {
             "htrc.section_words=3000",
         ],
         &["train.schedule=residual", "train.importance=true"],
+        &["train.minibatch=norms"],
         &["train.method=batch-vb", "phrases.detect=true"],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",

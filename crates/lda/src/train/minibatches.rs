@@ -142,15 +142,16 @@ pub fn deal(schedule: &Schedule, places: &[u64]) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::settings::TrainSettings;
+    use crate::train::norms::Norms;
+    use crate::train::settings::{MinibatchSize, TrainSettings};
 
     fn rounds(schedule: DocumentSchedule, minibatches: u64) -> Schedule {
         let settings = TrainSettings {
             schedule,
-            minibatch: Some(1),
+            minibatch: Some(MinibatchSize::Documents(1)),
             ..TrainSettings::default()
         };
-        Schedule::new(&settings, minibatches, minibatches)
+        Schedule::new(&settings, minibatches, minibatches, Norms::default())
     }
 
     /// The minibatches of documents of one term, given by its counts.

@@ -12,6 +12,7 @@ pub mod expectation;
 pub mod joint;
 pub mod labels;
 pub mod minibatches;
+pub mod norms;
 mod position;
 pub mod publish;
 mod report;
@@ -36,6 +37,7 @@ use crate::model::parameters::{GlobalStep, Parameters};
 use crate::model::statistics::Assigned;
 use active::ActiveBags;
 pub use expectation::start;
+use norms::Norms;
 pub use publish::heldout;
 pub use report::{RoundReport, RoundSeconds};
 use round::{LocalStep, StreamKey, Visit};
@@ -94,9 +96,12 @@ pub fn train(
     mut report: impl FnMut(u64, Option<f64>),
 ) -> Result<Trained, TrainError> {
     let documents = sample.len() as u64;
+    let bags = (0..sample.len()).map(|index| Bag::of(sample, index));
+    let visited = bags.filter(|&bag| setup.warm_start.is_none_or(|start| start.revisits(bag)));
+    let norms = Norms::of(visited);
     let schedule = match setup.warm_start.filter(|start| start.is_partial()) {
-        Some(start) => Schedule::partial(setup.settings, documents, start.revisited(sample)),
-        None => Schedule::new(setup.settings, documents, sample.token_count()),
+        Some(start) => Schedule::partial(setup.settings, documents, start.revisited(sample), norms),
+        None => Schedule::new(setup.settings, documents, sample.token_count(), norms),
     };
     let mut trainer = Trainer::new(sample, setup, &schedule);
     let mut stop = StopRule::default();

@@ -28,9 +28,9 @@ mod passes;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::norms::Norms;
 pub use super::position::{Action, Phase, Position};
-use super::settings::DocumentSchedule;
-use super::settings::{LocalMethod, TrainSettings};
+use super::settings::{DocumentSchedule, LocalMethod, MinibatchSize, TrainSettings};
 use super::{active, units};
 use crate::math::special::pow;
 use crate::model::parameters::GlobalStep;
@@ -76,15 +76,22 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// For a sample of `document_count` documents and `token_count` tokens; both decide what the
-    /// settings leave open.
-    pub fn new(settings: &TrainSettings, document_count: u64, token_count: u64) -> Self {
+    /// For a sample of `document_count` documents, of these norms, and `token_count` tokens: they decide
+    /// what the settings leave open.
+    pub fn new(
+        settings: &TrainSettings,
+        document_count: u64,
+        token_count: u64,
+        norms: Norms,
+    ) -> Self {
         let [least, most] = MINIBATCHES;
         let rounds = (token_count / TOKENS_A_SQUARED_ROUND).isqrt();
         let chosen = (document_count / rounds.max(LEAST_ROUNDS)).clamp(least, most);
-        let minibatch = match settings.method {
-            method if method.is_batch() => document_count.max(1),
-            _ => settings.minibatch.map_or(chosen, |n| n as u64),
+        let minibatch = match settings.minibatch {
+            _ if settings.method.is_batch() => document_count.max(1),
+            Some(MinibatchSize::Documents(documents)) => documents as u64,
+            Some(MinibatchSize::Norms) => norms.minibatch(document_count),
+            None => chosen,
         };
         let minibatch_count = document_count.div_ceil(minibatch).max(1);
         let gibbs_rounds = minibatch_count.div_ceil(MINIBATCHES_A_ROUND);

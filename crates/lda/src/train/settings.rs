@@ -46,6 +46,15 @@ impl LocalMethod {
     }
 }
 
+/// How many documents a minibatch has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MinibatchSize {
+    /// This many, on average.
+    Documents(usize),
+    /// What the documents' norms say ([`Norms::minibatch`](super::norms::Norms::minibatch)).
+    Norms,
+}
+
 /// Which documents a round visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DocumentSchedule {
@@ -96,8 +105,8 @@ pub struct TrainSettings {
     pub residual_floor: Option<f64>,
     /// ε: draws are uniform where |log D − H(p)| is at most this.
     pub residual_switch: f64,
-    /// Documents in a minibatch, on average.
-    pub minibatch: Option<usize>,
+    /// Documents in a minibatch.
+    pub minibatch: Option<MinibatchSize>,
     /// Passes over the training sample, at most.
     pub passes: Option<u32>,
     /// Whether assignments are remembered.

@@ -2,20 +2,26 @@
 //! the change concerns; what all others have in the model stays as it is.
 
 use super::{Action, Position, Schedule};
+use crate::train::norms::Norms;
 use crate::train::settings::{Memory, TrainSettings};
 use crate::train::warm_start::Unassigned;
 
 impl Schedule {
     /// For a sample of `document_count` documents, of which `revisited` are visited by passes: their number,
-    /// and their tokens. All passes are Gibbs passes, and α stays as it is.
-    pub fn partial(settings: &TrainSettings, document_count: u64, revisited: [u64; 2]) -> Self {
+    /// and their tokens; and their norms. All passes are Gibbs passes, and α stays as it is.
+    pub fn partial(
+        settings: &TrainSettings,
+        document_count: u64,
+        revisited: [u64; 2],
+        norms: Norms,
+    ) -> Self {
         let settings = TrainSettings {
             memory: Memory::On,
             online_passes: 0,
             alpha_every: Some(0),
             ..settings.clone()
         };
-        let visited = Self::new(&settings, revisited[0], revisited[1]);
+        let visited = Self::new(&settings, revisited[0], revisited[1], norms);
         let minibatch = revisited[0].div_ceil(visited.minibatch_count).max(1);
         let others = document_count - revisited[0];
         Self {

@@ -117,6 +117,7 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::norms::Norms;
     use crate::train::settings::{Memory, TrainSettings};
 
     /// After which Gibbs passes a sample is taken with which weight, and after which the model is scored;
@@ -131,7 +132,7 @@ mod tests {
             evaluate_every: Some(4),
             ..TrainSettings::default()
         };
-        let schedule = Schedule::new(&settings, 5000, 200_000);
+        let schedule = Schedule::new(&settings, 5000, 200_000, Norms::default());
         let (mut next, mut rounds) = (schedule.start(), 0);
         let (mut averaged, mut scored) = (Vec::new(), Vec::new());
         while let Some(position) = next {

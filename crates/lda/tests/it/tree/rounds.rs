@@ -16,7 +16,7 @@ use lda::model::parameters::{Entry, Parameters};
 use lda::model::statistics::Assigned;
 use lda::model::{Priors, published::publish};
 use lda::train::round::{LocalStep, StreamKey};
-use lda::train::settings::{Memory, TrainSettings};
+use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 use lda::tree::constraints::structures;
 use lda::tree::counts::{Assignment, Counts};
@@ -174,7 +174,7 @@ fn trained_by_rounds(bags: &Bags, tree: Option<&Tree>, memory: Memory, seed: u64
     let settings = TrainSettings {
         passes: Some(60),
         online_passes: 6,
-        minibatch: Some(20),
+        minibatch: Some(MinibatchSize::Documents(20)),
         memory,
         patience: 0,
         prune: 0.0,
@@ -244,7 +244,7 @@ fn counts_by_leaf_are_those_of_the_remembered_tokens() {
     let trained = {
         let mut settings = TrainSettings {
             passes: Some(40),
-            minibatch: Some(20),
+            minibatch: Some(MinibatchSize::Documents(20)),
             memory: Memory::On,
             patience: 0,
             ..TrainSettings::default()

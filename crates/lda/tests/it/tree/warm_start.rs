@@ -10,7 +10,7 @@ use lda::infer::Bag;
 use lda::math::special::ln;
 use lda::model::Priors;
 use lda::model::published::publish;
-use lda::train::settings::{Memory, TrainSettings};
+use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::warm_start::{Unassigned, WarmStart};
 use lda::train::{Setup, Trained, train};
 use lda::tree::Tree;
@@ -40,7 +40,7 @@ fn settings(passes: u32, warm_start: Option<Unassigned>) -> TrainSettings {
         warm_start,
         alpha_every: Some(0),
         average_every: Some(0),
-        minibatch: Some(20),
+        minibatch: Some(MinibatchSize::Documents(20)),
         memory: Memory::On,
         patience: 0,
         ..TrainSettings::default()
