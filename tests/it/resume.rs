@@ -111,10 +111,11 @@ fn kill_within(moment: &Moment, folder: &Path, out: &str, arguments: &[&str], pa
     assert!(!output.status.success(), "it was killed: {}", said(&output));
 }
 
-/// Kills a run three times, once with each placement, ends it with the last, and compares.
-fn killed_thrice(placements: [&[&str]; 4], out: &str) {
+/// Kills a run three times, once with each placement, ends it with the last, and compares; all with `settings`.
+fn killed_thrice(placements: [&[&str]; 4], settings: &[&str], out: &str) {
     let folder = prepare();
     let folder = folder.root();
+    let run = |placement: &[&str], out: &str| run(&[placement, settings].concat(), out);
     let undisturbed = run(&["-w", "1"], "undisturbed");
     succeed(folder, &strs(&undisturbed));
     let seed =
@@ -167,6 +168,7 @@ fn strs(arguments: &[String]) -> Vec<&str> {
 fn killed_in_every_stage_and_resumed_with_other_threads() {
     killed_thrice(
         [&["-w", "2"], &["-w", "3"], &["-w", "1"], &["-w", "2"]],
+        &[],
         "killed",
     );
 }
@@ -174,7 +176,20 @@ fn killed_in_every_stage_and_resumed_with_other_threads() {
 #[test]
 fn killed_in_every_stage_and_resumed_in_processes() {
     let two: &[&str] = &["--processes", "2", "-w", "1"];
-    killed_thrice([two, two, two, &["-w", "2"]], "killed");
+    killed_thrice([two, two, two, &["-w", "2"]], &[], "killed");
+}
+
+/// What is known of documents that are drawn is a process's own, and comes back.
+#[test]
+fn killed_while_documents_are_drawn_and_resumed_in_processes() {
+    let two: &[&str] = &["--processes", "2", "-w", "1"];
+    let drawn = [
+        "--set",
+        "train.schedule=residual",
+        "--set",
+        "train.importance=true",
+    ];
+    killed_thrice([two, two, two, two], &drawn, "killed");
 }
 
 #[cfg(debug_assertions)]
