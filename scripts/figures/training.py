@@ -28,6 +28,8 @@ METHODS = {
     "sampled, mean": SAMPLED,
     "smc": {"train.method": "smc"},
 }
+# Those of which a second pass can be timed.
+TIMED = {name: keys for name, keys in METHODS.items() if name != "smc"}
 # What Papanikolaou 2017, §6.3 compares: samples of one chain, or of five; and what this program infers with by default.
 ONE_SAMPLE = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 1, "train.average_every": 0}
 MANY_SAMPLES = {"project.method": "gibbs", "project.burn_in": 50, "project.sweeps": 30, "project.chains": 5}
@@ -145,9 +147,7 @@ def runs(asked: argparse.Namespace) -> list[dict]:
                 for name in methods:
                     add(name, of_methods | METHODS[name], seed=seed)
             case "topics":
-                # Sequential Monte Carlo has one pass, of which nothing can be taken off.
-                of_passes = [name for name in methods if name != "smc"]
-                for name, topics in product(of_passes, asked.topics):
+                for name, topics in product(lines or TIMED, asked.topics):
                     keys = METHODS[name] | {"model.topics": topics, "train.evaluate_every": 1_000_000}
                     add(name, of_methods | keys, "speed", seed=seed, topics=topics)
             case "labels":
@@ -167,7 +167,7 @@ def work() -> int:
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if not asked.job.is_file():
         raise Refused(f"{asked.job}: there is no such file; name a job file")
-    known = {"methods": METHODS, "topics": METHODS, "labels": LABELS, "passes": SCHEDULES | WEIGHTED}.get(asked.figure, SCHEDULES)
+    known = {"methods": METHODS, "topics": TIMED, "labels": LABELS, "passes": SCHEDULES | WEIGHTED}.get(asked.figure, SCHEDULES)
     for name in filter(None, asked.lines.split(";")):
         if name not in known:
             raise Refused(f"--lines: {name} is none of {'; '.join(known)}")

@@ -139,7 +139,7 @@ def models(results: list[dict]) -> str:
 
 
 # What curves are drawn against: the column of a point, its unit, and what the axis says.
-VISITS, TOKENS, SECONDS = (0, 1.0, "visits per document"), (1, 1e6, "million tokens"), (2, 1.0, "CPU seconds, one thread")
+VISITS, TOKENS, SECONDS = (0, 1.0, "visits per document"), (1, 1e6, "million tokens"), (2, 1.0, "CPU seconds")
 
 
 def plot_curves(curves: dict[str, dict[tuple, Curve]], panels: list, across: tuple) -> None:
@@ -274,9 +274,9 @@ def main() -> None:
             axes.set_ylabel("held-out nats per token")
     canvas.suptitle(title(plan), fontsize=11)
     canvas.savefig(folder / "figure.svg", metadata={"Date": None})
-    # A hundredth of a point is exact enough, and the file half as large.
+    # A tenth of a point is exact enough, and the file much smaller.
     drawn = (folder / "figure.svg").read_text(encoding="utf-8")
-    shorter = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), drawn)
+    shorter = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), drawn)
     (folder / "figure.svg").write_text(shorter, encoding="utf-8")
 
 
