@@ -161,7 +161,10 @@ mod tests {
                 .unwrap();
         }
         let documents = builder.finish(&Deal::Even(2)).unwrap();
-        let lengths = documents.lengths(<[u32]>::len).unwrap().into_iter();
+        let lengths = documents
+            .lengths(|counts, _| counts.len())
+            .unwrap()
+            .into_iter();
         let assignments = Assignments::new(lengths, 1 << 20, Path::new("unused")).unwrap();
         let influences = (0..3u64).map(|n| bytemuck::cast([n, n << 40]));
         let assignments = assignments.with_influences(Arc::new(Influences::new(influences)));

@@ -34,6 +34,12 @@ checkpoint_every = 5
 path = "out"
 "#;
 
+/// The same, trained by CVB0.
+fn cvb0() -> String {
+    let sampled = "minibatch = 128\nonline_passes = 1";
+    JOB.replace(sampled, "method = \"cvb0\"")
+}
+
 /// The labels of a document: one or two; none of every tenth.
 fn labels(document: u64) -> Vec<usize> {
     let mut stream = Stream::keyed(3, Stage::Synth, 0, document);
@@ -188,6 +194,7 @@ fn workers_do_not_show_in_labels() {
         JOB.replace("[train]", "[model]\nlabel_prior = \"uniform\"\n[train]"),
         JOB.replace("[train]", threshold),
         JOB.replace("[train]", "[project]\nlabel_topics = 0\n[train]"),
+        cvb0(),
     ];
     for (number, job) in jobs.into_iter().enumerate() {
         ground.write("job.toml", job);

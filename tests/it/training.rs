@@ -90,7 +90,9 @@ fn assignments(
     process: &Process,
     active: Option<&ActiveDocuments>,
 ) -> Assignments {
-    let length = |counts: &[u32]| process.job.train.remembered_length(counts, TOPICS);
+    let settings = &process.job.train;
+    let length =
+        |counts: &[u32], labels: &[u16]| settings.remembered_length(counts, labels, TOPICS);
     let lengths = documents.lengths(length).unwrap().into_iter();
     let path = process.scratch_path("assignments");
     let limit = process.job.train.sample_bytes;
@@ -396,7 +398,7 @@ fn on_one_thread(folder: &std::path::Path, extra: &[&str]) -> (Parameters, Vec<f
 
 /// Both phases, each alone, one minibatch a pass, several in a Gibbs round, documents and
 /// assignments on disk, without memory; every schedule and local step; labels.
-const VARIANTS: [&[&str]; 40] = [
+const VARIANTS: [&[&str]; 42] = [
     &[],
     &[WARM],
     WARM_TREE,
@@ -443,6 +445,8 @@ const VARIANTS: [&[&str]; 40] = [
     &["train.memory=off", "train.method=scvb0"],
     CVB0,
     &[CVB0[0], "train.sample_mib=0"],
+    LABELLED_CVB0,
+    &[LABELLED, CVB0[0], "train.sample_mib=0"],
     &[
         "train.memory=off",
         "train.method=online-vb",
@@ -459,6 +463,7 @@ const VARIANTS: [&[&str]; 40] = [
 /// φ^p after every other Gibbs pass; the short run of the test below ends between a pass and its estimate.
 const SOFT: &[&str] = &["train.estimator=soft"];
 const CVB0: &[&str] = &["train.method=cvb0"];
+const LABELLED_CVB0: &[&str] = &[LABELLED, CVB0[0]];
 const RESIDUAL: &[&str] = &["train.schedule=residual"];
 
 #[test]
@@ -543,6 +548,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         (SOFT, "train.passes=9", Phase::Gibbs, 2),
         // So does γ.
         (CVB0, "train.passes=8", Phase::Online, 0),
+        (LABELLED_CVB0, "train.passes=8", Phase::Online, 0),
         // And so do leaves.
         (&[TREE], "train.passes=4", Phase::Online, 0),
         (&[TREE], "train.passes=9", Phase::Gibbs, 2),

@@ -210,7 +210,9 @@ impl<'a> Run<'a> {
     /// How many numbers are remembered of each of the process's documents.
     pub(super) fn remembered_lengths(&self, sample: &Sample) -> Result<Vec<usize>, RunError> {
         let (process, topics) = (self.process, self.process.job.model.topics);
-        let length = |counts: &[u32]| process.job.train.remembered_length(counts, topics);
+        let settings = &process.job.train;
+        let length =
+            |counts: &[u32], labels: &[u16]| settings.remembered_length(counts, labels, topics);
         let lengths = sample.training.lengths(length);
         lengths.map_err(|e| process.scratch_error(TRAINING_FILE, e))
     }

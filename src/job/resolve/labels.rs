@@ -8,6 +8,7 @@ use crate::job::source::Source;
 use lda::infer::settings::Method;
 use lda::model::settings::LabelPrior;
 use lda::train::labels;
+use lda::train::settings::LocalMethod;
 
 impl Values {
     /// Whether each label of the documents is a topic.
@@ -34,16 +35,19 @@ impl Values {
                 "a number above 0, with corpus.labels".into()
             })?;
         }
-        let fixed: [(&'static str, Value); 2] = [
-            ("train.method", "sampled".into()),
-            ("train.alpha_every", 0.into()),
-        ];
-        for (path, value) in fixed {
-            if source.get(path).is_some_and(|entry| entry.value != value) {
-                source.refuse(path, || format!("{value}, with corpus.labels"))?;
-            }
-            self.set(path, value);
+        if !matches!(
+            self.get("train.method"),
+            LocalMethod::Sampled | LocalMethod::Cvb0
+        ) {
+            source.refuse("train.method", || {
+                "\"sampled\" or \"cvb0\", with corpus.labels".into()
+            })?;
         }
+        let (path, value) = ("train.alpha_every", Value::from(0));
+        if source.get(path).is_some_and(|entry| entry.value != value) {
+            source.refuse(path, || format!("{value}, with corpus.labels"))?;
+        }
+        self.set(path, value);
         if self.value("model.alpha_sum") == Some(&"auto".into()) {
             self.set("model.alpha_sum", labels::ALPHA_SUM);
         }

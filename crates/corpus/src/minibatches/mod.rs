@@ -249,16 +249,17 @@ impl Minibatches {
         Ok(())
     }
 
-    /// The length of each document, in order, by the tokens of its terms.
+    /// The length of each document, in order, by the tokens of its terms and its labels.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn lengths(&self, length: impl Fn(&[u32]) -> usize) -> io::Result<Vec<usize>> {
+    pub fn lengths(&self, length: impl Fn(&[u32], &[u16]) -> usize) -> io::Result<Vec<usize>> {
         let mut lengths = Vec::with_capacity(self.document_count());
-        self.for_each(|_, _, (_, counts)| {
-            lengths.push(length(counts));
-            Ok(())
-        })?;
+        for minibatch in 0..self.count() {
+            let minibatch = self.read(minibatch)?;
+            let length = |index| length(minibatch.bag(index).1, minibatch.labels(index));
+            lengths.extend((0..minibatch.len()).map(length));
+        }
         Ok(lengths)
     }
 

@@ -8,7 +8,8 @@
 //! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded as
 //! φ^p is ([`soft`](super::soft)): n' are integers, and what leaves them is what has entered. Within a
 //! document n'_dk changes with every term; n'_kw and n'_k are those of the pass before, as where processors
-//! share documents (Newman, Asuncion, Smyth & Welling 2009). All in f64, O(K) a distinct term.
+//! share documents (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels
+//! only (Papanikolaou 2017, §2.3). All in f64, O(K) a distinct term, or O(labels).
 
 use super::units::{TOKEN, round};
 use crate::infer::Bag;
@@ -19,41 +20,39 @@ use crate::model::statistics::Moves;
 /// Approximates documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Cvb0 {
-    /// e_kw of the current term, K long.
+    /// The topics that the document may have, L of them: its labels, or all.
+    topics: Vec<u16>,
+    /// 1 / (n'_k + Vη) and α_k of each, L long.
+    priors: Vec<(f64, f64)>,
+    /// e_kw of the current term, L long.
     factors: Vec<f64>,
-    /// n'_dk, K long, in units.
+    /// n'_dk, L long, in units.
     document: Vec<f64>,
-    /// γ of the current term, K long.
+    /// γ of the current term, L long.
     shares: Vec<f64>,
-    /// γ of all terms in units, W × K.
+    /// γ of all terms in units, W × L.
     gamma: Vec<u16>,
 }
 
 impl Cvb0 {
     /// Updates γ of a document's terms, one after the other, and adds what its tokens count to
-    /// `statistics`. `remembered` are its γ, W × K in units, which count in the model; all 0, or none,
-    /// before the first visit. Gives the new ones.
+    /// `statistics`. It has L topics, those of its `labels` or, if there are none, all. `remembered` are its
+    /// γ, W × L in units, which count in the model; all 0, or none, before the first visit. Gives the new
+    /// ones.
     pub fn update(
         &mut self,
         bag: Bag<'_>,
         table: FactorTable<'_>,
+        labels: &[u16],
         remembered: &[u16],
         stream: &mut Stream,
         statistics: &mut Moves,
     ) -> &[u16] {
-        let topics = table.topic_count();
-        self.gamma.clear();
-        self.gamma.extend_from_slice(remembered);
-        self.gamma.resize(bag.terms.len() * topics, 0);
-        self.document.clear();
-        self.document.resize(topics, 0.0);
-        for (row, &count) in self.gamma.chunks_exact(topics).zip(bag.counts) {
-            let units = row.iter().map(|&units| f64::from(units) * f64::from(count));
-            (self.document.iter_mut().zip(units)).for_each(|(sum, units)| *sum += units);
-        }
+        self.start(bag, table, labels, remembered);
+        let topics = self.topics.len();
         for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {
             let row = index * topics..(index + 1) * topics;
-            self.approximate(term, row.start, table);
+            self.approximate(term, row.start, table, labels);
             let tokens = f64::from(count);
             for (sum, units) in self.document.iter_mut().zip(&mut self.gamma[row.clone()]) {
                 *sum -= tokens * f64::from(std::mem::take(units));
@@ -63,35 +62,63 @@ impl Cvb0 {
                 &self.shares,
                 TOKEN as u64,
                 stream.uniform(),
-                |topic, units| {
-                    gamma[usize::from(topic)] = units as u16;
-                    document[usize::from(topic)] += tokens * units as f64;
-                    statistics.add(term, topic, units as i64 * i64::from(count));
+                |place, units| {
+                    let place = usize::from(place);
+                    gamma[place] = units as u16;
+                    document[place] += tokens * units as f64;
+                    statistics.add(term, self.topics[place], units as i64 * i64::from(count));
                 },
             );
         }
         &self.gamma
     }
 
+    /// Takes a document up, with what it has in the model.
+    fn start(&mut self, bag: Bag<'_>, table: FactorTable<'_>, labels: &[u16], remembered: &[u16]) {
+        self.topics.clear();
+        match labels {
+            [] => self.topics.extend(0..table.topic_count() as u16),
+            labels => self.topics.extend_from_slice(labels),
+        }
+        let (smoothing, topics) = (table.smoothing(), self.topics.len());
+        let prior = |&topic: &u16| {
+            let k = usize::from(topic);
+            (f64::from(smoothing.unit[k]), f64::from(smoothing.alpha[k]))
+        };
+        self.priors.clear();
+        self.priors.extend(self.topics.iter().map(prior));
+        self.gamma.clear();
+        self.gamma.extend_from_slice(remembered);
+        self.gamma.resize(bag.terms.len() * topics, 0);
+        self.document.clear();
+        self.document.resize(topics, 0.0);
+        for (row, &count) in self.gamma.chunks_exact(topics).zip(bag.counts) {
+            let units = row.iter().map(|&units| f64::from(units) * f64::from(count));
+            (self.document.iter_mut().zip(units)).for_each(|(sum, units)| *sum += units);
+        }
+    }
+
     /// Eq. 6 for a term whose γ begin at `start`, into `shares`.
-    fn approximate(&mut self, term: u32, start: usize, table: FactorTable<'_>) {
-        let smoothing = table.smoothing();
+    fn approximate(&mut self, term: u32, start: usize, table: FactorTable<'_>, labels: &[u16]) {
         let row = table.find(term).expect("factors of all terms are prepared");
         self.factors.clear();
-        table.write_all(row, &mut self.factors);
+        match labels {
+            [] => table.write_all(row, &mut self.factors),
+            labels => table.write_some(row, labels, &mut self.factors),
+        }
         let own = &self.gamma[start..start + self.factors.len()];
-        let topics = smoothing.unit.iter().zip(&smoothing.alpha);
         let counts = own.iter().zip(&self.document);
-        let masses = self.factors.iter().zip(topics).zip(counts);
+        let masses = self.factors.iter().zip(&self.priors).zip(counts);
         self.shares.clear();
         self.shares
-            .extend(masses.map(|((e, (&f, &alpha)), (&own, n))| {
+            .extend(masses.map(|((e, &(f, alpha)), (&own, n))| {
                 let own = f64::from(own);
-                let f = f64::from(f) * own / TOKEN;
-                (e - f).max(0.0) / (1.0 - f) * ((n - own) / TOKEN + f64::from(alpha))
+                let f = f * own / TOKEN;
+                (e - f).max(0.0) / (1.0 - f) * ((n - own) / TOKEN + alpha)
             }));
         let sum: f64 = self.shares.iter().sum();
-        debug_assert!(sum > 0.0, "no topic has this term");
+        let is_possible = sum > 0.0 && sum.is_finite();
+        assert!(is_possible, "no topic has term {term}: η is too small");
         self.shares.iter_mut().for_each(|share| *share /= sum);
     }
 }
@@ -113,6 +140,9 @@ mod tests {
         (&[0, 4], &[1, 20]),
     ];
 
+    /// Without labels; with labels of two documents.
+    const LABELS: [[&[u16]; 3]; 2] = [[&[]; 3], [&[0, 2], &[1], &[]]];
+
     fn priors() -> Priors {
         Priors {
             alpha: vec![0.1, 0.4, 0.2],
@@ -123,8 +153,13 @@ mod tests {
     }
 
     /// Eq. 6 for document d, term by term: n'_kw and n'_k are of `all`, n'_dk of what was `found` (rounded)
-    /// for the terms before. W × K.
-    fn reference(all: &[Vec<f64>], d: usize, found: &[f64], priors: &Priors) -> Vec<f64> {
+    /// for the terms before; 0 but for its labels. W × K.
+    fn reference(
+        all: &[Vec<f64>],
+        (d, labels): (usize, &[u16]),
+        found: &[f64],
+        priors: &Priors,
+    ) -> Vec<f64> {
         let (mut own, mut wanted) = (all[d].clone(), Vec::new());
         let n_kw = |k: usize, w: u32| -> f64 {
             let of = |(&(terms, counts), gamma): (&(&[u32], &[u32]), &Vec<f64>)| -> f64 {
@@ -141,6 +176,9 @@ mod tests {
         let (terms, counts) = CORPUS[d];
         for (i, &w) in terms.iter().enumerate() {
             let mass = |k: usize| {
+                if !(labels.is_empty() || labels.contains(&(k as u16))) {
+                    return 0.0;
+                }
                 let old = all[d][i * TOPICS + k];
                 let n_k: f64 = (0..TERMS as u32).map(|w| n_kw(k, w)).sum();
                 let tokens = counts.iter().enumerate();
@@ -177,8 +215,22 @@ mod tests {
         parameters
     }
 
-    #[test]
-    fn passes_are_those_of_the_equation() {
+    /// γ of a document as a share of a token, W × K.
+    fn dense(units: &[u16], labels: &[u16]) -> Vec<f64> {
+        let all: Vec<u16> = (0..TOPICS as u16).collect();
+        let topics = if labels.is_empty() { &all } else { labels };
+        let mut dense = vec![0.0; units.len() / topics.len() * TOPICS];
+        let rows = units.chunks(topics.len()).zip(dense.chunks_mut(TOPICS));
+        for (units, row) in rows {
+            assert_eq!(units.iter().sum::<u16>(), TOKEN as u16);
+            for (&k, &units) in topics.iter().zip(units) {
+                row[usize::from(k)] = f64::from(units) / TOKEN;
+            }
+        }
+        dense
+    }
+
+    fn passes_follow_the_equation(labels: [&[u16]; 3]) {
         let priors = priors();
         let random = super::super::expectation::random_parameters(3, 0.05, [TOPICS, TERMS], [0, 1]);
         let mut parameters = random;
@@ -189,34 +241,30 @@ mod tests {
             let parts = [&factors];
             let table = FactorTable::new(&parts);
             let mut statistics = Moves::new(TERMS, TOPICS);
-            let share = |units: &u16| f64::from(*units) / TOKEN;
-            let before: Vec<Vec<f64>> = gamma
-                .iter()
-                .map(|own| own.iter().map(share).collect())
-                .collect();
+            let own = gamma.iter().zip(labels);
+            let before: Vec<Vec<f64>> = own.map(|(own, labels)| dense(own, labels)).collect();
             for (d, (terms, counts)) in CORPUS.into_iter().enumerate() {
                 let bag = Bag { terms, counts };
-                let mut stream = Stream::keyed(1, Stage::Train, pass, d as u64);
-                let stream = &mut stream;
-                let own = cvb0
-                    .update(bag, table, &gamma[d], stream, &mut statistics)
-                    .to_vec();
-                for row in own.chunks(TOPICS) {
-                    assert_eq!(row.iter().sum::<u16>(), TOKEN as u16);
-                }
+                let stream = &mut Stream::keyed(1, Stage::Train, pass, d as u64);
+                let own = cvb0.update(bag, table, labels[d], &gamma[d], stream, &mut statistics);
+                gamma[d] = own.to_vec();
                 if pass > 0 {
-                    let found: Vec<f64> = own.iter().map(share).collect();
-                    let wanted = reference(&before, d, &found, &priors);
+                    let found = dense(&gamma[d], labels[d]);
+                    let wanted = reference(&before, (d, labels[d]), &found, &priors);
                     let pairs = found.iter().zip(&wanted);
                     let error = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                     // Less than a unit for rounding; factors are f32.
                     assert!(error * TOKEN < 1.01, "pass {pass}: {found:?} {wanted:?}");
                 }
-                gamma[d] = own;
             }
             parameters = model(&mut statistics);
             assert_eq!(parameters.totals().iter().sum::<f64>(), 34.0);
         }
+    }
+
+    #[test]
+    fn passes_are_those_of_the_equation() {
+        LABELS.into_iter().for_each(passes_follow_the_equation);
     }
 
     #[test]
@@ -232,7 +280,7 @@ mod tests {
             let stream = &mut Stream::keyed(1, Stage::Train, 0, 0);
             let mut statistics = Moves::new(TERMS, TOPICS);
             let mut cvb0 = Cvb0::default();
-            cvb0.update(bag, table, remembered, stream, &mut statistics)
+            cvb0.update(bag, table, &[], remembered, stream, &mut statistics)
                 .to_vec()
         };
         assert_eq!(visit(&[]), visit(&[0; 9]));

@@ -103,8 +103,8 @@ impl LocalStep {
         match action {
             Action::Online if settings.method == LocalMethod::Cvb0 => {
                 let (stream, statistics) = (&mut visit.key.stream(), &mut self.statistics);
-                let updated = self.cvb0.update(bag, table, remembered, stream, statistics);
-                return Ok(updated);
+                let labels = visit.labels;
+                return Ok((self.cvb0).update(bag, table, labels, remembered, stream, statistics));
             }
             Action::Online if settings.method.is_dense() => {
                 let statistics = &mut self.statistics;

@@ -185,10 +185,12 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// How many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ.
-    pub fn remembered_length(&self, counts: &[u32], topic_count: usize) -> usize {
-        match self.method {
-            LocalMethod::Cvb0 => counts.len() * topic_count,
+    /// How many numbers are remembered of a document: the topics of its tokens or, with CVB0, γ of each
+    /// topic that it may have.
+    pub fn remembered_length(&self, counts: &[u32], labels: &[u16], topic_count: usize) -> usize {
+        match (self.method, labels) {
+            (LocalMethod::Cvb0, []) => counts.len() * topic_count,
+            (LocalMethod::Cvb0, labels) => counts.len() * labels.len(),
             _ => counts.iter().map(|&n| n as usize).sum(),
         }
     }
