@@ -82,7 +82,11 @@ fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
         let names = toml::Value::Array(names.map(toml::Value::String).collect());
         set.push(format!("evaluate.reference={names}"));
     }
-    let texts = [("labels", &args.labels), ("compare", &args.compare)];
+    let texts = [
+        ("labels", &args.labels),
+        ("compare", &args.compare),
+        ("norms", &args.norms),
+    ];
     for (key, text) in texts {
         if let Some(text) = text {
             let text = toml::Value::String(text.clone());
@@ -236,6 +240,10 @@ fn page(summary: &EvaluationSummary) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+    let count = |count| match count {
+        0 => String::new(),
+        count => figures::grouped(count),
+    };
     for figure in &summary.figures {
         table.add_row([
             figure.metric.to_owned(),
@@ -246,11 +254,8 @@ fn page(summary: &EvaluationSummary) -> String {
                 .standard_error
                 .map_or_else(String::new, |error| format!("{error:.4}")),
             figure.unit.to_owned(),
-            figures::grouped(figure.documents),
-            match figure.tokens {
-                0 => String::new(),
-                tokens => figures::grouped(tokens),
-            },
+            count(figure.documents),
+            count(figure.tokens),
         ]);
     }
     let mut page = table.trim_fmt();
@@ -266,7 +271,9 @@ fn page(summary: &EvaluationSummary) -> String {
 /// Counts as they are, everything else with four digits.
 fn value(figure: &Figure) -> String {
     match figure.unit {
-        "documents" | "tokens" | "topics" | "labels" => figures::grouped(figure.value as u64),
+        "documents" | "tokens" | "topics" | "labels" | "pairs" => {
+            figures::grouped(figure.value as u64)
+        }
         _ => format!("{:.4}", figure.value),
     }
 }

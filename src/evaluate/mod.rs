@@ -1,6 +1,8 @@
 //! What `topicmill evaluate` computes, by the measures of [`lda::evaluate`]: its settings, figures
-//! added up over workers (`measure`), and models of other programs (`foreign`).
+//! added up over workers (`measure`), models of other programs (`foreign`), and norms of word association
+//! (`norms`).
 
 pub mod foreign;
 pub mod measure;
+pub mod norms;
 pub mod settings;

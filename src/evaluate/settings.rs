@@ -56,6 +56,8 @@ pub struct EvaluateSettings {
     pub folds: usize,
     /// Another result, to compare the job's documents with.
     pub compare: Option<PathBuf>,
+    /// Norms of word association.
+    pub norms: Option<PathBuf>,
 }
 
 impl EvaluateSettings {

@@ -173,7 +173,7 @@ impl Values {
     pub(super) fn evaluate(&self) -> EvaluateSettings {
         settings! { self, EvaluateSettings, "evaluate":
             metrics, split, documents, particles, resample, completion_sweeps, alpha,
-            coherence_terms, reference, labels, folds, compare;
+            coherence_terms, reference, labels, folds, compare, norms;
         }
     }
 

@@ -350,9 +350,10 @@ impl Values {
             })?;
         }
         let measures = !self.get::<Vec<String>>("evaluate.metrics").is_empty();
-        if !measures && is_empty("evaluate.labels") && is_empty("evaluate.compare") {
+        let others = ["evaluate.labels", "evaluate.compare", "evaluate.norms"];
+        if !measures && others.into_iter().all(is_empty) {
             source.refuse("evaluate.metrics", || {
-                "a list of metrics, not empty without evaluate.labels and evaluate.compare".into()
+                format!("a list of metrics, not empty without {}", others.join(", "))
             })?;
         }
         Ok(())

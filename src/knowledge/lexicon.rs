@@ -11,7 +11,7 @@ use corpus::vocabulary::Vocabulary;
 pub(super) const EXAMPLES: usize = 5;
 
 /// Finds terms, and remembers which words were none.
-pub(super) struct Lexicon<'v> {
+pub(crate) struct Lexicon<'v> {
     vocabulary: &'v Vocabulary,
     tokenizer: Tokenizer,
     /// Every word that was looked up.
@@ -21,7 +21,7 @@ pub(super) struct Lexicon<'v> {
 }
 
 impl<'v> Lexicon<'v> {
-    pub(super) fn new(vocabulary: &'v Vocabulary, tokens: &TokenSettings) -> Self {
+    pub(crate) fn new(vocabulary: &'v Vocabulary, tokens: &TokenSettings) -> Self {
         Self {
             vocabulary,
             tokenizer: Tokenizer::new(tokens),
@@ -33,7 +33,7 @@ impl<'v> Lexicon<'v> {
 
     /// The kept term that a word is: as it is written, else as the one token that the job's
     /// tokenizer makes of it.
-    pub(super) fn find(&mut self, word: &str) -> Option<u32> {
+    pub(crate) fn find(&mut self, word: &str) -> Option<u32> {
         if let Some(found) = self.found.get(word) {
             return *found;
         }

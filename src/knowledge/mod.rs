@@ -11,7 +11,7 @@ pub mod constraints;
 pub mod dictionary;
 mod error;
 mod groups;
-mod lexicon;
+pub(crate) mod lexicon;
 pub mod outline;
 mod pruned;
 mod text;

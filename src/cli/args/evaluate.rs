@@ -16,6 +16,7 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"npmi\", \"c_v\"]' --reference wiki.jsonl
   topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
+  topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set evaluate.metrics=[]
 
 The job's collection must have been ingested and, without --model, its model trained. Neither
 changes. docs/EVALUATION.md defines each figure and lists the files that --model reads.";
@@ -50,6 +51,9 @@ pub struct EvaluateArgs {
     /// Compare the documents of the job's result with those of another result
     #[arg(long, value_name = "RESULT", conflicts_with = "model", help_heading = HEADING)]
     pub compare: Option<String>,
+    /// Rank the associates of each cue in this file: cue, associate and perhaps strength per line (TSV or CSV)
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub norms: Option<String>,
     /// The folder to write to [default: the job's output.path with `-evaluation`]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
     pub output: Option<PathBuf>,

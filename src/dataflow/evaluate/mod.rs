@@ -5,12 +5,14 @@
 //! model, vocabulary ─▶ factors    shards ─▶ documents of the split ─▶ measures ─▶ sums ─▶ figures
 //!        └─▶ top terms            sample, or texts ─▶ counts ─▶ sums ─▶ scores of topics ─▶
 //!                                 labels ─▶ proportions ─▶ worker 0 ─▶ classification ─▶
+//!        └─▶ ranks                norms ─▶ cues ─▶ sums ─▶ medians ─▶
 //!                                 two results ─▶ worker 0 ─▶ comparison ─▶
 //! ```
 //!
 //! The job's output is only read. The result is a separate output folder: `evaluation`,
 //! `topic_scores`, and `document_scores`, one part per shard with a scored document.
 
+mod association;
 mod classify;
 mod coherence;
 mod compare;
@@ -33,6 +35,7 @@ use super::sum::sum;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::job::Stages;
 use crate::tables::FileMetadata;
+use association::KnownNorms;
 use coherence::{Coherence, TextsShared, wants_sample};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::sample::SampleRule;
@@ -74,6 +77,7 @@ struct Shared {
     labels: Tickets,
     term_topics: Once<TermTopics>,
     texts: TextsShared,
+    norms: Once<KnownNorms>,
 }
 
 /// The result of an evaluation.
@@ -183,7 +187,7 @@ impl Evaluation {
         })
     }
 
-    /// Makes all figures, in the order of the metrics; then those of labels, and of another result.
+    /// Makes all figures, in the order of the metrics; then those of labels, of norms, and of another result.
     /// Those that one worker makes are on worker 0 alone.
     fn figures(
         &self,
@@ -197,6 +201,7 @@ impl Evaluation {
         let rule = self.rule(worker, collection)?;
         let chosen = self.choose(worker, collection, rule)?;
         // First, because files that the user has named may not be there.
+        let norms = self.norms(worker, model)?;
         let Coherence { scores, mut notes } = self.coherence(worker, collection, rule, model)?;
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
@@ -221,6 +226,11 @@ impl Evaluation {
         }
         if let Some(name) = &settings.labels {
             figures.extend(self.classify(worker, collection, (&chosen, model), name)?);
+        }
+        if let Some(norms) = norms {
+            let (rows, note) = self.associate(worker, collection, (norms, model));
+            figures.extend(rows);
+            notes.push(note);
         }
         if let Some(other) = settings.compare.as_ref().filter(|_| worker.index() == 0) {
             self.process.progress.begin("comparison", "", None);

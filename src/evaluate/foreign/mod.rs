@@ -48,7 +48,7 @@ impl ForeignModel {
     }
 }
 
-/// An external model that cannot be used. Each names the file, the place and the remedy.
+/// An external model, or another file for evaluation, that cannot be used. Each names the file, the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The system refused.
@@ -117,14 +117,14 @@ impl ForeignError {
         matches!(self, Self::Io { .. })
     }
 
-    fn content(path: &Path, problem: impl Into<String>) -> Self {
+    pub(super) fn content(path: &Path, problem: impl Into<String>) -> Self {
         Self::Content {
             path: path.to_owned(),
             problem: problem.into(),
         }
     }
 
-    fn line(path: &Path, line: u64, problem: impl Into<String>) -> Self {
+    pub(super) fn line(path: &Path, line: u64, problem: impl Into<String>) -> Self {
         Self::Line {
             path: path.to_owned(),
             line,
@@ -199,7 +199,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
 }
 
 /// The content of a file, unpacked.
-fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
+pub(super) fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
     let opening = |source| ForeignError::opening(path, source);
     let start = Compression::Plain
         .open(path)
@@ -222,7 +222,7 @@ fn open(path: &Path) -> Result<BufReader<impl Read>, ForeignError> {
 const MOST_LINE: u64 = 1 << 24;
 
 /// Hands every line, without its end, with its number from 1 to `visit`, until that says false.
-fn for_each_line(
+pub(super) fn for_each_line(
     path: &Path,
     mut file: impl BufRead,
     mut visit: impl FnMut(u64, &str) -> Result<bool, ForeignError>,

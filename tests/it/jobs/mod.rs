@@ -143,7 +143,11 @@ fn various() -> Vec<Job> {
         ],
         &["train.schedule=residual", "train.importance=true"],
         &["train.minibatch=norms"],
-        &["train.method=batch-vb", "phrases.detect=true"],
+        &[
+            "train.method=batch-vb",
+            "phrases.detect=true",
+            "evaluate.norms=norms.tsv",
+        ],
         &[
             "corpus.metadata=[\"it's\", 'a \"b\"', \"tab\\t\"]",
             "synth.path=made",

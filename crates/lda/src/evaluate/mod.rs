@@ -1,11 +1,12 @@
 //! How good a set of topics is: coherence, MALLET's diagnostics, duplicates and junk among them,
-//! matching with known topics, and a map of how far they are from each other.
+//! matching with known topics, associations of words, and a map of how far topics are from each other.
 //!
 //! Topics come in as plain [`TermDistribution`]s, so that a model, a table read back and a planted
 //! answer are judged by the same code. Held-out likelihood is `completion` and `left_to_right`, which
 //! need inference.
 
 pub mod assignment;
+pub mod association;
 pub mod bootstrap;
 pub mod classification;
 pub mod coherence;
