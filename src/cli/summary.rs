@@ -174,7 +174,7 @@ fn of_labels(labels: &LabelSummary) -> String {
     }
     if labels.untrained > 0 {
         text.push_str(&format!(
-            "; {} without a token in the sample: raise sample.fraction or corpus.label_min_documents",
+            "; {} without a document in the sample: raise sample.fraction or corpus.label_min_documents",
             figures::grouped(labels.untrained)
         ));
     }

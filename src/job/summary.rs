@@ -61,7 +61,7 @@ pub struct LabelSummary {
     pub labels: u64,
     /// Those documents.
     pub documents: u64,
-    /// Labels of which no token of the sample is: their topics have no terms.
+    /// Labels that no document trained on has: their topics have no terms.
     pub untrained: u64,
     /// F1 over all pairs of a document and a label.
     pub micro_f1: Option<f64>,

@@ -10,7 +10,7 @@
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
-//! - CVB0 keeps 2 bytes for each topic of a (document, term);
+//! - CVB0 keeps 2 bytes for each topic of a (document, term), or each of 20 labels;
 //! - the sample as bags: 8 bytes a (document, term), twice while it is sorted;
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
@@ -59,6 +59,8 @@ const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
 /// Labels that a labelled collection is taken to have: as many as large catalogues of tags.
 const LABELS: usize = 1000;
+/// Labels that each of its documents is taken to have: as in a set of many tags (delicious, 19).
+const OWN_LABELS: u64 = 20;
 
 /// K, as far as it is known before the labels are.
 fn topic_count(job: &Job) -> usize {
@@ -184,8 +186,9 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
         false => 0,
     };
+    let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
     let remembered = match job.train.method {
-        LocalMethod::Cvb0 => 2 * topic_count(job) as u64 * pairs(tokens_in(trained), trained),
+        LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
     };
     let tree = whole_rows(job, kept, distinct);

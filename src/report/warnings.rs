@@ -47,8 +47,8 @@ fn of_topics(topics: &[TopicLine]) -> Vec<Warning> {
         (
             TopicLine::is_untrained,
             [
-                "label has no token in the sample: its topic has no terms",
-                "labels have no token in the sample: their topics have no terms",
+                "label has no document in the sample: its topic has no terms",
+                "labels have no document in the sample: their topics have no terms",
             ],
             "Raise sample.fraction, or drop rare labels by corpus.label_min_documents.",
         ),

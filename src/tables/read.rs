@@ -192,9 +192,15 @@ impl TopicLine {
         label.chain(self.top_terms.iter().cloned()).collect()
     }
 
-    /// Whether it is a label's and has no term: no token of the sample is the label's.
+    /// Whether it is a label's that no document trained on has; where nothing was projected, whether it has no
+    /// term.
     pub fn is_untrained(&self) -> bool {
-        self.label.is_some() && self.top_terms.is_empty()
+        self.label
+            .as_ref()
+            .is_some_and(|label| match label.evaluated {
+                Some(others) => others == label.documents,
+                None => self.top_terms.is_empty(),
+            })
     }
 }
 

@@ -325,11 +325,11 @@ fn labels_outside_the_sample_are_counted() {
         let seed = format!("--set model.seed={seed}");
         let screen = ground.succeed(&format!("run job.toml -w 2 --overwrite {seed}"));
         let is_trained_on = ground.table("out/documents")[DOCUMENTS as usize]["split"] == "sample";
-        let says = "; 1 without a token in the sample: raise sample.fraction";
+        let says = "; 1 without a document in the sample: raise sample.fraction";
         let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(screen.contains(says), !is_trained_on, "{screen}");
         let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
-        let warning = "1 label has no token in the sample: its topic has no terms.";
+        let warning = "1 label has no document in the sample: its topic has no terms.";
         assert_eq!(html.contains(warning), !is_trained_on);
         assert!(is_trained_on || !html.contains("1 topic is dead"));
         let overview = ground.succeed("inspect out");
@@ -337,6 +337,29 @@ fn labels_outside_the_sample_are_counted() {
         if !is_trained_on {
             break;
         }
+    }
+}
+
+/// A label that training's last sample gives no token is not one that no document has.
+#[test]
+fn labels_without_a_token_are_not_without_a_document() {
+    let ground = ground();
+    let mut lines = fs::read_to_string(ground.path("documents.jsonl")).expect("ours");
+    lines.push_str(r#"{"id": "last", "tags": ["art", "birds", "ghost"], "text": "word1x1"}"#);
+    ground.write("documents.jsonl", lines);
+    for seed in 1.. {
+        let set = format!("--set model.seed={seed} --set train.average_every=0");
+        let screen = ground.succeed(&format!("run job.toml -w 2 --overwrite {set}"));
+        let is_trained_on = ground.table("out/documents")[DOCUMENTS as usize]["split"] == "sample";
+        let ghost = &ground.table("out/topics")[6];
+        if !is_trained_on || ghost["top_terms"] != "[]" {
+            continue;
+        }
+        assert!(!screen.contains("without a document"), "{screen}");
+        assert!(!ground.succeed("inspect out").contains("untrained"));
+        let html = fs::read_to_string(ground.path("out/report.html")).expect("written");
+        assert!(!html.contains("has no document"));
+        break;
     }
 }
 

@@ -16,7 +16,7 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"npmi\", \"c_v\"]' --reference wiki.jsonl
   topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
-  topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set evaluate.metrics=[]
+  topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set 'evaluate.metrics=[]'
 
 The job's collection must have been ingested and, without --model, its model trained. Neither
 changes. docs/EVALUATION.md defines each figure and lists the files that --model reads.";

@@ -81,7 +81,7 @@ fn of_all(evaluation: &[FigureLine], untrained: u64) -> Vec<(&'static str, Strin
         let count = figures::grouped(untrained);
         rows.push((
             "untrained",
-            format!("{count} labels without a token in the sample: their topics have no terms"),
+            format!("{count} labels without a document in the sample: their topics have no terms"),
         ));
     }
     rows

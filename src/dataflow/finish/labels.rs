@@ -42,7 +42,11 @@ impl Finisher<'_> {
         let count = self.finished.collection.labels.len() as u64;
         let sums = LabelSums(self.tally.map_or(&[], |tally| &tally.labels));
         let labels = sums.labels();
-        let untrained = (self.topics.iter()).filter(|topic| topic.weights.is_empty());
+        let all = self.finished.collection.labels.iter().enumerate();
+        let untrained = all.filter(|&(topic, label)| match labels.get(topic) {
+            Some(counts) => counts.documents == label.documents,
+            None => self.topics[topic].weights.is_empty(),
+        });
         (count > 0).then(|| LabelSummary {
             labels: count,
             untrained: untrained.count() as u64,

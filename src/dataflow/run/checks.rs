@@ -33,9 +33,9 @@ impl Run<'_> {
             return Ok(());
         }
         Err(RunError::Data(format!(
-            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic and distinct term \
-             of a document, which are more than train.memory_mib = {}: raise it (what exceeds train.sample_mib is \
-             kept on disk), or lower model.topics or sample.documents",
+            "train.method = \"cvb0\" remembers {:.1} MiB of this sample, 2 bytes for each topic (or label of its \
+             own) and distinct term of a document, which are more than train.memory_mib = {}: raise it (what \
+             exceeds train.sample_mib is kept on disk), or lower sample.documents or, without labels, model.topics",
             mib(bytes),
             mib(settings.memory_bytes)
         )))

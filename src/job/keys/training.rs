@@ -99,7 +99,7 @@ pub(super) const TRAIN: Section = rows! {
     /// the 2012 paper's algorithm, and a sample larger than `sample_mib` is streamed from disk.
     memory: Word(MEMORIES), Default("auto");
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
-    /// error if it takes more (2 bytes per topic and distinct term of a document).
+    /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
     // The assignments of two thousand million tokens. A larger sample is told enough by passes that remember nothing.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
     /// Which documents a round visits. Three schedules visit each document once per pass: at random (`"uniform"`), the
