@@ -57,15 +57,13 @@ const OPEN_PARTS: u64 = 2;
 /// (without its metadata), of a term's row; compressed ones are smaller.
 const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
-/// Labels that a labelled collection is taken to have: as many as large catalogues of tags.
-const LABELS: usize = 1000;
-/// Labels that each of its documents is taken to have: as in a set of many tags (delicious, 19).
-const OWN_LABELS: u64 = 20;
+/// Labels that a labelled collection and each of its documents are taken to have: as in large catalogues of tags.
+const LABELS: [usize; 2] = [1000, 20];
 
 /// K, as far as it is known before the labels are.
 fn topic_count(job: &Job) -> usize {
     match job.model.topics {
-        0 => LABELS,
+        0 => LABELS[0],
         topics => topics,
     }
 }
@@ -186,7 +184,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
         false => 0,
     };
-    let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
+    let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| LABELS[1] as u64);
     let remembered = match job.train.method {
         LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
