@@ -26,7 +26,7 @@ PEERS: dict[str, Callable[[Task], System]] = {
     "sklearn": ScikitLearn,
 }
 # topicmill's methods, by the names of the systems.
-OURS = {"topicmill": "sampled", "topicmill-online-vb": "online-vb", "topicmill-batch-vb": "batch-vb"}
+OURS = {"topicmill": "sampled", "topicmill-online-vb": "online-vb", "topicmill-batch-vb": "batch-vb", "topicmill-cvb0": "cvb0"}
 SYSTEMS = [*OURS, *PEERS]
 # The systems that run unless `--systems` names others.
 DEFAULT = ["topicmill", "tomotopy", "topica", "topica-warp", "gensim", "sklearn"]

@@ -15,6 +15,12 @@ from .stages import carry_out
 # The share of documents trained on, as in the paper; and those of Figure 8.
 TRAINED = 0.7
 PROPORTIONS = (0.1, 0.3, 0.5, 0.7)
+# What makes each figure, what is kept of it, and what reports it.
+FIGURES = {
+    "methods": ("figures.runs", ("results.json",), "figures.report"),
+    "document": ("figures.document", ("document.csv", "document.svg"), None),
+    "drift": ("figures.drift", ("drift.csv", "drift.svg"), None),
+}
 
 
 def arguments() -> argparse.Namespace:
@@ -26,6 +32,8 @@ def arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("input", metavar="INPUT", type=Path, help="JSON Lines, plain or compressed")
+    add("--figure", choices=FIGURES, default="methods", help="Figures 3, 4, 6, 7 and 8, Table 1 and Figure 5, or Figure 9 (default: methods)")
+    add("--time", metavar="COLUMN", help="of the figure drift: the key with a document's time, which sorts as a text")
     add("--topics", type=whole, default=70, metavar="K", help="topics (default: 70)")
     add("--other-topics", default="35,140,280", metavar="K,K", help="Figure 7: further numbers of topics")
     add("--passes", type=whole, default=1000, metavar="N",
@@ -33,7 +41,7 @@ def arguments() -> argparse.Namespace:
     add("--share-passes", type=whole, metavar="N", help="the same for Figure 8, which trains four times (default: --passes)")
     add("--threads", type=whole, default=2, metavar="N", help="threads (default: 2)")
     add("--out", type=Path, default=environment.TARGET / "figures", metavar="DIR",
-        help="where table.md, results.json and figures.svg go (default: target/figures)")
+        help="where results go (default: target/figures)")
     add("--binary", type=Path, metavar="PATH", help="this topicmill, instead of building one")
     add("--python", type=Path, metavar="PATH", help="this Python, with the packages there, instead of making one")
     return parser.parse_args()
@@ -49,12 +57,15 @@ def work() -> int:
         others = [int(topics) for topics in asked.other_topics.split(",") if topics]
     except ValueError:
         raise Refused(f"--other-topics {asked.other_topics}: numbers with commas between them") from None
+    if (asked.figure == "drift") != bool(asked.time):
+        raise Refused("--figure drift and --time COLUMN go together")
     python = asked.python or environment.python()
     binary = asked.binary.resolve() if asked.binary else environment.topicmill()
     plan = {
         "input": str(asked.input.resolve()),
         "binary": str(binary),
         "threads": asked.threads,
+        "time": asked.time,
         "topics": asked.topics,
         "other_topics": others,
         "passes": asked.passes,
@@ -65,7 +76,7 @@ def work() -> int:
         "busy_cores": busy_cores(),
         "date": time.strftime("%Y-%m-%d"),
     }
-    carry_out(python, asked.out, plan, "figures.runs", ("results.json",), "figures.report")
+    carry_out(python, asked.out, plan, *FIGURES[asked.figure])
     return 0
 
 

@@ -80,8 +80,9 @@ class Trained:
         where = f"output.path={json.dumps(str(path))}"
         summary = self.topicmill("project", [*settings, where, "project.threshold=0.0"])
         numbers, proportions = read(path, self.topics)
+        self.top_terms = pyarrow.dataset.dataset(path / "topics").to_table(columns=["top_terms"])["top_terms"].to_pylist()
         shutil.rmtree(path)
-        return summary["project"], numbers, proportions
+        return summary["project"] | {"drift": summary["drift"]}, numbers, proportions
 
 
 def read(path: Path, topics: int) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -9,9 +9,9 @@ from bench_peers import processes
 from bench_peers.refused import Failed
 
 
-def carry_out(python: Path, out: Path, plan: dict, module: str, results: tuple[str, ...], report: str) -> None:
-    """Runs a module on a folder with plan.json, keeps what it leaves there under these names in `out`, and has the report
-    made from that."""
+def carry_out(python: Path, out: Path, plan: dict, module: str, results: tuple[str, ...], report: str | None) -> None:
+    """Runs a module on a folder with plan.json, keeps what it leaves there under these names in `out`, and has the report, if
+    there is one, made from that."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="unfinished-", dir=out) as scratch:
         (Path(scratch) / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
@@ -20,6 +20,6 @@ def carry_out(python: Path, out: Path, plan: dict, module: str, results: tuple[s
             raise Failed(problem)
         for name in results:
             os.replace(Path(scratch) / name, out / name)
-    problem = processes.run([python, "-m", report, out])
+    problem = report and processes.run([python, "-m", report, out])
     if problem:
         raise Failed(f"the report could not be made: {problem}")

@@ -42,6 +42,8 @@ LABELS = {
     "Prior-LDA, 5 × 30 samples, θ": MANY_SAMPLES | {"project.estimator": "counts"},
     "Prior-LDA, 5 × 30 samples, θᵖ": MANY_SAMPLES,
     "Dependency-LDA, φᵖ": {"train.estimator": "soft"},
+    "Dependency-LDA, trained by CVB0": {"train.method": "cvb0"},
+    "Prior-LDA, trained by CVB0": {"train.method": "cvb0", "project.label_topics": 0},
     "linear SVM": {},
     "tomotopy": {},
     "topica": {},
