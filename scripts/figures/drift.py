@@ -54,15 +54,15 @@ def write(path: Path, texts: list[str]) -> None:
     path.write_text("".join(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts)), encoding="utf-8")
 
 
-def places(plan: dict, folder: Path, share: float) -> list[bool]:
+def places(plan: dict, folder: Path, share: float, tested: int) -> list[bool]:
     """Whether each document of a collection is trained on, up to the last that is needed. That depends on its number alone, and is
     read off a collection of as many other documents."""
-    count = int(1.1 * (TRAINED + TESTED))
+    count = int(1.1 * (TRAINED + tested))
     write(folder / "probe.jsonl", [f"first{n % 7} second{n % 11} third{n % 13}" for n in range(count)])
     probe = Trained(plan | {"input": str(folder / "probe.jsonl")}, folder / "probe", 2, share)
     _, others, _ = probe.infer({"method": "naive-bayes"})
     shutil.rmtree(probe.folder)
-    others = set(others.tolist()[:TESTED])
+    others = set(others.tolist()[:tested])
     return [number not in others for number in range(max(others) + 1)]
 
 
@@ -72,7 +72,7 @@ def main() -> None:
     texts = by_time(plan)
     tests = texts[max(texts)][:TESTED]
     share = TRAINED / (TRAINED + len(tests))
-    is_trained = places(plan, folder, share)
+    is_trained = places(plan, folder, share, len(tests))
     lines = []
     for end in periods(texts):
         early = [text for time in sorted(texts) if time <= end for text in texts[time]]
