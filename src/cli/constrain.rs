@@ -11,11 +11,9 @@ use super::{Exit, Failure, report};
 use crate::checkpoint;
 use crate::job::state::MODEL_FILE;
 use crate::job::{Job, Template};
-use crate::knowledge::constraints::{Constraint, Relation};
-use crate::knowledge::wordnet::{Structure, WordNetSettings};
-use crate::knowledge::{Content, Kind, Knowledge, KnowledgeSettings, Pruned, read};
+use crate::knowledge::constraints::{Constraint, Relation, check};
+use crate::knowledge::{Content, Kind, Knowledge, Pruned, read};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
-use lda::tree::constraints::Strengths;
 use store::is_remote;
 
 /// Keys of `[train]` that the new job keeps: the others are of a training that starts at random.
@@ -133,24 +131,7 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
 /// What of some constraints the vocabulary of a result does not have.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
     let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
-    let knowledge = Knowledge {
-        file: "the constraints".to_owned(),
-        content: Content::Constraints((1..).zip(constraints.iter().cloned()).collect()),
-    };
-    // Which words there are does not depend on priors.
-    let settings = KnowledgeSettings {
-        strengths: Strengths {
-            ordinary: 1.0,
-            must: 1.0,
-            cannot: 1.0,
-        },
-        wordnet: WordNetSettings {
-            structure: Structure::Synsets,
-            parts: Vec::new(),
-            max_senses: 1,
-        },
-    };
-    Ok(knowledge.tree(&vocabulary, &job.tokens, &settings)?.1)
+    Ok(check(constraints, &vocabulary, &job.tokens)?)
 }
 
 /// The constraints of a finished job.

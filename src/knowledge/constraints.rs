@@ -13,6 +13,7 @@
 
 mod senses;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use lda::tree::Node;
@@ -21,6 +22,8 @@ use serde::Serialize;
 
 use super::lexicon::Lexicon;
 use super::{KnowledgeError, Pruned};
+use corpus::settings::TokenSettings;
+use corpus::vocabulary::Vocabulary;
 use corpus::word_file::without_comment;
 use senses::Senses;
 
@@ -139,11 +142,10 @@ fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
     let word = word.trim();
     check_word(line, word)?;
     let mut senses: Vec<Vec<String>> = Vec::new();
+    let mut known = HashSet::from([word.to_owned()]);
     for group in groups.split('|') {
         let sense = words(line, group)?;
-        let is_known =
-            |other: &&String| *other == word || senses.iter().flatten().any(|w| w == *other);
-        if let Some(repeated) = sense.iter().find(is_known) {
+        if let Some(repeated) = sense.iter().find(|&other| !known.insert(other.clone())) {
             let problem = format!("`{repeated}` tells no sense of `{word}`: it is named before");
             return error(group, problem);
         }
@@ -155,14 +157,14 @@ fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
 
 /// The words of a list, which is a slice of `line`.
 fn words(line: &str, list: &str) -> Result<Vec<String>, SyntaxError> {
-    let mut words: Vec<String> = Vec::new();
+    let (mut words, mut known) = (Vec::new(), HashSet::new());
     for part in list.split(',') {
         let word = part.trim();
         if word.is_empty() {
             return Err(SyntaxError::at(part, line, "a word is missing here"));
         }
         check_word(line, word)?;
-        if words.iter().any(|other| other == word) {
+        if !known.insert(word) {
             let problem = format!("`{word}` is listed twice: leave one out");
             return Err(SyntaxError::at(part.trim_start(), line, problem));
         }
@@ -273,6 +275,32 @@ pub(super) fn structures(
         refused(file, &cannot_lines, error, word)
     })?;
     Ok((senses.place(nodes, lexicon, strengths)?, pruned))
+}
+
+/// What of some constraints a vocabulary does not have.
+///
+/// # Errors
+/// They contradict each other, or nothing of them is left.
+pub fn check(
+    constraints: &[Constraint],
+    vocabulary: &Vocabulary,
+    tokens: &TokenSettings,
+) -> Result<Pruned, KnowledgeError> {
+    const FILE: &str = "the constraints";
+    let lines: Vec<_> = (1..).zip(constraints.iter().cloned()).collect();
+    let mut lexicon = Lexicon::new(vocabulary, tokens);
+    // Which words there are does not depend on priors.
+    let strengths = Strengths {
+        ordinary: 1.0,
+        must: 1.0,
+        cannot: 1.0,
+    };
+    let (nodes, mut pruned) = structures(FILE, &lines, &mut lexicon, strengths)?;
+    lexicon.report(&mut pruned);
+    match nodes.is_empty() {
+        true => Err(KnowledgeError::nothing_left(FILE, &pruned)),
+        false => Ok(pruned),
+    }
 }
 
 /// What is wrong, in the file's own words.

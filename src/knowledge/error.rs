@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use lda::tree::TreeError;
 
+use super::pruned::Pruned;
+
 /// Why a file of knowledge, or the tree made of it, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KnowledgeError {
@@ -68,5 +70,14 @@ impl KnowledgeError {
             column: None,
             problem: problem.into(),
         }
+    }
+
+    /// No word of a file is a term.
+    pub(super) fn nothing_left(file: &str, pruned: &Pruned) -> Self {
+        let problem = format!(
+            "nothing is left for the vocabulary: {pruned}; is it in the language of the \
+             collection, and are tokens.lower_case and [vocabulary] as intended?"
+        );
+        Self::file(file, problem)
     }
 }

@@ -157,11 +157,7 @@ impl Knowledge {
         };
         lexicon.report(&mut pruned);
         if nodes.is_empty() {
-            let problem = format!(
-                "nothing is left for the vocabulary: {pruned}; is it in the language of the \
-                 collection, and are tokens.lower_case and [vocabulary] as intended?"
-            );
-            return Err(KnowledgeError::file(&self.file, problem));
+            return Err(KnowledgeError::nothing_left(&self.file, &pruned));
         }
         let tree = Tree::new(vocabulary.kept(), strengths.ordinary, &nodes);
         let tree = tree.map_err(|source| KnowledgeError::Tree {
