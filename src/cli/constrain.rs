@@ -113,11 +113,10 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     let separates = constraints
         .iter()
         .any(|one| matches!(one, Constraint::Cannot(_)));
-    if separates && matches!(args.unassign, Unassign::Nothing | Unassign::Documents) {
-        // Documents of the first round do not see each other, and begin all words in each topic.
-        let message = "words stay together that share a topic already, unless they are unassigned";
+    if separates && args.unassign == Unassign::Nothing {
+        let message = "with --unassign nothing, words that share a topic go on sharing it";
         return Err(Failure::message(Exit::Usage, message)
-            .help("--separate needs --unassign terms or --unassign all"));
+            .help("--separate needs --unassign terms, documents or all"));
     }
     match constraints.is_empty() {
         true => Err(

@@ -13,7 +13,7 @@ use super::rounds::Merged;
 use crate::checkpoint::Saved;
 use lda::model::Priors;
 use lda::model::factors::{Branches, FactorTable, Factors};
-use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::parameters::{GlobalStep, Parameters, Row};
 use lda::model::statistics::Assigned;
 use lda::train::AVERAGE_PRUNE;
 use lda::train::schedule::Phase;
@@ -294,15 +294,18 @@ impl ProcessModel {
         process.meet();
     }
 
-    /// Takes what documents have in the model out of one part, given the counts that they were sampled
-    /// to have; all that is in the `emptied` rows. All workers of the process must call it.
-    pub fn withdraw(&self, process: &Process, part: usize, merged: &Merged, emptied: &[u32]) {
-        let mut parameters = write(&self.parts[part]);
-        for block in self.own_blocks(part, &merged.blocks) {
-            parameters.withdraw(block.words());
-        }
-        parameters.empty(emptied);
-        drop(parameters);
+    /// Takes counts out of one part, and replaces the `changed` rows. All workers of the process must call it.
+    pub fn withdraw(&self, process: &Process, part: usize, merged: &Merged, changed: &[Row]) {
+        self.change(process, part, |parameters| {
+            let blocks = self.own_blocks(part, &merged.blocks);
+            blocks.for_each(|block| parameters.withdraw(block.words()));
+            parameters.set_rows(changed);
+        });
+    }
+
+    /// Changes one part, and adds up the row sums. All workers of the process must call it.
+    pub fn change(&self, process: &Process, part: usize, change: impl FnOnce(&mut Parameters)) {
+        change(&mut write(&self.parts[part]));
         process.meet();
         add_up_totals(&self.parts, process, part);
     }
@@ -335,9 +338,8 @@ impl ProcessModel {
     /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of
     /// the process must call it.
     pub fn average(&self, process: &Process, part: usize, weight: f64) {
-        let counts = self.parts[part]
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let lock = self.parts[part].read();
+        let counts = lock.unwrap_or_else(PoisonError::into_inner);
         let mut average = write(&self.averages[part]);
         if weight < 1.0 {
             average.blend(weight, &counts);

@@ -192,13 +192,7 @@ fn what_cannot_be_corrected_is_refused() {
         "south, north",
     ];
     denied(&both, 65, "keeps `");
-    let kept = [
-        "out",
-        "--separate",
-        "north, south",
-        "--unassign",
-        "documents",
-    ];
+    let kept = ["out", "--separate", "north, south", "--unassign", "nothing"];
     denied(&kept, 64, "--unassign terms");
     assert!(
         !ground.path("out-constrained").exists(),

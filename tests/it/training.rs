@@ -319,7 +319,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let warm = warm_start(&job);
     let partial = warm.as_ref().filter(|start| start.is_partial());
     let model = starting_model(&job, &priors, (saved.as_ref(), warm.as_ref()), threads);
-    let rows = |start: &WarmStart| start.changed_rows(&priors);
+    let rows = |start: &WarmStart| start.changed_rows(&priors, job.model.seed);
     let changed_rows = warm.as_ref().map(rows).unwrap_or_default();
     let process = Process::new(job, output, placement.clone());
     let settings = &process.job.train;

@@ -142,7 +142,10 @@ impl<'a> Run<'a> {
             assignments: assignments.cloned(),
             active: active.cloned(),
             changed_rows: match self.warm_start()? {
-                Some(start) => start.model.changed_rows(&priors),
+                Some(start) => {
+                    let seed = self.process.job.model.seed;
+                    start.model.changed_rows(&priors, seed)
+                }
                 None => Vec::new(),
             },
             inference_alpha,

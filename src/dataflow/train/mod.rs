@@ -38,6 +38,7 @@ pub use active::ActiveDocuments;
 use corpus::minibatches::Minibatches;
 use lda::evaluate::completion::Completion;
 use lda::model::Priors;
+use lda::model::parameters::Row;
 use lda::train::alpha;
 use lda::train::schedule::{LAG, Position, Schedule};
 use lda::train::stop::StopRule;
@@ -70,8 +71,9 @@ pub struct TrainPlan {
     pub assignments: Option<Arc<Assignments>>,
     /// The process's documents, if each round draws its own.
     pub active: Option<Arc<ActiveDocuments>>,
-    /// After a warm start, the rows of the model that its prior over terms has changed.
-    pub changed_rows: Vec<u32>,
+    /// After a warm start, the rows of the model that its prior over terms has changed, and what they have
+    /// once documents are withdrawn.
+    pub changed_rows: Vec<Row>,
     /// α that documents are inferred with, if it is not the one of training: that of labels.
     pub inference_alpha: Option<Vec<f64>>,
     /// Hash of the settings the model depends on.
@@ -191,6 +193,12 @@ impl Trainer {
     /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
     fn end_pass(&mut self, worker: &mut Worker, position: Position) -> Result<(), RunError> {
         let schedule = &self.plan.schedule;
+        if schedule.forgets_first_weights_after(position) {
+            let (process, model) = (&self.plan.process, &self.plan.model);
+            model.change(process, self.part, |parameters| {
+                parameters.round_rows(&self.plan.changed_rows);
+            });
+        }
         if schedule.ends_pass(position) && schedule.learns_alpha_in(position) {
             let evidence = self.rounds.sampling().take_evidence();
             let evidence = self.rounds.sum(worker, &evidence)?;

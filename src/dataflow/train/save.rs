@@ -155,6 +155,12 @@ impl Trainer {
                 },
             )?;
             self.rounds.sampling().is_recalling = false;
+            let plan = &self.plan;
+            if plan.schedule.unassigns_documents() {
+                (plan.model).change(&plan.process, self.part, |parameters| {
+                    parameters.round_rows(&plan.changed_rows);
+                });
+            }
         }
         Ok(())
     }

@@ -27,6 +27,9 @@ pub struct Entry {
     pub value: f32,
 }
 
+/// A term, and its entries.
+pub type Row = (u32, Vec<Entry>);
+
 /// A change of the parameters by one round (Mimno 2012, Eq. 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GlobalStep {
@@ -162,13 +165,33 @@ impl Parameters {
         });
     }
 
-    /// Empties the rows of `terms`, of any part.
-    pub fn empty(&mut self, terms: &[u32]) {
-        let (part, part_count) = (self.part, self.part_count);
-        for &term in terms.iter().filter(|&&w| w as usize % part_count == part) {
-            let place = self.place(term);
-            self.rows[place].clear();
+    /// Replaces rows of any part. The row sums are then stale, as after
+    /// [`fold_scale`](Self::fold_scale).
+    pub fn set_rows(&mut self, rows: &[Row]) {
+        for (term, row) in rows {
+            if let Some(own) = self.own_row(*term) {
+                own.clone_from(row);
+            }
         }
+    }
+
+    /// Rounds the values of these rows, of any part, to whole tokens, and so removes the small weights that
+    /// counts of assignments began with. The row sums are then stale.
+    pub fn round_rows(&mut self, rows: &[Row]) {
+        debug_assert_eq!(self.scale, 1.0, "counts have no scale");
+        for (term, _) in rows {
+            if let Some(own) = self.own_row(*term) {
+                own.iter_mut()
+                    .for_each(|entry| entry.value = entry.value.round_ties_even());
+                own.retain(|entry| entry.value > 0.0);
+            }
+        }
+    }
+
+    /// The row of a term, if it is of this part.
+    fn own_row(&mut self, term: u32) -> Option<&mut Vec<Entry>> {
+        let is_own = term as usize % self.part_count == self.part;
+        is_own.then(|| &mut self.rows[term as usize / self.part_count])
     }
 
     /// Takes counts out: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part, as in

@@ -281,7 +281,8 @@ impl<'a> Trainer<'a> {
             Action::Withdraw => {
                 self.parameters.withdraw(entries);
                 let start = self.setup.warm_start.expect("it is of a warm start");
-                self.parameters.empty(&start.changed_rows(&self.priors));
+                self.parameters
+                    .set_rows(&start.changed_rows(&self.priors, self.setup.seed));
                 add_up_totals(&mut self.parameters);
                 if !self.schedule.unassigns_documents() {
                     replace(&mut self.parameters, entries);
@@ -305,6 +306,12 @@ impl<'a> Trainer<'a> {
 
     /// Where a Gibbs pass ends: learns α, and adds the counts to their average.
     fn end_pass(&mut self, position: Position) {
+        if self.schedule.forgets_first_weights_after(position) {
+            let start = self.setup.warm_start.expect("it is of a warm start");
+            self.parameters
+                .round_rows(&start.changed_rows(&self.priors, self.setup.seed));
+            add_up_totals(&mut self.parameters);
+        }
         if self.schedule.ends_pass(position) && self.schedule.learns_alpha_in(position) {
             let evidence = self.local.take_histograms().evidence(&self.priors.alpha);
             alpha::step(&mut self.priors.alpha, &evidence);

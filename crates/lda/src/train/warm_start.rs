@@ -17,7 +17,7 @@ use super::senses;
 use crate::bags::Bags;
 use crate::infer::Bag;
 use crate::model::Priors;
-use crate::model::parameters::{Entry, Parameters};
+use crate::model::parameters::{Entry, Parameters, Row};
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Whose assignments are forgotten where the prior over terms has changed.
@@ -101,13 +101,21 @@ impl WarmStart {
         terms.filter_map(|(term, &is_changed)| is_changed.then_some(term))
     }
 
-    /// The rows of parameters that are theirs, where the prior to be trained with is `priors`.
-    pub fn changed_rows(&self, priors: &Priors) -> Vec<u32> {
-        let rows = |term: u32| match &priors.tree {
+    /// The rows of parameters that are theirs, where the prior to be trained with is `priors`, and what they
+    /// have when the documents are withdrawn: nothing, but where all terms are unassigned, the first weights
+    /// of cannot-links, until each document has been assigned again.
+    pub fn changed_rows(&self, priors: &Priors, seed: u64) -> Vec<Row> {
+        let tree = priors.tree.as_deref();
+        let rows = |term: u32| match tree {
             Some(tree) => tree.leaves_of(term),
             None => term..term + 1,
         };
-        self.changed_terms().flat_map(rows).collect()
+        let needs_first = self.unassigned == Unassigned::Documents;
+        let first = tree.filter(|_| needs_first);
+        let first = first.map(|tree| senses::first_weights(tree, priors.topic_count(), seed));
+        let begun = |row: u32| first.as_ref().map_or_else(Vec::new, |first| first(row));
+        let rows = self.changed_terms().flat_map(rows);
+        rows.map(|row| (row, begun(row))).collect()
     }
 
     /// Whether a document is visited again: it contains a term around which the trees differ, or they are

@@ -47,4 +47,10 @@ impl Schedule {
             && self.action(position) == Action::Gibbs
             && position.taken <= self.gibbs_rounds
     }
+
+    /// True after the round that visits the last of them: what the terms concerned began with is no longer
+    /// needed.
+    pub fn forgets_first_weights_after(&self, position: Position) -> bool {
+        self.visits_unassigned(position) && position.taken == self.gibbs_rounds
+    }
 }

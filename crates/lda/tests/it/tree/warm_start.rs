@@ -211,6 +211,37 @@ fn a_term_gets_its_senses_and_loses_them_again() {
 }
 
 #[test]
+fn terms_of_a_cannot_link_come_apart() {
+    // Topics 0 and 1 have both terms of the link.
+    let bags = themed(
+        &[&[0, 1, 2, 8, 9], &[3, 4, 5, 8, 9], &[6, 7]],
+        &[40, 40, 40],
+    );
+    let before = flat(&bags);
+    let link = structures(TERMS, &[], &[vec![8, 9]], STRENGTHS).unwrap();
+    let tree = Tree::new(TERMS, STRENGTHS.ordinary, &link).unwrap();
+    for unassigned in [Unassigned::Terms, Unassigned::Documents] {
+        let after = refined(&bags, &before, unassigned, Some(&tree), 10);
+        let rows = [8, 9].map(|term| {
+            let leaf = tree.leaves_of(term).start;
+            let mut row = [0.0; TOPICS];
+            for entry in after.parameters.row(leaf) {
+                row[entry.topic as usize] = entry.value;
+            }
+            row
+        });
+        let tokens: u32 = (0..bags.len())
+            .map(|index| tokens_of(&bags, index, 8) + tokens_of(&bags, index, 9))
+            .sum();
+        assert_eq!(rows.iter().flatten().sum::<f32>(), tokens as f32);
+        for topic in 0..TOPICS {
+            let least = rows[0][topic].min(rows[1][topic]);
+            assert_eq!(least, 0.0, "{unassigned:?}: {rows:?}");
+        }
+    }
+}
+
+#[test]
 fn terms_that_the_model_does_not_have_begin_with_nothing() {
     let bags = documents();
     let before = flat(&bags);
