@@ -298,7 +298,10 @@ impl ProcessModel {
     pub fn withdraw(&self, process: &Process, part: usize, merged: &Merged, changed: &[Row]) {
         self.change(process, part, |parameters| {
             let blocks = self.own_blocks(part, &merged.blocks);
-            blocks.for_each(|block| parameters.withdraw(block.words()));
+            // A term's entries, which may be in two blocks, are withdrawn together.
+            let mut words: Vec<u64> = blocks.flat_map(Block::words).copied().collect();
+            words.sort_unstable();
+            parameters.withdraw(&words);
             parameters.set_rows(changed);
         });
     }
@@ -318,10 +321,7 @@ impl ProcessModel {
 
     /// Makes one part that of `fixed` + `counts`: the terms that have `changed`, or all.
     pub fn set_sum(&self, part: usize, [fixed, counts]: [&Self; 2], changed: Option<&[Block]>) {
-        let [fixed, counts] = [fixed, counts].map(|model| {
-            let lock = model.parts[part].read();
-            lock.unwrap_or_else(PoisonError::into_inner)
-        });
+        let [fixed, counts] = [fixed, counts].map(|model| read(&model.parts[part]));
         let mut whole = write(&self.parts[part]);
         let Some(blocks) = changed else {
             let all = whole.terms();
@@ -338,8 +338,7 @@ impl ProcessModel {
     /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of
     /// the process must call it.
     pub fn average(&self, process: &Process, part: usize, weight: f64) {
-        let lock = self.parts[part].read();
-        let counts = lock.unwrap_or_else(PoisonError::into_inner);
+        let counts = read(&self.parts[part]);
         let mut average = write(&self.averages[part]);
         if weight < 1.0 {
             average.blend(weight, &counts);
@@ -376,10 +375,11 @@ impl ProcessModel {
 }
 
 fn read_all<T>(parts: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
-    parts
-        .iter()
-        .map(|p| p.read().unwrap_or_else(PoisonError::into_inner))
-        .collect()
+    parts.iter().map(read).collect()
+}
+
+fn read<T>(part: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    part.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write<T>(part: &RwLock<T>) -> RwLockWriteGuard<'_, T> {

@@ -194,12 +194,23 @@ impl Parameters {
         is_own.then(|| &mut self.rows[term as usize / self.part_count])
     }
 
-    /// Takes counts out: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part, as in
-    /// [`replace`](Self::replace). The row sums are then stale, as after [`fold_scale`](Self::fold_scale).
+    /// Takes counts of one sample out of averages: λ̃_kw ← max(λ̃_kw − n_kw, 0) for the entries of this part,
+    /// as in [`replace`](Self::replace). Where a topic has less than n_kw of a term, the term's other topics
+    /// lose the difference, in proportion. The row sums are then stale, as after
+    /// [`fold_scale`](Self::fold_scale).
     pub fn withdraw(&mut self, entries: &[u64]) {
         debug_assert_eq!(self.scale, 1.0, "counts have no scale");
         self.for_each_run(entries, |row, counts| {
+            let sum = |row: &[Entry]| -> f64 { row.iter().map(|e| f64::from(e.value)).sum() };
+            let before = sum(row);
+            let tokens = |&word: &u64| f64::from(Assigned::from_word(word).count);
+            let left = (before - counts.iter().map(tokens).sum::<f64>()).max(0.0);
             add_to_row(row, counts, -1.0);
+            row.retain(|entry| entry.value > 0.0);
+            let (share, step) = ((left / sum(row)).min(1.0), grid_step(before));
+            for entry in row.iter_mut() {
+                entry.value = on_grid(f64::from(entry.value) * share, step) as f32;
+            }
             row.retain(|entry| entry.value > 0.0);
         });
     }
@@ -305,6 +316,17 @@ impl Parameters {
             *total = fixed as f64 / FIXED_POINT;
         }
     }
+}
+
+/// Counts up to twice so many `tokens` can be added to a multiple of this, and taken away, in 32 bits without
+/// rounding.
+pub fn grid_step(tokens: f64) -> f64 {
+    ((2.0 * tokens).ceil() as u64).next_power_of_two() as f64 / LARGEST_EXACT
+}
+
+/// The multiple of `step` nearest to a weight.
+pub fn on_grid(weight: f64, step: f64) -> f64 {
+    (weight / step).round_ties_even() * step
 }
 
 /// Merges a round's counts of one term into its row.

@@ -17,7 +17,7 @@ use super::senses;
 use crate::bags::Bags;
 use crate::infer::Bag;
 use crate::model::Priors;
-use crate::model::parameters::{Entry, Parameters, Row};
+use crate::model::parameters::{Entry, Parameters, Row, grid_step, on_grid};
 use crate::model::tree::{Node, ROOT, Tree};
 
 /// Whose assignments are forgotten where the prior over terms has changed.
@@ -193,7 +193,11 @@ impl WarmStart {
             sums[entry.topic as usize] += f64::from(entry.value) * factor;
         }
         if self.is_partial() {
-            to_grid(&mut sums);
+            // Counts will be added, and taken away.
+            let step = grid_step(sums.iter().sum());
+            for sum in &mut sums {
+                *sum = on_grid(*sum, step);
+            }
         }
         let entry = |(topic, &sum): (u32, &f64)| Entry {
             topic,
@@ -201,17 +205,6 @@ impl WarmStart {
         };
         let sums = (0..).zip(&sums).map(entry);
         sums.filter(|entry| entry.value > 0.0).collect()
-    }
-}
-
-/// Rounds a term's weights so that counts can be added to them, and taken away, in 32 bits without rounding:
-/// as many as the term has tokens.
-fn to_grid(weights: &mut [f64]) {
-    const DIGITS: f64 = (1 << f32::MANTISSA_DIGITS) as f64;
-    let most = 2.0 * weights.iter().sum::<f64>();
-    let step = (most.ceil() as u64).next_power_of_two() as f64 / DIGITS;
-    for weight in weights {
-        *weight = (*weight / step).round_ties_even() * step;
     }
 }
 

@@ -122,6 +122,43 @@ fn replaced_counts_are_those_of_a_recount_and_zeros_go() {
 }
 
 #[test]
+fn what_is_withdrawn_leaves_no_token_behind() {
+    let entry = |topic, value| Entry { topic, value };
+    let averages = vec![entry(0, 2.5), entry(1, 1.5), entry(3, 4.0)];
+    let model = |row: &Vec<Entry>| {
+        let rows = [row.clone(), row.clone()];
+        Parameters::new(4, 2, 0, 1).restore(1.0, vec![0.0; 4], |term| rows[term as usize].clone())
+    };
+    let sum = |row: &[Entry]| row.iter().map(|e| f64::from(e.value)).sum::<f64>();
+    let mut parameters = model(&averages);
+    parameters.withdraw(&[word(0, 0, 3), word(0, 3, 1), word(1, 2, 9)]);
+    let left = parameters.row(0).to_vec();
+    assert_eq!(left.iter().map(|e| e.topic).collect::<Vec<_>>(), [1, 3]);
+    assert!((sum(&left) - 4.0).abs() < 1e-5, "8 less 4: {left:?}");
+    assert!((left[1].value / left[0].value - 2.0).abs() < 1e-5);
+    assert!(parameters.row(1).is_empty(), "more than there was");
+    // Tokens come and go without rounding.
+    parameters.replace(&[word(0, 1, 7), word(0, 3, 5)]);
+    parameters.replace(&[word(0, 1, -7), word(0, 3, -5)]);
+    assert_eq!(parameters.row(0), left);
+}
+
+#[test]
+fn first_weights_are_rounded_away() {
+    let entry = |topic, value| Entry { topic, value };
+    let mut parameters = Parameters::new(4, 2, 0, 1);
+    let rows: Vec<Row> = vec![(0, vec![entry(0, 5e-5), entry(2, 5e-5)]), (1, Vec::new())];
+    parameters.set_rows(&rows);
+    assert_eq!(parameters.row(0), rows[0].1);
+    for count in [300_000, -299_990] {
+        parameters.replace(&[word(0, 2, count), word(1, 1, count)]);
+    }
+    parameters.round_rows(&rows);
+    assert_eq!(parameters.row(0), [entry(2, 10.0)]);
+    assert_eq!(parameters.row(1), [entry(1, 10.0)]);
+}
+
+#[test]
 fn blending_is_a_weighted_mean() {
     let mut counts = Parameters::new(2, 2, 0, 1);
     let mut mean = counts.clone();
