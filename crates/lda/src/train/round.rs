@@ -120,6 +120,10 @@ impl LocalStep {
                 self.burn_in(visit, sweeps, &mut stream)?;
                 self.count_assignments(table, 1, &mut stream);
             }
+            // Cannot-links need the first weights: a topic has one branch.
+            Action::Scatter if visit.table.tree().is_some() => {
+                self.assign(visit)?;
+            }
             Action::Scatter => self.scatter(visit),
             Action::Assign | Action::Withdraw => {
                 let mut stream = visit.key.stream();

@@ -31,6 +31,25 @@ fn small_tree() -> Tree {
     Tree::new(4, 0.3, &structures).unwrap()
 }
 
+/// Three structures of up to four levels; terms have up to three senses.
+fn larger_tree() -> Tree {
+    let node = |terms: &[u32], children| Node {
+        name: "node".to_owned(),
+        prior: 0.3 + 0.1 * terms.len() as f64,
+        leaf_prior: 0.2 * terms.len() as f64,
+        children,
+        terms: terms.to_vec(),
+    };
+    let deep = node(&[3, 5], vec![node(&[5, 6, 11], Vec::new())]);
+    let wide = [&[0u32, 1, 3][..], &[2, 3], &[4, 11]].map(|terms| node(terms, Vec::new()));
+    let structures = [
+        node(&[1, 2], vec![deep]),
+        node(&[7], wide.to_vec()),
+        node(&[5, 8, 9, 11], Vec::new()),
+    ];
+    Tree::new(12, 0.3, &structures).unwrap()
+}
+
 /// Every topic and path of a term.
 fn places(tree: &Tree, topics: u16, term: u32) -> Vec<Assignment> {
     let leaves = tree.leaves_of(term);

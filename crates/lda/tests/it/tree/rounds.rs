@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    STRENGTHS, configurations, ln_topics, normalized, small_tree, themed, trained, two_senses,
+    STRENGTHS, configurations, larger_tree, ln_topics, normalized, small_tree, themed, trained,
+    two_senses,
 };
 use crate::chi_square::chi_square_z;
 use lda::bags::Bags;
@@ -47,35 +48,45 @@ fn priors(tree: &Tree, alpha: &[f64]) -> Priors {
 
 #[test]
 fn rounds_draw_topics_and_then_leaves_from_the_posterior() {
-    let (tree, alpha) = (small_tree(), [0.4, 0.7, 0.2]);
-    let bags = themed(&[&[0, 1, 2], &[1, 2, 3]], &[3, 2]);
-    let gibbs = trained(&bags, &tree, 3, Variant::FastRb, 7);
+    let few = themed(&[&[0, 1, 2], &[1, 2, 3]], &[3, 2]);
+    rounds_draw_from_the_posterior(&small_tree(), &few, [0, 1, 3]);
+    let many = themed(
+        &[&[0, 1, 2, 3, 11], &[4, 5, 6, 11], &[7, 8, 9, 10]],
+        &[9; 3],
+    );
+    rounds_draw_from_the_posterior(&larger_tree(), &many, [3, 5, 11]);
+}
+
+/// Documents of a token of each of `terms`, against what is learnt of `bags`.
+fn rounds_draw_from_the_posterior(tree: &Tree, bags: &Bags, terms: [u32; 3]) {
+    let alpha = [0.4, 0.7, 0.2];
+    let gibbs = trained(bags, tree, 3, Variant::FastRb, 7);
     let counts = gibbs.counts();
-    let parameters = by_leaf(&tree, counts);
-    let factors = Factors::prepare(&parameters, &priors(&tree, &alpha), |_| true, None);
+    let parameters = by_leaf(tree, counts);
+    let factors = Factors::prepare(&parameters, &priors(tree, &alpha), |_| true, None);
     let parts = [&factors];
     let table = FactorTable::new(&parts);
-    for term in 0..4 {
+    for term in 0..tree.vocabulary_size() as u32 {
         let row = table.find(term).unwrap();
         for (topic, e) in (0..).zip(table.all(row)) {
-            let phi = counts.term_probability(&tree, term, topic);
+            let phi = counts.term_probability(tree, term, topic);
             assert!((e - phi).abs() < 1e-6 * phi, "{e} for {phi}");
         }
     }
     // The sampler takes the largest term first.
-    let terms = [3, 1, 0];
-    let configurations = configurations(&tree, 3, &terms);
+    let descending: Vec<u32> = terms.iter().rev().copied().collect();
+    let configurations = configurations(tree, 3, &descending);
     let posterior = normalized(
         configurations
             .iter()
             .map(|tokens| {
-                let paths = tokens.iter().map(|&t| counts.path_probability(&tree, t));
+                let paths = tokens.iter().map(|&t| counts.path_probability(tree, t));
                 exp(ln_topics(&alpha, tokens)) * paths.product::<f64>()
             })
             .collect(),
     );
     let bag = Bag {
-        terms: &[0, 1, 3],
+        terms: &terms,
         counts: &[1, 1, 1],
     };
     let (mut seen, mut sampler) = (vec![0; configurations.len()], Sampler::default());
@@ -170,10 +181,15 @@ fn a_remembered_token_is_drawn_without_its_own_count() {
     }
 }
 
-fn trained_by_rounds(bags: &Bags, tree: Option<&Tree>, memory: Memory, seed: u64) -> Trained {
+fn trained_by_rounds(
+    bags: &Bags,
+    tree: Option<&Tree>,
+    (memory, online_passes): (Memory, u32),
+    seed: u64,
+) -> Trained {
     let settings = TrainSettings {
         passes: Some(60),
-        online_passes: 6,
+        online_passes,
         minibatch: Some(MinibatchSize::Documents(20)),
         memory,
         patience: 0,
@@ -218,7 +234,7 @@ fn training_by_rounds_obeys_must_links_and_cannot_links() {
     let tree = |structures: Vec<Node>| Tree::new(12, STRENGTHS.ordinary, &structures).unwrap();
     let must = tree(structures(12, &[vec![8, 9]], &[], STRENGTHS).unwrap());
     let cannot = tree(structures(12, &[], &[vec![8, 9]], STRENGTHS).unwrap());
-    for memory in [Memory::On, Memory::Off] {
+    for memory in [(Memory::On, 6), (Memory::Off, 6), (Memory::On, 0)] {
         let together = |bags: &Bags, tree: Option<&Tree>| {
             let is_one = |seed: &u64| {
                 let [a, b] = topics_of(&trained_by_rounds(bags, tree, memory, *seed), [8, 9]);
