@@ -124,8 +124,12 @@ fn workers_do_not_show_after_a_correction() {
                 "--unassign",
                 unassign,
             ];
+            let apart: &[&str] = match unassign {
+                "nothing" => &[],
+                _ => &["--separate", "money1, money2"],
+            };
             let place = ["-o", out, "-w", threads, "--quiet"];
-            ground.succeed(&[&flags[..], &place[..]].concat()[..]);
+            ground.succeed(&[&flags[..], apart, &place[..]].concat()[..]);
             ground.digest(out)
         };
         let alone = constrain(&format!("{unassign}1"), "1");
@@ -136,6 +140,9 @@ fn workers_do_not_show_after_a_correction() {
             "run {unassign}1.toml --quiet --processes 2 -w 1 {sets}"
         ));
         assert_eq!(ground.digest(&out), alone, "{unassign}");
+        let terms = ground.table(&format!("{out}/topic_terms"));
+        let is_one = topic_of(&terms, "money1") == topic_of(&terms, "money2");
+        assert_eq!(is_one, unassign == "nothing", "{unassign}");
     }
 }
 

@@ -141,13 +141,7 @@ impl<'a> Run<'a> {
             schedule,
             assignments: assignments.cloned(),
             active: active.cloned(),
-            changed_rows: match self.warm_start()? {
-                Some(start) => {
-                    let seed = self.process.job.model.seed;
-                    start.model.changed_rows(&priors, seed)
-                }
-                None => Vec::new(),
-            },
+            changed_rows: self.changed_rows(&priors)?,
             inference_alpha,
             settings_hash: self.process.job.train_hash(),
             vocabulary_hash: collection.vocabulary_fingerprint.clone(),

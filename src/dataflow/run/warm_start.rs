@@ -11,6 +11,8 @@ use crate::job::Job;
 use crate::job::state::MODEL_FILE;
 use corpus::collection::Collection;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
+use lda::model::Priors;
+use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
 use lda::train::publish::published;
 use lda::train::warm_start::WarmStart;
@@ -69,6 +71,13 @@ impl<'a> Run<'a> {
             Ok::<_, RunError>(Some(Start { model, topics }))
         })?;
         Ok(start.as_ref())
+    }
+
+    /// The rows of the model that are changed before training: none, unless its prior over terms has changed.
+    pub(super) fn changed_rows(&self, priors: &Priors) -> Result<Vec<Row>, RunError> {
+        let (start, seed) = (self.warm_start()?, self.process.job.model.seed);
+        let rows = |start: &Start| start.model.changed_rows(priors, seed);
+        Ok(start.map(rows).unwrap_or_default())
     }
 
     /// Where some documents are visited only, the model must be of all of them.
