@@ -25,7 +25,6 @@ use corpus::phrases::PAIRS_A_PART;
 use corpus::settings::SampleSize;
 use lda::infer::settings::{Estimator, Method};
 use lda::math::special::ln;
-use lda::train::norms::Norms;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
 use sums::sums;
@@ -165,7 +164,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
     let held_out = (sampled as f64 * job.sample.held_out) as u64;
     let trained = sampled - held_out;
     let tokens_in = |documents: u64| kept_tokens(job, survey, documents);
-    let schedule = Schedule::new(&job.train, trained, tokens_in(trained), Norms::default());
+    let schedule = Schedule::new(&job.train, trained, tokens_in(trained), Default::default());
     let distinct = distinct_terms(survey.tokens);
     let kept = distinct.min(job.vocabulary.max_terms as u64);
     let weights = weight_count(job, kept, tokens_in(trained));

@@ -275,7 +275,11 @@ fn every_crate_has_its_layers_listed() {
 #[test]
 fn engines_formats_and_the_screen_are_named_where_they_belong() {
     check(|path, _, line| {
-        let allowed = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
+        let beside = |place: &str| path.strip_suffix(".rs") == place.strip_suffix('/');
+        let allowed = |places: &[&str]| {
+            let mut places = places.iter();
+            places.any(|place| path.starts_with(place) || beside(place))
+        };
         let mut reserved = RESERVED.iter().filter(|(_, places)| !allowed(places));
         let (name, places) = reserved.find(|(name, _)| names(line, name))?;
         Some(format!("{name} may stand in {places:?} only"))
@@ -299,6 +303,11 @@ fn files_are_changed_in_the_store_only() {
         })?;
         Some(format!("{name}: see the crate store"))
     });
+}
+
+#[test]
+fn a_module_is_a_file_beside_the_folder_of_its_parts() {
+    check(|path, number, _| (number == 1 && path.ends_with("/mod.rs")).then(String::new));
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Evaluation {
         };
         let norms = self.shared.norms.get(|| self.read_norms(path, model))?;
         let text = format!("{:?} {:?}", norms.cues, norms.pairs);
-        agree(worker, &hex::encode(&Sha256::digest(text)), "norms")?;
+        agree(worker, &hex::encode(Sha256::digest(text)), "norms")?;
         Ok(Some(norms))
     }
 

@@ -363,7 +363,7 @@ fn metadata_columns_never_clash() {
 /// docs/FORMATS.md has, under each table's heading, one line per column in order.
 #[test]
 fn every_column_is_documented() {
-    let text = include_str!("../../../docs/FORMATS.md");
+    let text = include_str!("../../docs/FORMATS.md");
     for table in TABLES {
         let heading = format!("### `{}`\n", table.name);
         let (_, section) = text.split_once(&heading).expect(&heading);
