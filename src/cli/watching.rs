@@ -112,11 +112,12 @@ pub(super) fn end_current(code: u8, reason: &str) {
     }
 }
 
-/// Starts the log and sends it all events of this program, and warnings of other crates.
+/// Starts the log and sends it all events of this program and of `mesh`, and warnings of other crates.
 fn start_log() -> Option<Journal> {
     let journal = Journal::start(super::warn).ok()?;
     let ours = Targets::new()
         .with_target("topicmill", LevelFilter::INFO)
+        .with_target("mesh", LevelFilter::INFO)
         .with_default(LevelFilter::WARN);
     let lines = tracing_subscriber::fmt::layer()
         .json()

@@ -95,7 +95,9 @@ impl Place {
             let time = line["timestamp"].as_str().unwrap();
             assert!(time.len() == 27 && time.ends_with('Z'), "{line}");
             assert!(line["level"].is_string() && line["message"].is_string());
-            assert!(line["target"].as_str().unwrap().starts_with("topicmill"));
+            let target = line["target"].as_str().unwrap();
+            let module = target.split("::").next().unwrap();
+            assert!(["topicmill", "mesh"].contains(&module), "{line}");
         }
         lines
     }
