@@ -14,7 +14,7 @@ mod files;
 pub mod header;
 mod lines;
 mod queue;
-pub mod uci;
+pub(crate) mod uci;
 
 pub(crate) use lines::{check_damage, keeps_damaged};
 pub use queue::{BlockQueue, Share};

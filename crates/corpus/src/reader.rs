@@ -17,7 +17,7 @@ mod uci;
 mod vw;
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;
 
 use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;

@@ -318,8 +318,8 @@ impl Parameters {
     }
 }
 
-/// Counts up to twice so many `tokens` can be added to a multiple of this, and taken away, in 32 bits without
-/// rounding.
+/// The spacing of a grid on which 32-bit values stay exact while counts of up to twice `tokens` are added and
+/// subtracted.
 pub fn grid_step(tokens: f64) -> f64 {
     ((2.0 * tokens).ceil() as u64).next_power_of_two() as f64 / LARGEST_EXACT
 }
