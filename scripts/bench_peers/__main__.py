@@ -29,6 +29,7 @@ def arguments() -> argparse.Namespace:
     add("--topics", type=whole, default=100, metavar="K", help="topics (default: 100)")
     add("--seconds", type=positive, default=60, metavar="S", help="training time of each at most (default: 60)")
     add("--threads", type=whole, default=2, metavar="N", help="threads of each (default: 2)")
+    add("--seed", type=whole, default=1, metavar="S", help="the random seed of each (default: 1); the split is always the same")
     also = [name for name in SYSTEMS if name not in DEFAULT]
     add("--systems", type=names, default=DEFAULT, metavar="A,B",
         help=f"which, in which order (default: {','.join(DEFAULT)}; also {', '.join(also)})")
@@ -108,7 +109,7 @@ def measured(asked: argparse.Namespace, python: Path, binary: Path | None, scrat
     systems = [one_system(name, asked, python, binary, scratch) for name in asked.systems]
     return {
         "corpus": corpus,
-        "settings": {"topics": asked.topics, "seconds": asked.seconds, "threads": asked.threads},
+        "settings": {"topics": asked.topics, "seconds": asked.seconds, "threads": asked.threads, "seed": asked.seed},
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
         "systems": systems,
@@ -138,7 +139,7 @@ def one_system(name: str, asked: argparse.Namespace, python: Path, binary: Path 
     busy = busy_cores()
     print(f"{name}: training …", flush=True)
     train: list[object] = [python, "-m", "bench_peers.systems", name, scratch / "split", folder]
-    train += [f"--topics={asked.topics}", f"--seconds={asked.seconds}", f"--threads={asked.threads}"]
+    train += [f"--topics={asked.topics}", f"--seconds={asked.seconds}", f"--threads={asked.threads}", f"--seed={asked.seed}"]
     train += [f"--binary={binary}"] if name in OURS else []
     problem = processes.run(train, asked.out / "logs" / f"{name}.log", limit=5 * asked.seconds + 600)
     facts: dict[str, typing.Any] = {"name": name, "version": None, "peak_mb": None, "busy_cores": busy}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from . import memory, snapshots
-from .task import SEED, Task
+from .task import Task
 
 if typing.TYPE_CHECKING:
     import numpy
@@ -40,7 +40,7 @@ class Tomotopy:
 
         self.task = task
         self.settings: dict[str, object] = {}
-        self.model = tomotopy.LDAModel(k=task.topics, seed=SEED)
+        self.model = tomotopy.LDAModel(k=task.topics, seed=task.seed)
         for document in words(task):
             self.model.add_doc(document)
 
@@ -107,7 +107,7 @@ class Topica:
 
         burn_in = {"burn_in": min(20, sweeps // 4)}
         effort = effort_of(sweeps, averaged=self.fixed["sampler"] != "cvb0")
-        model = topica.LDA(self.task.topics, seed=SEED, num_threads=self.task.threads, **self.fixed, **burn_in)
+        model = topica.LDA(self.task.topics, seed=self.task.seed, num_threads=self.task.threads, **self.fixed, **burn_in)
         started = time.monotonic()
         model.fit(self.documents, **effort, **self.fitting)
         seconds = time.monotonic() - started
@@ -150,7 +150,7 @@ class TopicaOnline:
         """Writes the snapshot of one fit; returns its seconds."""
         import topica
 
-        model = topica.OnlineLDA(self.task.topics, seed=SEED)
+        model = topica.OnlineLDA(self.task.topics, seed=self.task.seed)
         started = time.monotonic()
         model.fit(self.documents, iters=passes)
         seconds = time.monotonic() - started
@@ -214,7 +214,7 @@ class Gensim:
             num_topics=task.topics,
             id2word={term: f"w{term}" for term in range(task.terms)},
             workers=task.threads,
-            random_state=SEED,
+            random_state=self.task.seed,
             **self.settings,
         )
 
@@ -276,7 +276,7 @@ class ScikitLearn:
         return LatentDirichletAllocation(
             n_components=self.task.topics,
             n_jobs=jobs,
-            random_state=SEED,
+            random_state=self.task.seed,
             **self.settings,
         )
 

@@ -79,7 +79,7 @@ def table(results: dict) -> str:
     text = (
         f"# {corpus['name']}, {settings['topics']} topics\n\n"
         f"{corpus['train_documents']:,} documents, {corpus['train_tokens']:,} tokens, {corpus['terms']:,} terms; "
-        f"{settings['threads']} threads; at most {settings['seconds']:g} s of training each; {results['date']}, "
+        f"{settings['threads']} threads; seed {settings['seed']}; at most {settings['seconds']:g} s of training each; {results['date']}, "
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}.\n\n"
         "## At the end of each system's time\n\n"
     )

@@ -40,9 +40,10 @@ def main() -> None:
     parser.add_argument("--topics", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--binary", type=Path)
     arguments = parser.parse_args()
-    task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads)
+    task = Task(arguments.split, arguments.out, arguments.topics, arguments.seconds, arguments.threads, arguments.seed)
     system: System
     if arguments.name in OURS:
         system = Topicmill(task, arguments.binary, OURS[arguments.name])

@@ -9,18 +9,17 @@ from . import snapshots
 if typing.TYPE_CHECKING:
     from scipy import sparse
 
-SEED = 1
-
 
 class Task:
     """Train `topics` topics on the training documents of `split`, and leave snapshots in `out`."""
 
-    def __init__(self, split: Path, out: Path, topics: int, seconds: float, threads: int):
+    def __init__(self, split: Path, out: Path, topics: int, seconds: float, threads: int, seed: int = 1):
         self.split = split
         self.out = out
         self.topics = topics
         self.seconds = seconds
         self.threads = threads
+        self.seed = seed
         facts = json.loads((split / "facts.json").read_text(encoding="utf-8"))
         self.documents: int = facts["train_documents"]
         self.terms: int = facts["terms"]

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .task import SEED, Task
+from .task import Task
 
 # Each row is one run, with its effort (sweeps over the documents) and what is set. By default the first three passes are
 # online, of five sweeps each; those after them are Gibbs passes, of one.
@@ -78,7 +78,7 @@ class Topicmill:
             "corpus.input": "docword.train.txt",
             "corpus.format": "uci",
             "model.topics": self.task.topics,
-            "model.seed": SEED,
+            "model.seed": self.task.seed,
             "output.path": "overridden by each run",
         }
         job = self.task.split / "job.toml"

@@ -4,7 +4,7 @@ import os
 import typing
 from pathlib import Path
 
-from bench_peers.task import SEED, Task
+from bench_peers.task import Task
 
 from .task import System
 
@@ -28,7 +28,7 @@ class BigArtm(System):
         self.batches: dict[str, object] = {}
         batches = self.new_documents("train")
         self.model = artm.LDA(
-            num_topics=task.topics, num_processors=task.threads, dictionary=batches.dictionary, seed=SEED
+            num_topics=task.topics, num_processors=task.threads, dictionary=batches.dictionary, seed=task.seed
         )
         self.model.initialize(batches.dictionary)
 

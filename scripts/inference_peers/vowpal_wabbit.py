@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from bench_peers import snapshots, split
-from bench_peers.task import SEED, Task
+from bench_peers.task import Task
 
 from .task import REPEATS, System, normalised
 
@@ -78,7 +78,7 @@ class VowpalWabbit(System):
         workspace = self.run(
             f"-d {task.out / 'train.None.vw'} --cache_file {task.out / 'train.cache'} --passes {number} --holdout_off "
             f"--lda {task.topics} --lda_D {task.documents} {SETTINGS} -b {self.bits} "
-            f"--random_seed {SEED} -f {self.model} --quiet"
+            f"--random_seed {self.task.seed} -f {self.model} --quiet"
         )
         seconds = time.perf_counter() - started
         workspace.finish()
