@@ -41,12 +41,12 @@ impl Priors {
     /// The priors a job asks for, for a sample of some documents and tokens; `learns_alpha` says
     /// whether training learns α.
     ///
-    /// Without a value in the job, α is symmetric. Where it is learnt its sum begins at 2 √K, for a
-    /// wide α lets documents try many topics before they settle: on 17,000 newsgroup posts twice
-    /// that was no better, half of it lost coherence. It is a fifth of the mean length of a document
-    /// at most, or it would outweigh what short documents say: on 262,000 commit messages of 28
-    /// tokens on average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. Held fixed
-    /// its sum is 5: a document has a handful of topics, however many there are in all.
+    /// Without a value in the job, α is symmetric. Where it is learnt it begins at 0.1 a topic, in
+    /// all at least 5 and at most 2 √K: wide enough for documents to try many topics before they
+    /// settle (docs/EXPERIMENTS.md, “Where α starts”). The sum is a fifth of the mean length of a
+    /// document at most, or it would outweigh what short documents say: on 262,000 commit messages
+    /// of 28 tokens on average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. Held
+    /// fixed its sum is 5: a document has a handful of topics, however many there are in all.
     ///
     /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is
     /// flat around it (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, since
@@ -66,7 +66,9 @@ impl Priors {
             Alpha::Sum(match learns_alpha {
                 true => {
                     let mean_length = tokens as f64 / documents.max(1) as f64;
-                    (2.0 * (settings.topics as f64).sqrt()).min((mean_length / 5.0).max(1.0))
+                    let topics = settings.topics as f64;
+                    let start = (0.1 * topics).max(5.0).min(2.0 * topics.sqrt());
+                    start.min((mean_length / 5.0).max(1.0))
                 }
                 false => 5.0,
             })

@@ -38,8 +38,8 @@ pub(super) const MODEL: Section = rows! {
     seed: Whole(0, i64::MAX as u64), Default(1);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic.
     alpha: Prior(POSITIVE), Absent;
-    /// The sum of that prior over the topics, shared evenly; `"auto"` means 2 √`topics`, but at most a fifth of the mean
-    /// document length, if α is learnt, and 5 if it is fixed.
+    /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` means 0.1 a topic, in all
+    /// at least 5 and at most 2 √`topics` or a fifth of the mean document length; 5 if it is fixed.
     alpha_sum: Auto(&Real(POSITIVE)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
     eta: Auto(&Real(POSITIVE)), Default("auto");
