@@ -105,6 +105,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// What a draw that is impossible in a document becomes.
+    pub(crate) fn inferring(document: u64) -> impl Fn(ImpossibleDraw) -> Self {
+        move |source| Self::Project { document, source }
+    }
+
     /// The exit code for this error.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -125,22 +125,41 @@ pub(super) fn for_each_document(
     columns: Columns,
     mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
-    let (first, step) = (process.placement.process, process.placement.processes());
-    let mut document = ShardDocument::default();
-    loop {
-        let number = first + tickets.take() * step;
-        let Some(shard) = collection.shards.get(number) else {
-            return Ok(());
-        };
-        let path = process.output.local(&Collection::shard_name(number))?;
-        let mut reader = ShardReader::open(&path, columns)?;
-        let mut next = shard.first_document;
-        while reader.read_into(&mut document)? {
-            visit(next, &document)?;
-            next += 1;
-        }
+    while let Some(number) = next_shard(process, tickets, collection) {
+        read_shard(process, collection, number, columns, &mut visit)?;
         worker.step();
     }
+    Ok(())
+}
+
+/// The next shard of the process that none of its threads has taken.
+pub(super) fn next_shard(
+    process: &Process,
+    tickets: &Tickets,
+    collection: &Collection,
+) -> Option<usize> {
+    let (first, step) = (process.placement.process, process.placement.processes());
+    let number = first + tickets.take() * step;
+    (number < collection.shards.len()).then_some(number)
+}
+
+/// Visits the documents of a shard, with their numbers, in order.
+pub(super) fn read_shard(
+    process: &Process,
+    collection: &Collection,
+    number: usize,
+    columns: Columns,
+    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    let path = process.output.local(&Collection::shard_name(number))?;
+    let mut reader = ShardReader::open(&path, columns)?;
+    let mut document = ShardDocument::default();
+    let mut next = collection.shards[number].first_document;
+    while reader.read_into(&mut document)? {
+        visit(next, &document)?;
+        next += 1;
+    }
+    Ok(())
 }
 
 /// Loads the sample, distributed over the processes; the workers of a process share theirs. Also

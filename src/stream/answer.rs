@@ -11,10 +11,10 @@ use corpus::reader::line::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;
 use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
+use lda::infer::ImpossibleDraw;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::labels::LabelRanker;
 use lda::infer::summary::Projection;
-use lda::infer::{Bag, ImpossibleDraw};
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::FactorTable;
 
@@ -273,10 +273,7 @@ impl<'m> Inference<'m> {
     /// Infers a document, by the random stream of its number.
     fn infer(&mut self, document: &ShardDocument, doc_id: u64) -> Result<(), ImpossibleDraw> {
         let model = self.model;
-        let bag = Bag {
-            terms: &document.terms,
-            counts: &document.counts,
-        };
+        let bag = document.bag();
         let parts = [&model.factors];
         let table = FactorTable::new(&parts);
         let mut stream = Stream::keyed(model.seed, Stage::Project, 0, doc_id);

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use lda::infer::Bag;
+
 /// The status of an input document. Written to the tables as its [`name`](Self::name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -171,6 +173,14 @@ impl ShardDocument {
     /// Tokens that are in the vocabulary (N_d).
     pub fn tokens_in_vocabulary(&self) -> u64 {
         self.counts.iter().map(|&c| u64::from(c)).sum()
+    }
+
+    /// Its kept terms and their counts.
+    pub fn bag(&self) -> Bag<'_> {
+        Bag {
+            terms: &self.terms,
+            counts: &self.counts,
+        }
     }
 }
 

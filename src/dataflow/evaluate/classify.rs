@@ -9,10 +9,11 @@ use timely::worker::Worker;
 
 use super::Evaluation;
 use super::model::Loaded;
-use super::score::{Chosen, for_each_document, next_shard};
+use super::score::Chosen;
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
 use crate::dataflow::gather::all_gather_blocks;
+use crate::dataflow::sample::for_each_document;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::Figure;
 use crate::job::defaults::inference;
@@ -21,7 +22,6 @@ use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::shard::Columns;
 use lda::evaluate::classification::{Classification, ClassificationSettings, classification};
-use lda::infer::Bag;
 use lda::infer::mean_field::MeanField;
 use lda::infer::settings::Method;
 use lda::infer::term_topics::TermTopics;
@@ -110,35 +110,27 @@ impl Evaluation {
         let topics = self.shared.term_topics.get(made)?;
         let (mut found, mut mean_field) = (Found::default(), MeanField::default());
         let tickets = &self.shared.labels;
-        while let Some(shard) = next_shard(self, tickets, collection) {
-            for_each_document(self, collection, shard, Columns::All, |number, document| {
-                process.progress.add(1);
-                if !chosen.is_of_split(number) {
-                    return Ok(());
-                }
-                let text = text_of(document, column).filter(|text| !text.is_empty());
-                let Some(text) = text.filter(|_| document.status.has_terms()) else {
-                    found.skipped += 1;
-                    return Ok(());
-                };
-                if !chosen.holds(number, document) {
-                    return Ok(());
-                }
-                refuse_list(name, document, text)?;
-                let bag = Bag {
-                    terms: &document.terms,
-                    counts: &document.counts,
-                };
-                let proportions = mean_field.cvb0(bag, (table, topics), &settings);
-                let proportions = proportions.map_err(|source| RunError::Project {
-                    document: number,
-                    source,
-                })?;
-                found.push(number, label(text), proportions);
-                Ok(())
-            })?;
-            worker.step();
-        }
+        let visit = |number: u64, document: &ShardDocument| {
+            process.progress.add(1);
+            if !chosen.is_of_split(number) {
+                return Ok(());
+            }
+            let text = text_of(document, column).filter(|text| !text.is_empty());
+            let Some(text) = text.filter(|_| document.status.has_terms()) else {
+                found.skipped += 1;
+                return Ok(());
+            };
+            if !chosen.holds(number, document) {
+                return Ok(());
+            }
+            refuse_list(name, document, text)?;
+            let bag = document.bag();
+            let proportions = mean_field.cvb0(bag, (table, topics), &settings);
+            let proportions = proportions.map_err(RunError::inferring(number))?;
+            found.push(number, label(text), proportions);
+            Ok(())
+        };
+        for_each_document(worker, &self.run, tickets, collection, Columns::All, visit)?;
         Ok(found)
     }
 

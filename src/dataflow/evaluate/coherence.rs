@@ -4,16 +4,17 @@
 use timely::worker::Worker;
 
 use super::model::Loaded;
-use super::score::{for_each_document, next_shard};
 use super::{Evaluation, agree};
 use crate::dataflow::error::RunError;
 use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Once;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
+use crate::dataflow::sample::for_each_document;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::{Counted, TopicScores};
 use crate::evaluate::settings::Metric;
 use crate::job::Job;
+use corpus::ShardDocument;
 use corpus::block::Share;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
@@ -129,22 +130,15 @@ impl Evaluation {
             .begin("coherence", "documents", Some(share));
         let mut mine = counts.clone();
         let tickets = &self.shared.coherence;
-        while let Some(shard) = next_shard(self, tickets, collection) {
-            for_each_document(
-                self,
-                collection,
-                shard,
-                Columns::Counts,
-                |number, document| {
-                    process.progress.add(1);
-                    if document.status.has_terms() && rule.split(number) == Split::Sample {
-                        mine.documents.add_document(&document.terms);
-                    }
-                    Ok(())
-                },
-            )?;
-            worker.step();
-        }
+        let visit = |number: u64, document: &ShardDocument| {
+            process.progress.add(1);
+            if document.status.has_terms() && rule.split(number) == Split::Sample {
+                mine.documents.add_document(&document.terms);
+            }
+            Ok(())
+        };
+        let columns = Columns::Counts;
+        for_each_document(worker, &self.run, tickets, collection, columns, visit)?;
         counts.add_words(&sum(worker, &mine.words()));
         Ok(counts)
     }

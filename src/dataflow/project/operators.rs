@@ -18,6 +18,7 @@ use crate::dataflow::block::Block;
 use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::{BlockBuilder, route};
 use crate::dataflow::outbox::Outbox;
+use crate::dataflow::sample::next_shard;
 use mesh::interrupt::{self, Deferral};
 
 /// The tag of a block that asks its worker for the next shard, and of one that asks every worker to leave.
@@ -73,11 +74,7 @@ pub(super) fn shards<'scope>(
     state: &Rc<RefCell<State>>,
 ) -> Flow<'scope, Vec<usize>> {
     let (plan, state) = (Rc::clone(plan), Rc::clone(state));
-    let next = move || {
-        let placement = &plan.process.placement;
-        let number = placement.process + plan.shards.take() * placement.processes();
-        (number < plan.collection.shards.len()).then_some(number)
-    };
+    let next = move || next_shard(&plan.process, &plan.shards, &plan.collection);
     written.unary::<CapacityContainerBuilder<Vec<usize>>, _, _, _>(route(), "shards", |time, _| {
         let mut first = Some(time);
         move |input, output| {

@@ -17,7 +17,6 @@ use corpus::collection::Collection;
 use corpus::sample::Split;
 use corpus::shard::{Columns, ShardReader};
 use corpus::{Sections, ShardDocument};
-use lda::infer::Bag;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::summary::Projection;
 use lda::math::random::{Stage, Stream};
@@ -209,10 +208,7 @@ impl Inference {
         let (plan, number, read) = (&self.plan, document.number, &document.read);
         let labels = (self.predictor.as_mut()).map(|it| it.read(&read.metadata));
         document.split = plan.rule.split_of(number, labels);
-        let bag = Bag {
-            terms: &read.terms,
-            counts: &read.counts,
-        };
+        let bag = read.bag();
         let job = &plan.process.job;
         let mut stream = Stream::keyed(job.model.seed, Stage::Project, 0, number);
         let target = Target {
@@ -227,10 +223,7 @@ impl Inference {
             true => (&known[..], &table.smoothing().alpha[..]),
             false => (self.inferrer)
                 .infer_labels(bag, target, labels, &plan.infer, &mut stream)
-                .map_err(|source| RunError::Project {
-                    document: number,
-                    source,
-                })?,
+                .map_err(RunError::inferring(number))?,
         };
         let mut projection = Projection::default();
         projection.describe(proportions, bag, table, job.project.listing());
