@@ -17,18 +17,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::sealed::{explain, invalid};
+use self::sealed::invalid;
 use lda::model::parameters::{Entry, Parameters};
 use lda::model::{MAX_TOPICS, Priors};
 use lda::train::RoundReport;
+use lda::train::publish::published;
 use lda::train::schedule::Position;
 use lda::train::stop::StopRule;
 
 /// What a model file begins with.
 pub const MAGIC: &[u8; 8] = b"tmmodel2";
-
-/// A header longer than this is not one of ours.
-const MAX_HEADER_BYTES: u64 = 1 << 30;
 
 /// Everything about a model but its numbers per term.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +58,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// The priors of the published model; of a checkpoint, those of training.
+    pub fn published(&self) -> Priors {
+        published(&self.priors, self.published_eta.unwrap_or(self.priors.eta))
+    }
+
     /// Rows of the parameters: a row per term or, under a tree, per leaf.
     fn row_count(&self) -> usize {
         self.priors.row_count(self.vocabulary_size)
@@ -123,10 +126,7 @@ pub fn write(
 }
 
 fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> std::io::Result<()> {
-    let json = serde_json::to_vec(header)?;
-    out.write_all(MAGIC)?;
-    out.write_all(&(json.len() as u64).to_le_bytes())?;
-    out.write_all(&json)?;
+    sealed::write_header(out, MAGIC, header)?;
     for total in parts[0].totals() {
         out.write_all(&total.to_le_bytes())?;
     }
@@ -146,8 +146,9 @@ fn write_body(out: &mut impl Write, header: &Header, parts: &[&Parameters]) -> s
 /// # Errors
 /// The file cannot be read, or does not begin like a model.
 pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
-    let header = sealed::open(path).and_then(|(mut input, size)| parse_header(&mut input, size));
-    header.map_err(|error| explain(path, error))
+    sealed::read_file(path, |mut input, size| {
+        sealed::read_header(&mut input, MAGIC, size, "a model")
+    })
 }
 
 /// Reads a model, and checks all of it.
@@ -155,8 +156,7 @@ pub fn read_header(path: &Path) -> Result<Header, CheckpointError> {
 /// # Errors
 /// The file cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Saved, CheckpointError> {
-    let saved = sealed::open(path).and_then(|(input, size)| read_from(input, size));
-    saved.map_err(|error| explain(path, error))
+    sealed::read_file(path, read_from)
 }
 
 /// Reads a model of `size` bytes from `input`, and checks all of it. Whatever the bytes are, it
@@ -169,21 +169,8 @@ pub fn read_from(input: impl Read, size: u64) -> std::io::Result<Saved> {
     Ok(Saved { hash, ..saved })
 }
 
-fn parse_header(input: &mut impl Read, size: u64) -> std::io::Result<Header> {
-    if read_bytes::<8>(input)? != *MAGIC {
-        return Err(invalid("it is not a model of this version of topicmill"));
-    }
-    let length = u64::from_le_bytes(read_bytes(input)?);
-    if length > size.min(MAX_HEADER_BYTES) {
-        return Err(invalid("its header is too long"));
-    }
-    let mut json = vec![0; length as usize];
-    input.read_exact(&mut json)?;
-    serde_json::from_slice(&json).map_err(|e| invalid(&format!("its header: {e}")))
-}
-
 fn read_body(input: &mut impl Read, size: u64) -> std::io::Result<Saved> {
-    let header = parse_header(input, size)?;
+    let header: Header = sealed::read_header(input, MAGIC, size, "a model")?;
     let (topics, terms) = (header.topic_count, header.row_count());
     let tree = header.priors.tree.as_ref();
     let fits = topics <= MAX_TOPICS

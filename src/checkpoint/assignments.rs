@@ -83,8 +83,7 @@ pub fn read(
     bound: usize,
     visit: impl FnMut(u64, &[u16], Option<Influence>) -> std::io::Result<()>,
 ) -> Result<(), CheckpointError> {
-    let read = sealed::open(path).and_then(|(input, _)| read_from(input, round, bound, visit));
-    read.map_err(|error| sealed::explain(path, error))
+    sealed::read_file(path, |input, _| read_from(input, round, bound, visit))
 }
 
 /// The same for the bytes of `input`. It takes no more memory than their size, whatever they are.

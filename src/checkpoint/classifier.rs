@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::CheckpointError;
-use super::sealed::{self, explain, invalid, read_all, write_all};
+use super::sealed::{self, invalid, read_all, write_all};
 use lda::infer::maxent::Classifier;
 use lda::model::MAX_TOPICS;
 
@@ -73,8 +73,7 @@ fn write_body(
 /// # Errors
 /// The file cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<(ClassifierHeader, Classifier), CheckpointError> {
-    let read = sealed::open(path).and_then(|(input, size)| read_from(input, size));
-    read.map_err(|error| explain(path, error))
+    sealed::read_file(path, read_from)
 }
 
 /// Reads a classifier of `size` bytes from `input`, and checks all of it. Whatever the bytes are,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::sealed::{self, explain, invalid, read_all, write_all};
+use super::sealed::{self, invalid, read_all, write_all};
 use super::{CheckpointError, read_bytes};
 use lda::infer::label_topics::LabelTopics;
 use lda::infer::labels::LabelModel;
@@ -67,8 +67,7 @@ fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std
 /// # Errors
 /// The file cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<(String, LabelModel), CheckpointError> {
-    let read = sealed::open(path).and_then(|(input, size)| read_from(input, size));
-    read.map_err(|error| explain(path, error))
+    sealed::read_file(path, read_from)
 }
 
 /// Reads it from the `size` bytes of `input`. Whatever the bytes are, it takes no more memory than a few

@@ -45,10 +45,16 @@ pub(super) fn write(
 }
 
 /// The file at `path`, and its size in bytes.
-pub(super) fn open(path: &Path) -> io::Result<(BufReader<File>, u64)> {
-    let file = File::open(path)?;
-    let size = file.metadata()?.len();
-    Ok((BufReader::new(file), size))
+pub(super) fn read_file<T>(
+    path: &Path,
+    read: impl FnOnce(BufReader<File>, u64) -> io::Result<T>,
+) -> Result<T, CheckpointError> {
+    let open = || {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        read(BufReader::new(file), size)
+    };
+    open().map_err(|error| explain(path, error))
 }
 
 /// Reads `input` by `body`, and checks the hash that must be all that is left. Gives what `body`
@@ -72,10 +78,10 @@ pub(super) fn read<R: Read, T>(
     }
 }
 
-/// A header longer than this is none of a file beside a model.
-const MAX_HEADER_BYTES: u64 = 1 << 16;
+/// A header longer than this is none.
+const MAX_HEADER_BYTES: u64 = 1 << 30;
 
-/// Writes what a file beside a model begins with: `magic`, the length of its header, and the header, in JSON.
+/// Writes what a model, and a file beside it, begins with: `magic`, the length of its header, and the header, in JSON.
 pub(super) fn write_header(
     out: &mut impl Write,
     magic: &[u8; 8],
@@ -127,7 +133,7 @@ pub(super) fn invalid(reason: &str) -> io::Error {
 }
 
 /// Tells a damaged file from one that cannot be read.
-pub(super) fn explain(path: &Path, error: io::Error) -> CheckpointError {
+fn explain(path: &Path, error: io::Error) -> CheckpointError {
     let path = path.to_path_buf();
     let reason = match error.kind() {
         io::ErrorKind::UnexpectedEof => "the file ends too early".to_owned(),

@@ -21,11 +21,9 @@ use flate2::write::GzEncoder;
 use super::{ExportError, Sink, Source};
 use corpus::ShardDocument;
 use corpus::shard::Columns;
-use lda::infer::Bag;
 use lda::infer::sampler::Sampler;
 use lda::math::random::{Stage, Stream};
 use lda::model::factors::{FactorTable, Factors};
-use lda::train::publish::published;
 
 /// Sweeps over a document, the first of which is sequential.
 const SWEEPS: usize = 10;
@@ -34,11 +32,7 @@ const SWEEPS: usize = 10;
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
     sink.check(&[])?;
     let model = source.model()?;
-    let eta = model
-        .header
-        .published_eta
-        .unwrap_or(model.header.priors.eta);
-    let priors = published(&model.header.priors, eta);
+    let priors = model.header.published();
     let factors = Factors::prepare(&model.parameters(0, 1), &priors, |_| true, None);
     drop(model);
     let terms = source.terms()?;
@@ -57,7 +51,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
         for alpha in &priors.alpha {
             write!(out, " {alpha}")?;
         }
-        writeln!(out, "\n#beta : {eta}")?;
+        writeln!(out, "\n#beta : {}", priors.eta)?;
         source.for_each_document(Columns::All, |number, document| {
             let assigned = drawing.assign(number, document)?;
             let name = word(&document.source_id);
@@ -88,10 +82,7 @@ impl Drawing<'_> {
         number: u64,
         document: &ShardDocument,
     ) -> Result<&[(u32, u16)], ExportError> {
-        let bag = Bag {
-            terms: &document.terms,
-            counts: &document.counts,
-        };
+        let bag = document.bag();
         let mut stream = Stream::keyed(self.seed, Stage::Export, 0, number);
         self.sampler.start(bag, self.table);
         for _ in 0..SWEEPS {

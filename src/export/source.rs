@@ -14,7 +14,6 @@ use corpus::vocabulary::Vocabulary;
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::evaluate::TermDistribution;
 use lda::model::published::{PublishedTopic, publish};
-use lda::train::publish::published;
 
 /// A finished result. Its files are read when they are requested; of a result in an object store,
 /// copies are read.
@@ -132,9 +131,8 @@ impl Phi {
     /// Of a finished model.
     fn new(saved: &Saved) -> Self {
         let header = &saved.header;
-        let eta = header.published_eta.unwrap_or(header.priors.eta);
         Self {
-            topics: publish(&[&saved.parameters(0, 1)], &published(&header.priors, eta)),
+            topics: publish(&[&saved.parameters(0, 1)], &header.published()),
             vocabulary_size: header.vocabulary_size,
             alpha: header.priors.alpha.clone(),
             model_hash: saved.hash.clone(),

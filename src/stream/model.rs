@@ -23,7 +23,6 @@ use lda::infer::maxent::Classifier;
 use lda::infer::settings::{InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::{FactorTable, Factors};
-use lda::train::publish::published;
 use store::is_remote;
 
 /// Where a finished result keeps its job.
@@ -116,8 +115,7 @@ impl StreamModel {
             let what = "the vocabulary stored with it";
             return Err(StreamError::OtherSettings { path, what });
         }
-        let eta = header.published_eta.unwrap_or(header.priors.eta);
-        let priors = published(&header.priors, eta);
+        let priors = header.published();
         let factors = Factors::prepare(&saved.parameters(0, 1), &priors, |_| true, None);
         let topics = match infer.method {
             Method::Cvb0 => TermTopics::new(FactorTable::new(&[&factors]), vocabulary.kept()),

@@ -15,7 +15,6 @@ use lda::evaluate::TermDistribution;
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
 use lda::model::published::publish;
-use lda::train::publish::published;
 
 /// Shows the model at `path`.
 ///
@@ -26,7 +25,7 @@ pub(super) fn show(args: &InspectArgs, path: &Path) -> Result<(), Failure> {
     let parameters = saved.parameters(0, 1);
     let most_terms = args.terms.unwrap_or(MOST_TERMS);
     let topics = match terms_beside(path, &saved.header)? {
-        Some(terms) => topics(&parameters, &priors_of(&saved.header), &terms, most_terms),
+        Some(terms) => topics(&parameters, &saved.header.published(), &terms, most_terms),
         None => Vec::new(),
     };
     if args.json {
@@ -85,14 +84,6 @@ fn topics(
             ..TopicSummary::default()
         })
         .collect()
-}
-
-/// The priors that topics are shown with.
-fn priors_of(header: &Header) -> Priors {
-    published(
-        &header.priors,
-        header.published_eta.unwrap_or(header.priors.eta),
-    )
 }
 
 fn rows_of(header: &Header, parameters: &Parameters) -> Vec<(&'static str, String)> {

@@ -20,7 +20,6 @@ use lda::evaluate::TermDistribution;
 use lda::model::factors::Factors;
 use lda::model::published::publish;
 use lda::model::settings::Alpha;
-use lda::train::publish::published;
 
 /// A model, ready to score documents with.
 pub(super) struct Loaded {
@@ -72,8 +71,7 @@ fn own(run: &Process, collection: &Collection, most: usize) -> Result<Loaded, Ru
             what: "sample, model or train",
         });
     }
-    let eta = header.published_eta.unwrap_or(header.priors.eta);
-    let mut priors = published(&header.priors, eta);
+    let mut priors = header.published();
     let (alpha, source) = prior(run, Some(priors.alpha), header.topic_count)?;
     priors.alpha = alpha;
     let parameters = saved.parameters(0, 1);

@@ -76,10 +76,7 @@ impl<'a> Run<'a> {
             let saved = self.shared.saved.get(|| self.read_model(collection))?;
             summary.already_complete.push("train".to_owned());
             let model = self.model(collection, Some(saved), &saved.header.priors)?;
-            let published_eta = saved
-                .header
-                .published_eta
-                .unwrap_or(saved.header.priors.eta);
+            let published_eta = saved.header.published().eta;
             let (priors, hash) = (saved.header.priors.clone(), saved.hash.clone());
             return Ok(Model {
                 parts: model,

@@ -14,7 +14,6 @@ use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 use lda::model::Priors;
 use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
-use lda::train::publish::published;
 use lda::train::warm_start::WarmStart;
 
 /// A model to start from, on the vocabulary of this job.
@@ -54,8 +53,7 @@ impl<'a> Run<'a> {
             let kept = vocabulary.kept_terms().iter();
             let terms: Vec<_> = kept.map(|term| before.id(&term.term)).collect();
             let parameters = saved.parameters(0, 1);
-            let eta = header.published_eta.unwrap_or(header.priors.eta);
-            let mut topics = publish(&[&parameters], &published(&header.priors, eta));
+            let mut topics = publish(&[&parameters], &header.published());
             let kept = before.kept_terms().iter();
             let numbers: Vec<_> = kept.map(|term| vocabulary.id(&term.term)).collect();
             topics
