@@ -184,14 +184,18 @@ fn curve(points: Vec<CurvePoint>) -> Vec<data::Point> {
 fn drift(root: &Path) -> Result<Option<Drift>, TableError> {
     let lines = drift_lines(root)?;
     let (run, mut groups): (Vec<_>, Vec<_>) =
-        lines.into_iter().partition(|line| line.group.is_none());
+        lines.into_iter().partition(|line| line.group_id.is_none());
     let Some(run) = run.into_iter().next() else {
         return Ok(None);
     };
     let group_count = groups.len();
     let groups_to_retrain = groups.iter().filter(|group| group.retrain).count();
     let known = |line: &crate::tables::read::DriftLine| line.known_term_share.unwrap_or(1.0);
-    groups.sort_by(|a, b| known(a).total_cmp(&known(b)).then(a.group.cmp(&b.group)));
+    groups.sort_by(|a, b| {
+        known(a)
+            .total_cmp(&known(b))
+            .then(a.group_id.cmp(&b.group_id))
+    });
     groups.truncate(bounds::DRIFT_GROUPS);
     Ok(Some(Drift {
         run: run.into(),

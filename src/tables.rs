@@ -24,6 +24,7 @@ pub mod phrases;
 pub mod predictions;
 pub mod projected;
 pub mod read;
+mod records;
 mod schema;
 pub mod similar;
 pub mod topic_changes;
@@ -51,9 +52,9 @@ pub use manifest::Manifest;
 pub use metadata::{COMMIT, FileMetadata, VERSION};
 pub use output::{Output, part_name};
 pub use parts::scan;
-pub use schema::{Column, Kind, TableSpec};
+pub use schema::{Column, Kind, Row, TableSpec};
 pub use verify::{VerifyReport, verify};
-pub use writer::PartInfo;
+pub use writer::{PartInfo, TableWriter, write_part};
 
 /// Version of the tables' columns; rises when one changes its meaning.
 pub const SCHEMA_VERSION: u32 = 2;

@@ -17,13 +17,13 @@ use super::record::TrainingRecord;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
 use crate::tables::output::REPORT;
-use crate::tables::phrases::{PhraseRow, PhrasesWriter};
-use crate::tables::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
-use crate::tables::topic_nodes::{TopicNodeRow, TopicNodesWriter};
-use crate::tables::topic_terms::{TopicTermRow, TopicTermsWriter};
+use crate::tables::phrases::PhraseRow;
+use crate::tables::topic_documents::TopicDocumentRow;
+use crate::tables::topic_nodes::{self, TopicNodeRow};
+use crate::tables::topic_terms::TopicTermRow;
 use crate::tables::views::views_sql;
-use crate::tables::vocabulary::{VocabularyRow, VocabularyWriter};
-use crate::tables::{FileMetadata, Manifest, PartInfo, part_name};
+use crate::tables::vocabulary::VocabularyRow;
+use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TableWriter, part_name};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
@@ -124,6 +124,16 @@ impl Finisher<'_> {
         Ok(())
     }
 
+    fn write<R: Row>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+        written: &mut Written,
+    ) -> Result<(), RunError> {
+        let (output, metadata) = (&self.process.output, self.finished.metadata);
+        written.extend([output.write_table(metadata, rows)?]);
+        Ok(())
+    }
+
     fn drift(&self) -> Option<&Drift> {
         self.finished.projected.map(|projected| &projected.drift)
     }
@@ -133,18 +143,15 @@ impl Finisher<'_> {
     }
 
     fn write_vocabulary(&self, written: &mut Written) -> Result<(), RunError> {
-        let temporary = self.process.output.temporary_path("vocabulary");
-        let mut writer = VocabularyWriter::create(&temporary, self.finished.metadata)?;
-        for (place, term) in self.vocabulary.terms().iter().enumerate() {
-            writer.push(&VocabularyRow {
-                term_id: (place < self.vocabulary.kept()).then_some(place as i32),
-                term: &term.term,
-                count: term.tokens as i64,
-                document_count: term.documents as i64,
-                status: term.status.name(),
-            })?;
-        }
-        self.publish("vocabulary", writer.finish()?, written)
+        let terms = self.vocabulary.terms().iter().enumerate();
+        let rows = terms.map(|(place, term)| VocabularyRow {
+            term_id: (place < self.vocabulary.kept()).then_some(place as i32),
+            term: &term.term,
+            count: term.tokens as i64,
+            document_count: term.documents as i64,
+            status: term.status.name(),
+        });
+        self.write(rows, written)
     }
 
     /// Writes `phrases`, if the job looks for any.
@@ -152,44 +159,39 @@ impl Finisher<'_> {
         if self.process.job.phrases.detection.is_none() {
             return Ok(());
         }
-        let temporary = self.process.output.temporary_path("phrases");
-        let mut writer = PhrasesWriter::create(&temporary, self.finished.metadata)?;
         let phrases = self.finished.collection.phrases.iter();
         let mut named: Vec<_> = phrases.map(|phrase| (phrase.name(), phrase)).collect();
         named.sort_unstable_by(|(a, of_a), (b, of_b)| (a, &of_a.first).cmp(&(b, &of_b.first)));
-        for (name, phrase) in named {
-            writer.push(&PhraseRow {
-                phrase: &name,
-                first: &phrase.first,
-                second: &phrase.second,
-                pass: phrase.pass as i32,
-                count: phrase.count as i64,
-                score: phrase.score,
-            })?;
-        }
-        self.publish("phrases", writer.finish()?, written)
+        let rows = named.iter().map(|(name, phrase)| PhraseRow {
+            phrase: name,
+            first: &phrase.first,
+            second: &phrase.second,
+            pass: phrase.pass as i32,
+            count: phrase.count as i64,
+            score: phrase.score,
+        });
+        self.write(rows, written)
     }
 
     fn write_topic_terms(&self, written: &mut Written) -> Result<(), RunError> {
-        let temporary = self.process.output.temporary_path("topic_terms");
-        let mut writer = TopicTermsWriter::create(&temporary, self.finished.metadata)?;
-        for (topic, published) in self.topics.iter().enumerate() {
+        let topics = self.topics.iter().enumerate();
+        let rows = topics.flat_map(|(topic, published)| {
             let weights = &published.weights;
             let mut order: Vec<usize> = (0..weights.len()).collect();
             order.sort_unstable_by(|&a, &b| weights[b].1.total_cmp(&weights[a].1).then(a.cmp(&b)));
-            for (place, index) in order.into_iter().enumerate() {
+            (1..).zip(order).map(move |(rank, index)| {
                 let (term, weight) = weights[index];
-                writer.push(&TopicTermRow {
+                TopicTermRow {
                     topic: topic as i32,
                     term_id: term as i32,
                     term: self.term(term),
                     weight,
                     count: published.counts[index],
-                    rank: place as i32 + 1,
-                })?;
-            }
-        }
-        self.publish("topic_terms", writer.finish()?, written)
+                    rank,
+                }
+            })
+        });
+        self.write(rows, written)
     }
 
     /// Writes `topic_nodes`, if the prior over terms is a tree.
@@ -198,7 +200,8 @@ impl Finisher<'_> {
             return Ok(());
         };
         let temporary = self.process.output.temporary_path("topic_nodes");
-        let mut writer = TopicNodesWriter::create(&temporary, self.finished.metadata)?;
+        let mut writer =
+            TableWriter::create(&temporary, &topic_nodes::SPEC, self.finished.metadata)?;
         for (topic, nodes) in self.finished.nodes.iter().enumerate() {
             for &PublishedNode {
                 node,
@@ -224,20 +227,17 @@ impl Finisher<'_> {
         let Some(tally) = self.tally else {
             return Ok(());
         };
-        let temporary = self.process.output.temporary_path("topic_documents");
-        let mut writer = TopicDocumentsWriter::create(&temporary, self.finished.metadata)?;
-        for (topic, best) in tally.best.topics.iter().enumerate() {
-            for (place, (weight, document, source_id)) in best.iter().enumerate() {
-                writer.push(&TopicDocumentRow {
-                    topic: topic as i32,
-                    rank: place as i32 + 1,
-                    doc_id: *document as i64,
-                    source_id,
-                    weight: *weight,
-                })?;
-            }
-        }
-        self.publish("topic_documents", writer.finish()?, written)
+        let topics = tally.best.topics.iter().enumerate();
+        let rows = topics.flat_map(|(topic, best)| {
+            (1..).zip(best).map(move |(rank, best)| TopicDocumentRow {
+                topic: topic as i32,
+                rank,
+                doc_id: best.1 as i64,
+                source_id: &best.2,
+                weight: best.0,
+            })
+        });
+        self.write(rows, written)
     }
 
     /// How many of the topics that the job planted were found again, and how many it planted.

@@ -8,8 +8,8 @@ use super::error::RunError;
 use super::process::Process;
 use super::sample::Sample;
 use super::train::Trained;
-use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
-use crate::tables::{FileMetadata, part_name};
+use crate::tables::FileMetadata;
+use crate::tables::training_log::TrainingLogRow;
 use corpus::collection::Collection;
 use lda::evaluate::completion::Completion;
 use lda::train::RoundReport;
@@ -81,13 +81,11 @@ pub fn write_training(
         vocabulary_size: Some(collection.terms_kept as usize),
         ..FileMetadata::default()
     };
-    let temporary = process.output.temporary_path("training_log");
-    let mut writer = TrainingLogWriter::create(&temporary, &metadata)?;
     let mut before = (0.0, 0);
-    for round in log {
+    let rows = log.iter().map(|round| {
         let (seconds, tokens) = (round.seconds - before.0, round.tokens_seen - before.1);
         before = (round.seconds, round.tokens_seen);
-        writer.push(&TrainingLogRow {
+        TrainingLogRow {
             round: round.round as i32,
             pass: round.pass as i32,
             phase: round.phase.name(),
@@ -105,12 +103,9 @@ pub fn write_training(
             exchanging_seconds: round.spent.exchanging,
             updating_seconds: round.spent.updating,
             bytes_exchanged: round.bytes_exchanged as i64,
-        })?;
-    }
-    writer.finish()?;
-    process
-        .output
-        .publish(&temporary, &format!("training_log/{}", part_name(0)))?;
+        }
+    });
+    process.output.write_table(&metadata, rows)?;
     let json = serde_json::to_vec_pretty(record).expect("numbers are JSON");
     Ok(process.output.write_atomic(RECORD, &json)?)
 }

@@ -230,7 +230,7 @@ impl From<DriftLine> for DriftRow {
     fn from(line: DriftLine) -> Self {
         let name = |group: String| super::clip(&group, super::bounds::NAME_CHARS);
         Self {
-            group: line.group.map(name),
+            group: line.group_id.map(name),
             documents: line.documents,
             known_terms: line.known_term_share.map(rounded),
             known_tokens: line.known_token_share.map(rounded),

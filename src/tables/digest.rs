@@ -16,12 +16,13 @@ use arrow_array::{
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
+use super::manifest::ColumnManifest;
 use super::parts::{Batches, describe, footer, part_files, read_chunks};
 use super::{TABLES, TableError};
 use store::{Disk, Entry, Store};
 
 /// The digest of one column of one table, or of one file of the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ColumnDigest {
     /// The table, or `model`.
     pub table: String,
@@ -83,7 +84,7 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
     let fields = describe(footer(first)?.1.schema());
     let own = super::spec(table).map_or(0, |spec| spec.columns.len());
     // A user's own column may be called anything: only the table's are ever left out.
-    let counts = |index: usize| index >= own || !is_timing(&fields[index].0);
+    let counts = |index: usize| index >= own || !is_timing(&fields[index].name);
     let mut hashes: Vec<_> = fields.iter().map(|_| Sha256::new()).collect();
     let mut bytes = Vec::new();
     for part in parts {
@@ -103,17 +104,26 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
         }
     }
     let columns = fields.iter().zip(hashes).enumerate();
-    let digests =
-        columns
-            .filter(|(index, _)| counts(*index))
-            .map(|(_, ((name, kind, nullable), hash))| {
-                let null = if *nullable { "?" } else { "" };
-                ColumnDigest {
-                    table: table.to_owned(),
-                    column: format!("{name} {kind}{null}"),
-                    sha256: hex::encode(hash.finalize()),
-                }
-            });
+    let digests = columns.filter(|(index, _)| counts(*index)).map(
+        |(
+            _,
+            (
+                ColumnManifest {
+                    name,
+                    kind,
+                    nullable,
+                },
+                hash,
+            ),
+        )| {
+            let null = if *nullable { "?" } else { "" };
+            ColumnDigest {
+                table: table.to_owned(),
+                column: format!("{name} {kind}{null}"),
+                sha256: hex::encode(hash.finalize()),
+            }
+        },
+    );
     Ok(digests.collect())
 }
 

@@ -1,8 +1,6 @@
 //! Table `document_scores`: the score of each document in an evaluation, by method.
 
-super::writer::table! {
-    /// Writes a part of `document_scores`.
-    writer: DocumentScoresWriter,
+super::schema::row! {
     table: "document_scores",
     sorted_by: &["doc_id"],
     looked_up_by: &[];

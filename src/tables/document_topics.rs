@@ -1,9 +1,7 @@
 //! Table `document_topics`: the topics of each document, the sparse θ. One row per document and
 //! topic whose proportion reaches the threshold; the rest is `documents.dropped_mass`.
 
-super::writer::table! {
-    /// Writes a part of `document_topics`.
-    writer: DocumentTopicsWriter,
+super::schema::row! {
     table: "document_topics",
     sorted_by: &["doc_id", "rank"],
     looked_up_by: &[];

@@ -1,12 +1,8 @@
 //! Table `documents`: one row per input document, always. The job's metadata columns follow the
 //! table's own, as nullable text under their own names.
 
-use std::path::Path;
-
 use super::document_topics;
 use super::schema::{Cell, Kind, row};
-use super::writer::TableWriter;
-use super::{FileMetadata, PartInfo, TableError};
 use corpus::sample::Split;
 use corpus::{DocumentStatus, ShardDocument};
 use lda::infer::summary::Projection;
@@ -96,35 +92,6 @@ impl<'a> DocumentRow<'a> {
             loglik_per_token: projection.map(Projection::loglik_per_token),
             dropped_mass: projection.map(Projection::dropped_mass),
         }
-    }
-}
-
-/// Writes a part of `documents`, in bounded memory.
-pub struct DocumentsWriter(TableWriter);
-
-impl DocumentsWriter {
-    /// Creates a part at a temporary path. `metadata_names`: the job's pass-through columns; in
-    /// the file they bear the names of [`metadata_columns`].
-    pub fn create(
-        path: &Path,
-        metadata_names: &[String],
-        metadata: &FileMetadata,
-    ) -> Result<Self, TableError> {
-        TableWriter::create(path, &SPEC, &metadata_columns(metadata_names), metadata).map(Self)
-    }
-
-    /// Appends a row and its pass-through values, one per name. Rows come in order of `doc_id`.
-    pub fn push(
-        &mut self,
-        row: &DocumentRow<'_>,
-        metadata: &[Option<String>],
-    ) -> Result<(), TableError> {
-        self.0.push(row, metadata)
-    }
-
-    /// Writes what is buffered and the footer; returns what the manifest needs.
-    pub fn finish(self) -> Result<PartInfo, TableError> {
-        self.0.finish()
     }
 }
 

@@ -1,9 +1,7 @@
 //! Table `drift`: how far the documents that were not trained on have moved from those that were,
 //! for each group and for the run as a whole.
 
-super::writer::table! {
-    /// Writes a part of `drift`.
-    writer: DriftWriter,
+super::schema::row! {
     table: "drift",
     sorted_by: &["scope", "group_id"],
     looked_up_by: &["group_id"];

@@ -1,9 +1,7 @@
 //! Table `evaluation`: every figure of quality with its method, its unit and its documents, so that
 //! only comparable figures are compared.
 
-super::writer::table! {
-    /// Writes a part of `evaluation`.
-    writer: EvaluationWriter,
+super::schema::row! {
     table: "evaluation",
     sorted_by: &[],
     looked_up_by: &[];

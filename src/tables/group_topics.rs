@@ -1,8 +1,6 @@
 //! Table `group_topics`: the topics of each volume, summed over its sections.
 
-super::writer::table! {
-    /// Writes a part of `group_topics`.
-    writer: GroupTopicsWriter,
+super::schema::row! {
     table: "group_topics",
     sorted_by: &["group_id", "rank"],
     looked_up_by: &["group_id"];

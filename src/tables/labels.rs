@@ -1,8 +1,6 @@
 //! Table `labels`: the label of each topic, where documents have labels, and how well it is predicted.
 
-super::writer::table! {
-    /// Writes a part of `labels`.
-    writer: LabelsWriter,
+super::schema::row! {
     table: "labels",
     sorted_by: &["topic"],
     looked_up_by: &[];

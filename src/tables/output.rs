@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub use super::manifest::MANIFEST;
 use super::manifest::Manifest;
-use super::{TABLES, TableError};
+use super::{FileMetadata, PartInfo, Row, TABLES, TableError, write_part};
 pub use ours::check_ours;
 use ours::{check, is_known};
 pub use place::Place;
@@ -219,6 +219,23 @@ impl Output {
             }),
             None => Ok(&*self.store),
         }
+    }
+
+    /// Writes and publishes a table of one part; returns its path and what the manifest needs.
+    ///
+    /// # Errors
+    /// The part cannot be written or published.
+    pub fn write_table<R: Row>(
+        &self,
+        metadata: &FileMetadata,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<(String, PartInfo), TableError> {
+        let table = R::SPEC.name;
+        let temporary = self.temporary_path(table);
+        let info = write_part(&temporary, metadata, rows)?;
+        let path = format!("{table}/{}", part_name(0));
+        self.publish(&temporary, &path)?;
+        Ok((path, info))
     }
 
     /// Writes a small file: all of it or nothing.

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -13,6 +13,7 @@ use parquet::arrow::arrow_reader::{
 };
 use sha2::{Digest, Sha256};
 
+use super::manifest::ColumnManifest;
 use super::schema::Kind;
 use super::{PartInfo, TableError};
 
@@ -89,15 +90,17 @@ pub(super) fn read_chunks(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u6
 }
 
 /// Name, kind (or Arrow's name of it) and nullability of each column.
-pub(super) fn describe(schema: &Schema) -> Vec<(String, String, bool)> {
+pub(super) fn describe(schema: &Schema) -> Vec<ColumnManifest> {
     let kind = |data_type: &DataType| match Kind::of(data_type) {
         Some(kind) => kind.name().to_owned(),
         None => data_type.to_string(),
     };
-    let fields = schema.fields().iter();
-    fields
-        .map(|f| (f.name().clone(), kind(f.data_type()), f.is_nullable()))
-        .collect()
+    let column = |field: &FieldRef| ColumnManifest {
+        name: field.name().clone(),
+        kind: kind(field.data_type()),
+        nullable: field.is_nullable(),
+    };
+    schema.fields().iter().map(column).collect()
 }
 
 /// The record batches of some parts, one part after the other.

@@ -1,8 +1,6 @@
 //! Table `phrases`: the phrases that were found, where the job looks for any.
 
-super::writer::table! {
-    /// Writes a part of `phrases`.
-    writer: PhrasesWriter,
+super::schema::row! {
     table: "phrases",
     sorted_by: &["phrase", "first"],
     looked_up_by: &[];

@@ -1,9 +1,7 @@
 //! Table `predictions`: the labels of each document, where documents have labels. One row per document and
 //! label that is predicted, or that it has.
 
-super::writer::table! {
-    /// Writes a part of `predictions`.
-    writer: PredictionsWriter,
+super::schema::row! {
     table: "predictions",
     sorted_by: &["doc_id", "rank"],
     looked_up_by: &[];

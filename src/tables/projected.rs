@@ -1,12 +1,14 @@
 //! The documents of a result, read back in order: a row of `documents` and its rows of
 //! `document_topics` at a time, in bounded memory.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_array::{Array, StringArray};
 
 use super::TableError;
 use super::parts::{Batches, column, part_files};
+use super::records::{Record, Records, record};
 use corpus::sample::Split;
 
 /// One document of a result.
@@ -30,30 +32,34 @@ pub struct ProjectedDocument {
     pub values: Vec<Option<String>>,
 }
 
+record! {
+    struct Document {
+        doc_id: i64,
+        source_id: String,
+        split: String,
+        tokens_in_vocabulary: i64,
+        loglik_per_token: Option<f64>,
+        dropped_mass: Option<f32>,
+    }
+}
+
+record! {
+    struct DocumentTopic {
+        doc_id: i64,
+        topic: i32,
+        weight: f32,
+    }
+}
+
 /// Reads documents with their topics.
 pub struct ProjectedReader {
     documents: Batches,
+    rows: Range<usize>,
+    read: Option<<Document as Record>::Columns>,
+    /// Names and arrays of the columns asked for.
     columns: Vec<String>,
-    rows: Option<DocumentRows>,
-    row: usize,
-    topics: Topics,
-}
-
-struct DocumentRows {
-    doc_id: Int64Array,
-    source_id: StringArray,
-    split: StringArray,
-    tokens: Int64Array,
-    loglik: Float64Array,
-    dropped: Float32Array,
     values: Vec<StringArray>,
-}
-
-/// A cursor over `document_topics`.
-struct Topics {
-    batches: Batches,
-    rows: Option<(Int64Array, Int32Array, Float32Array)>,
-    row: usize,
+    topics: Records<DocumentTopic>,
 }
 
 impl ProjectedReader {
@@ -68,28 +74,16 @@ impl ProjectedReader {
         document_topics: Vec<PathBuf>,
         columns: &[String],
     ) -> Self {
-        const DOCUMENTS: [&str; 6] = [
-            "doc_id",
-            "source_id",
-            "split",
-            "tokens_in_vocabulary",
-            "loglik_per_token",
-            "dropped_mass",
-        ];
-        const TOPICS: [&str; 3] = ["doc_id", "topic", "weight"];
-        let mut names = DOCUMENTS.to_vec();
+        let mut names = Document::COLUMNS.to_vec();
         let asked = columns.iter().map(String::as_str);
-        names.extend(asked.filter(|name| !DOCUMENTS.contains(name)));
+        names.extend(asked.filter(|name| !Document::COLUMNS.contains(name)));
         Self {
             documents: Batches::new(documents, Some(&names)),
+            rows: 0..0,
+            read: None,
             columns: columns.to_vec(),
-            rows: None,
-            row: 0,
-            topics: Topics {
-                batches: Batches::new(document_topics, Some(&TOPICS)),
-                rows: None,
-                row: 0,
-            },
+            values: Vec::new(),
+            topics: Records::of(document_topics),
         }
     }
 
@@ -121,94 +115,46 @@ impl ProjectedReader {
     /// # Errors
     /// A part cannot be read, lacks a column, or its rows are out of order.
     pub fn read_into(&mut self, document: &mut ProjectedDocument) -> Result<bool, TableError> {
-        let ended = |rows: &DocumentRows| self.row >= rows.doc_id.len();
-        if self.rows.as_ref().is_none_or(ended) {
-            self.row = 0;
-            self.rows = self.next_rows()?;
+        if self.rows.is_empty() {
+            let Some(batch) = self.documents.next()? else {
+                return Ok(false);
+            };
+            let path = self.documents.path();
+            let values = |name: &String| column(path, &batch, name).cloned();
+            self.values = self.columns.iter().map(values).collect::<Result<_, _>>()?;
+            self.read = Some(Document::columns(path, &batch)?);
+            self.rows = 0..batch.num_rows();
         }
-        let Some(rows) = &self.rows else {
+        let (Some(row), Some(columns)) = (self.rows.next(), &self.read) else {
             return Ok(false);
         };
-        let row = self.row;
-        self.row += 1;
-        document.doc_id = rows.doc_id.value(row);
-        document.source_id.clear();
-        document.source_id.push_str(rows.source_id.value(row));
-        let name = rows.split.value(row);
+        let read = Document::read(columns, row);
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
-        document.split = splits.into_iter().find(|split| split.name() == name);
-        document.tokens_in_vocabulary = rows.tokens.value(row);
-        let has_loglik = rows.loglik.is_valid(row);
-        document.loglik_per_token = has_loglik.then(|| rows.loglik.value(row));
-        let has_topics = rows.dropped.is_valid(row);
-        document.dropped_mass = has_topics.then(|| rows.dropped.value(row));
+        document.doc_id = read.doc_id;
+        document.source_id = read.source_id;
+        document.split = splits.into_iter().find(|split| split.name() == read.split);
+        document.tokens_in_vocabulary = read.tokens_in_vocabulary;
+        document.loglik_per_token = read.loglik_per_token;
+        document.dropped_mass = read.dropped_mass;
         let value =
             |column: &StringArray| column.is_valid(row).then(|| column.value(row).to_owned());
         document.values.clear();
-        document.values.extend(rows.values.iter().map(value));
-        self.topics.take(document)?;
+        document.values.extend(self.values.iter().map(value));
+        self.read_topics(document)?;
         Ok(true)
     }
 
-    fn next_rows(&mut self) -> Result<Option<DocumentRows>, TableError> {
-        let Some(batch) = self.documents.next()? else {
-            return Ok(None);
-        };
-        let path = self.documents.path();
-        let integers = |name| column::<Int64Array>(path, &batch, name).cloned();
-        let texts = |name: &str| column::<StringArray>(path, &batch, name).cloned();
-        Ok(Some(DocumentRows {
-            doc_id: integers("doc_id")?,
-            source_id: texts("source_id")?,
-            split: texts("split")?,
-            tokens: integers("tokens_in_vocabulary")?,
-            loglik: column::<Float64Array>(path, &batch, "loglik_per_token")?.clone(),
-            dropped: column::<Float32Array>(path, &batch, "dropped_mass")?.clone(),
-            values: self
-                .columns
-                .iter()
-                .map(|name| texts(name))
-                .collect::<Result<_, _>>()?,
-        }))
-    }
-}
-
-impl Topics {
-    /// Moves past the rows of a document, and notes its topics.
-    fn take(&mut self, document: &mut ProjectedDocument) -> Result<(), TableError> {
+    /// Moves past the rows of a document in `document_topics`, and notes its topics.
+    fn read_topics(&mut self, document: &mut ProjectedDocument) -> Result<(), TableError> {
         document.topics.clear();
-        loop {
-            let ended = |rows: &(Int64Array, _, _)| self.row >= rows.0.len();
-            if self.rows.as_ref().is_none_or(ended) {
-                self.row = 0;
-                self.rows = self.next_rows()?;
-            }
-            let Some((doc_id, topic, weight)) = &self.rows else {
-                return Ok(());
-            };
-            let id = doc_id.value(self.row);
-            if id > document.doc_id {
-                return Ok(());
-            }
-            if id < document.doc_id {
+        while let Some(row) = self.topics.next_if(|row| row.doc_id <= document.doc_id)? {
+            if row.doc_id < document.doc_id {
+                let id = row.doc_id;
                 let message = format!("has document {id} out of order; run `topicmill verify`");
-                return Err(TableError::format(self.batches.path(), message));
+                return Err(TableError::format(self.topics.path(), message));
             }
-            let entry = (topic.value(self.row), weight.value(self.row));
-            document.topics.push(entry);
-            self.row += 1;
+            document.topics.push((row.topic, row.weight));
         }
-    }
-
-    fn next_rows(&mut self) -> Result<Option<(Int64Array, Int32Array, Float32Array)>, TableError> {
-        let Some(batch) = self.batches.next()? else {
-            return Ok(None);
-        };
-        let path = self.batches.path();
-        Ok(Some((
-            column::<Int64Array>(path, &batch, "doc_id")?.clone(),
-            column::<Int32Array>(path, &batch, "topic")?.clone(),
-            column::<Float32Array>(path, &batch, "weight")?.clone(),
-        )))
+        Ok(())
     }
 }

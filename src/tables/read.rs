@@ -6,14 +6,14 @@ mod texts;
 
 use std::path::{Path, PathBuf};
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrowPrimitiveType, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray,
-    PrimitiveArray,
-};
 use arrow_schema::DataType;
+use serde::Serialize;
 
-use super::parts::{Batches, column, describe, footer, part_files};
+use super::manifest::ColumnManifest;
+use super::parts::{Batches, describe, footer, part_files};
+use super::records::{record, records};
 use super::{TABLES, TableError};
 use corpus::cells;
 pub use figures::{
@@ -24,22 +24,11 @@ pub use texts::{
     kept_terms, predictions, topic_documents,
 };
 
-/// A column, as `inspect` shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnText {
-    /// Its name.
-    pub name: String,
-    /// Its type: `i32`, `string`, …
-    pub kind: String,
-    /// Whether it may hold nulls.
-    pub nullable: bool,
-}
-
 /// What a table is, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSchema {
     /// The columns, in order.
-    pub columns: Vec<ColumnText>,
+    pub columns: Vec<ColumnManifest>,
     /// Parts.
     pub parts: usize,
     /// Rows of all parts.
@@ -61,7 +50,6 @@ pub struct Rows {
 pub fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
     let parts = parts(path)?;
     let (_, first) = footer(&parts[0])?;
-    let columns = describe(first.schema()).into_iter();
     let pairs = first.metadata().file_metadata().key_value_metadata();
     let ours = pairs.into_iter().flatten().filter_map(|pair| {
         let key = pair.key.strip_prefix("topicmill.")?;
@@ -73,13 +61,7 @@ pub fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
         rows += footer.metadata().file_metadata().num_rows() as u64;
     }
     Ok(TableSchema {
-        columns: columns
-            .map(|(name, kind, nullable)| ColumnText {
-                name,
-                kind,
-                nullable,
-            })
-            .collect(),
+        columns: describe(first.schema()),
         parts: parts.len(),
         rows,
         metadata: ours.collect(),
@@ -101,7 +83,7 @@ pub fn head(path: &Path, limit: usize) -> Result<Rows, TableError> {
         }));
     }
     Ok(Rows {
-        columns: fields.into_iter().map(|(name, ..)| name).collect(),
+        columns: fields.into_iter().map(|column| column.name).collect(),
         rows,
     })
 }
@@ -120,9 +102,10 @@ fn shown(array: &dyn Array, row: usize) -> String {
 }
 
 /// A table of an output folder, and its size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableListing {
     /// Its name.
+    #[serde(rename = "table")]
     pub name: &'static str,
     /// Parts.
     pub parts: u64,
@@ -154,35 +137,38 @@ pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
     Ok(listed)
 }
 
-/// A row of `topics`, as far as it is shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TopicLine {
-    /// The topic, from 0.
-    pub topic: i32,
-    /// Tokens assigned to it.
-    pub tokens: i64,
-    /// Its share of all assigned tokens, 0 to 1.
-    pub share: f64,
-    /// Its NPMI coherence, −1 to 1, where there is one.
-    pub coherence_npmi: Option<f64>,
-    /// How much of its top terms' probability is its own, 0 to 1.
-    pub exclusivity: Option<f64>,
-    /// How many equally probable terms would be as concentrated.
-    pub effective_terms: Option<f64>,
-    /// Documents in which it is the largest.
-    pub rank1_documents: Option<i64>,
-    /// Whether (almost) no token is left in it.
-    pub dead: bool,
-    /// The first earlier topic that it repeats, if there is one.
-    pub duplicate_of: Option<i32>,
-    /// Whether it has tokens, and says nothing.
-    pub junk: bool,
-    /// Its most probable terms, the first one first.
-    pub top_terms: Vec<String>,
-    /// Its label, where documents have labels.
-    pub label: Option<LabelLine>,
-    /// How it has moved, after a warm start.
-    pub change: Option<ChangeLine>,
+record! {
+    /// A row of `topics`, as far as it is shown.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct TopicLine {
+        /// The topic, from 0.
+        pub topic: i32,
+        /// Tokens assigned to it.
+        pub tokens: i64,
+        /// Its share of all assigned tokens, 0 to 1.
+        pub share: f64,
+        /// Its NPMI coherence, −1 to 1, where there is one.
+        pub coherence_npmi: Option<f64>,
+        /// How much of its top terms' probability is its own, 0 to 1.
+        pub exclusivity: Option<f64>,
+        /// How many equally probable terms would be as concentrated.
+        pub effective_terms: Option<f64>,
+        /// Documents in which it is the largest.
+        pub rank1_documents: Option<i64>,
+        /// Whether (almost) no token is left in it.
+        pub dead: bool,
+        /// The first earlier topic that it repeats, if there is one.
+        pub duplicate_of: Option<i32>,
+        /// Whether it has tokens, and says nothing.
+        pub junk: bool,
+        /// Its most probable terms, the first one first.
+        pub top_terms: Vec<String>,
+        ;
+        /// Its label, where documents have labels.
+        pub label: Option<LabelLine>,
+        /// How it has moved, after a warm start.
+        pub change: Option<ChangeLine>,
+    }
 }
 
 impl TopicLine {
@@ -207,52 +193,8 @@ impl TopicLine {
 /// The rows of table `topics` of an output folder, in order, with what `labels` and `topic_changes` say of them;
 /// none without the table.
 pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
-    const COLUMNS: [&str; 11] = [
-        "topic",
-        "tokens",
-        "share",
-        "coherence_npmi",
-        "exclusivity",
-        "effective_terms",
-        "rank1_documents",
-        "dead",
-        "duplicate_of",
-        "junk",
-        "top_terms",
-    ];
-    let mut lines = Vec::new();
-    let mut batches = Batches::new(part_files(&root.join("topics"))?, Some(&COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let tokens: &Int64Array = column(path, &batch, "tokens")?;
-        let shares: &Float64Array = column(path, &batch, "share")?;
-        let coherences: &Float64Array = column(path, &batch, "coherence_npmi")?;
-        let exclusivities: &Float64Array = column(path, &batch, "exclusivity")?;
-        let effective_terms: &Float64Array = column(path, &batch, "effective_terms")?;
-        let rank1_documents: &Int64Array = column(path, &batch, "rank1_documents")?;
-        let dead: &BooleanArray = column(path, &batch, "dead")?;
-        let duplicates: &Int32Array = column(path, &batch, "duplicate_of")?;
-        let junk: &BooleanArray = column(path, &batch, "junk")?;
-        let terms: &ListArray = column(path, &batch, "top_terms")?;
-        for row in 0..batch.num_rows() {
-            lines.push(TopicLine {
-                topic: topics.value(row),
-                tokens: tokens.value(row),
-                share: shares.value(row),
-                coherence_npmi: present(coherences, row),
-                exclusivity: present(exclusivities, row),
-                effective_terms: present(effective_terms, row),
-                rank1_documents: present(rank1_documents, row),
-                dead: dead.value(row),
-                duplicate_of: present(duplicates, row),
-                junk: junk.value(row),
-                top_terms: texts::list(terms, row),
-                label: None,
-                change: None,
-            });
-        }
-    }
+    let lines = records::<TopicLine>(root, "topics")?;
+    let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
     for (line, label) in lines.iter_mut().zip(texts::labels(root)?) {
         line.label = Some(label);
     }
@@ -260,11 +202,6 @@ pub fn topic_lines(root: &Path) -> Result<Vec<TopicLine>, TableError> {
         line.change = Some(change);
     }
     Ok(lines)
-}
-
-/// The number in a row, if there is one.
-fn present<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
-    column.is_valid(row).then(|| column.value(row))
 }
 
 /// At least one file.

@@ -1,17 +1,11 @@
 //! A small sound output, and what its files look like from outside.
 
-/// Writes one part of a table and publishes it.
+/// Writes a table of one part.
 macro_rules! part {
-    ($output:expr, $writer:ident, $table:literal, $rows:expr) => {{
-        let temporary = $output.temporary_path($table);
-        let mut writer = $writer::create(&temporary, &metadata()).unwrap();
-        for row in $rows {
-            writer.push(&row).unwrap();
-        }
-        let info = writer.finish().unwrap();
-        let relative = concat!($table, "/part-00000.parquet");
-        $output.publish(&temporary, relative).unwrap();
-        assert_eq!(scan(&$output.path(relative)).unwrap(), info);
+    ($output:expr, $table:literal, $rows:expr) => {{
+        let (relative, info) = $output.write_table(&metadata(), $rows).unwrap();
+        assert_eq!(relative, concat!($table, "/part-00000.parquet"));
+        assert_eq!(scan(&$output.path(&relative)).unwrap(), info);
     }};
 }
 
@@ -30,16 +24,16 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
-use super::documents::{DocumentRow, DocumentsWriter};
-use super::labels::{LabelRow, LabelsWriter};
+use super::document_topics::DocumentTopicRow;
+use super::documents::DocumentRow;
+use super::labels::LabelRow;
 use super::parts::{Batches, footer, part_files};
-use super::phrases::{PhraseRow, PhrasesWriter};
-use super::predictions::{PredictionRow, PredictionsWriter};
-use super::topic_documents::{TopicDocumentRow, TopicDocumentsWriter};
-use super::topic_terms::{TopicTermRow, TopicTermsWriter};
-use super::topics::{TopicRow, TopicsWriter};
-use super::vocabulary::{VocabularyRow, VocabularyWriter};
+use super::phrases::PhraseRow;
+use super::predictions::PredictionRow;
+use super::topic_documents::TopicDocumentRow;
+use super::topic_terms::TopicTermRow;
+use super::topics::TopicRow;
+use super::vocabulary::VocabularyRow;
 use super::*;
 use corpus::DocumentStatus;
 use corpus::sample::Split;
@@ -79,7 +73,9 @@ fn complete(output: &Output) {
 fn write_documents(output: &Output) {
     let temporary = output.temporary_path("documents");
     let names = ["year".to_owned(), "status".to_owned()];
-    let mut writer = DocumentsWriter::create(&temporary, &names, &metadata()).unwrap();
+    let names = documents::metadata_columns(&names);
+    let spec = &documents::SPEC;
+    let mut writer = TableWriter::with_columns(&temporary, spec, &names, &metadata()).unwrap();
     for id in 0..DOCUMENTS {
         let ok = id % 4 != 3;
         let source_id = format!("document {id}");
@@ -105,7 +101,7 @@ fn write_documents(output: &Output) {
             dropped_mass: ok.then_some(0.1),
         };
         let year = (id > 4).then(|| format!("19{id:02}"));
-        writer.push(&row, &[year, None]).unwrap();
+        writer.push_with(&row, &[year, None]).unwrap();
     }
     writer.finish().unwrap();
     output
@@ -120,7 +116,7 @@ fn write_documents(output: &Output) {
             rank,
         })
     });
-    part!(output, DocumentTopicsWriter, "document_topics", rows);
+    part!(output, "document_topics", rows);
 }
 
 fn write_topics(output: &Output) {
@@ -150,7 +146,7 @@ fn write_topics(output: &Output) {
         allocation_ratio: None,
         allocation_count: Some(0.125),
     });
-    part!(output, TopicsWriter, "topics", rows);
+    part!(output, "topics", rows);
     write_labels(output);
     figures::write_diagnostics(output, &terms);
     let rows = (0..3).flat_map(|topic| {
@@ -164,7 +160,7 @@ fn write_topics(output: &Output) {
             rank,
         })
     });
-    part!(output, TopicTermsWriter, "topic_terms", rows);
+    part!(output, "topic_terms", rows);
     let rows = (0..3).map(|topic| TopicDocumentRow {
         topic,
         rank: 1,
@@ -172,7 +168,7 @@ fn write_topics(output: &Output) {
         source_id: "document 5",
         weight: 0.7,
     });
-    part!(output, TopicDocumentsWriter, "topic_documents", rows);
+    part!(output, "topic_documents", rows);
     let kept = terms.iter().enumerate().map(|(id, term)| VocabularyRow {
         term_id: Some(id as i32),
         term,
@@ -187,7 +183,7 @@ fn write_topics(output: &Output) {
         document_count: 8,
         status: "stop",
     };
-    part!(output, VocabularyWriter, "vocabulary", kept.chain([stop]));
+    part!(output, "vocabulary", kept.chain([stop]));
 }
 
 fn write_labels(output: &Output) {
@@ -201,7 +197,7 @@ fn write_labels(output: &Output) {
         hits: Some(1),
         f1: (topic > 0).then_some(0.4),
     });
-    part!(output, LabelsWriter, "labels", rows);
+    part!(output, "labels", rows);
     let rows = [("new_york", "new", 1), ("new_york_city", "new_york", 2)];
     let rows = rows.map(|(phrase, first, pass)| PhraseRow {
         phrase,
@@ -211,7 +207,7 @@ fn write_labels(output: &Output) {
         count: 7,
         score: 0.75,
     });
-    part!(output, PhrasesWriter, "phrases", rows);
+    part!(output, "phrases", rows);
     let rows = (1..=2).map(|rank| PredictionRow {
         doc_id: 5,
         rank,
@@ -221,7 +217,7 @@ fn write_labels(output: &Output) {
         predicted: rank == 1,
         actual: (rank == 1).then_some(true),
     });
-    part!(output, PredictionsWriter, "predictions", rows);
+    part!(output, "predictions", rows);
 }
 
 /// All rows of a table in one batch.
@@ -330,8 +326,7 @@ fn a_table_can_be_shown() {
 fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part");
-    let mut writer =
-        writer::TableWriter::create(&path, &topic_documents::SPEC, &[], &metadata()).unwrap();
+    let mut writer = TableWriter::create(&path, &topic_documents::SPEC, &metadata()).unwrap();
     let row = TopicDocumentRow {
         topic: 0,
         rank: 1,
@@ -339,9 +334,9 @@ fn rows_that_do_not_fit_the_metadata_columns_are_refused() {
         source_id: "",
         weight: 0.5,
     };
-    let error = writer.push(&row, &[None]).unwrap_err();
+    let error = writer.push_with(&row, &[None]).unwrap_err();
     assert!(matches!(error, TableError::Format { .. }), "{error}");
-    writer.push(&row, &[]).unwrap();
+    writer.push(&row).unwrap();
     assert_eq!(writer.finish().unwrap().rows, 1);
 }
 

@@ -1,8 +1,6 @@
 //! Table `topic_changes`: how topics have moved since the result that training started from.
 
-super::writer::table! {
-    /// Writes a part of `topic_changes`.
-    writer: TopicChangesWriter,
+super::schema::row! {
     table: "topic_changes",
     sorted_by: &["topic"],
     looked_up_by: &[];

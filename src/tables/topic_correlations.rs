@@ -3,9 +3,7 @@
 /// Maximum number of topics of a model for which there is the table.
 pub const MOST_TOPICS: usize = 4096;
 
-super::writer::table! {
-    /// Writes a part of `topic_correlations`.
-    writer: TopicCorrelationsWriter,
+super::schema::row! {
     table: "topic_correlations",
     sorted_by: &["topic", "other"],
     looked_up_by: &[];

@@ -1,8 +1,6 @@
 //! Table `topic_documents`: for each topic the documents in which its proportion is largest.
 
-super::writer::table! {
-    /// Writes a part of `topic_documents`.
-    writer: TopicDocumentsWriter,
+super::schema::row! {
     table: "topic_documents",
     sorted_by: &["topic", "rank"],
     looked_up_by: &["source_id"];

@@ -1,8 +1,6 @@
 //! Table `topic_nodes`: how the topics of a tree-structured prior use its nodes.
 
-super::writer::table! {
-    /// Writes a part of `topic_nodes`.
-    writer: TopicNodesWriter,
+super::schema::row! {
     table: "topic_nodes",
     sorted_by: &["topic", "node"],
     looked_up_by: &["term"];

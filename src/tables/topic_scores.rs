@@ -1,8 +1,6 @@
 //! Table `topic_scores`: the score of each topic in an evaluation, by metric.
 
-super::writer::table! {
-    /// Writes a part of `topic_scores`.
-    writer: TopicScoresWriter,
+super::schema::row! {
     table: "topic_scores",
     sorted_by: &["topic"],
     looked_up_by: &[];

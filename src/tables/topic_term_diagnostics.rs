@@ -1,9 +1,7 @@
 //! Table `topic_term_diagnostics`: each topic's top terms with MALLET's figures for every word of a
 //! topic, which show the terms that do not belong.
 
-super::writer::table! {
-    /// Writes a part of `topic_term_diagnostics`.
-    writer: TopicTermDiagnosticsWriter,
+super::schema::row! {
     table: "topic_term_diagnostics",
     sorted_by: &["topic", "rank"],
     looked_up_by: &["term"];

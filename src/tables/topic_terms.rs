@@ -1,9 +1,7 @@
 //! Table `topic_terms`: the terms of each topic, the sparse φ. A term of the vocabulary without a
 //! row has the probability `topics.absent_weight`, so that φ can be rebuilt in full.
 
-super::writer::table! {
-    /// Writes a part of `topic_terms`.
-    writer: TopicTermsWriter,
+super::schema::row! {
     table: "topic_terms",
     sorted_by: &["topic", "rank"],
     looked_up_by: &["term"];

@@ -7,9 +7,7 @@ pub const LEAST_VALUES: usize = 12;
 /// Maximum number of named values of all columns times topics.
 pub const MOST_PAIRS: usize = 1 << 19;
 
-super::writer::table! {
-    /// Writes a part of `topic_trends`.
-    writer: TopicTrendsWriter,
+super::schema::row! {
     table: "topic_trends",
     sorted_by: &["name", "value", "value_count", "topic"],
     looked_up_by: &[];

@@ -1,8 +1,6 @@
 //! Table `topics`: one row per topic, with its size, its words and its quality.
 
-super::writer::table! {
-    /// Writes a part of `topics`.
-    writer: TopicsWriter,
+super::schema::row! {
     table: "topics",
     sorted_by: &["topic"],
     looked_up_by: &[];

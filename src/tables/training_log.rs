@@ -1,9 +1,7 @@
 //! Table `training_log`: one row per training round. The columns of time and traffic are the only
 //! ones of any table that may differ between runs; the digest leaves them out.
 
-super::writer::table! {
-    /// Writes a part of `training_log`.
-    writer: TrainingLogWriter,
+super::schema::row! {
     table: "training_log",
     sorted_by: &["round"],
     looked_up_by: &[];

@@ -15,14 +15,14 @@ use std::path::Path;
 
 use super::manifest::{Manifest, PartManifest};
 use super::output::SUCCESS;
-use super::parts::{footer, hash_file, part_files};
+use super::parts::{footer, hash_file};
 use super::{TABLES, TableError};
 
 /// Problems that are spelt out; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
 
 /// What [`verify`] found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct VerifyReport {
     /// Files whose hashes were compared.
     pub files: u64,
@@ -158,9 +158,4 @@ fn verify_file(
         }
     }
     false
-}
-
-/// Parts of a table in order.
-fn parts(root: &Path, table: &str) -> Result<Vec<std::path::PathBuf>, TableError> {
-    part_files(&root.join(table))
 }

@@ -1,9 +1,7 @@
 //! Table `vocabulary`: every term that ingest counted, kept or not. The kept ones come first, by
 //! their numbers.
 
-super::writer::table! {
-    /// Writes a part of `vocabulary`.
-    writer: VocabularyWriter,
+super::schema::row! {
     table: "vocabulary",
     sorted_by: &["term_id"],
     looked_up_by: &["term"];

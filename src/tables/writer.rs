@@ -41,8 +41,25 @@ pub struct PartInfo {
     pub sha256: String,
 }
 
-/// Writes one part of a table; each table wraps it in a writer for its own rows.
-pub(super) struct TableWriter {
+/// Writes a part of a table from its rows.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_part<R: Row>(
+    path: &Path,
+    metadata: &FileMetadata,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<PartInfo, TableError> {
+    let mut writer = TableWriter::create(path, &R::SPEC, metadata)?;
+    for row in rows {
+        writer.push(&row)?;
+    }
+    writer.finish()
+}
+
+/// Writes a part of a table, row by row, in bounded memory.
+pub struct TableWriter {
+    table: &'static str,
     path: PathBuf,
     schema: SchemaRef,
     writer: ArrowWriter<HashingFile>,
@@ -54,8 +71,20 @@ pub(super) struct TableWriter {
 }
 
 impl TableWriter {
-    /// Creates the file (or empties it). `extra`: names of further text columns.
+    /// Creates the file (or empties it).
+    ///
+    /// # Errors
+    /// The file cannot be written; so for the methods below.
     pub fn create(
+        path: &Path,
+        spec: &TableSpec,
+        metadata: &FileMetadata,
+    ) -> Result<Self, TableError> {
+        Self::with_columns(path, spec, &[], metadata)
+    }
+
+    /// The same. `extra`: names of further text columns.
+    pub fn with_columns(
         path: &Path,
         spec: &TableSpec,
         extra: &[String],
@@ -69,6 +98,7 @@ impl TableWriter {
         let kinds = spec.columns.iter().map(|column| column.kind);
         let extra_kinds = extra.iter().map(|_| Kind::Text);
         Ok(Self {
+            table: spec.name,
             path: path.to_owned(),
             schema,
             writer,
@@ -80,8 +110,18 @@ impl TableWriter {
         })
     }
 
-    /// Appends a row and the values of the further columns. After an error the part is lost.
-    pub fn push(&mut self, row: &impl Row, extra: &[Option<String>]) -> Result<(), TableError> {
+    /// Appends a row of the table. After an error the part is lost.
+    pub fn push(&mut self, row: &impl Row) -> Result<(), TableError> {
+        self.push_with(row, &[])
+    }
+
+    /// Appends a row and the values of the further columns.
+    pub fn push_with<R: Row>(
+        &mut self,
+        row: &R,
+        extra: &[Option<String>],
+    ) -> Result<(), TableError> {
+        debug_assert_eq!(R::SPEC.name, self.table, "a row of the table");
         let (own, others) = self.builders.split_at_mut(self.own_columns);
         if extra.len() != others.len() {
             let message = format!(
@@ -213,49 +253,3 @@ impl Write for HashingFile {
         self.file.flush()
     }
 }
-
-/// Declares a table's row struct, its `SPEC` and a writer that takes only such rows.
-macro_rules! table {
-    (
-        $(#[$writer_doc:meta])*
-        writer: $writer:ident,
-        table: $table:literal,
-        sorted_by: $sorted:expr,
-        looked_up_by: $looked_up:expr;
-        $(#[$doc:meta])*
-        pub struct $row:ident $(<$life:lifetime>)? { $($fields:tt)* }
-    ) => {
-        $crate::tables::schema::row! {
-            table: $table,
-            sorted_by: $sorted,
-            looked_up_by: $looked_up;
-            $(#[$doc])*
-            pub struct $row $(<$life>)? { $($fields)* }
-        }
-
-        $(#[$writer_doc])*
-        pub struct $writer($crate::tables::writer::TableWriter);
-
-        impl $writer {
-            /// Creates a part of the table at a temporary path.
-            pub fn create(
-                path: &std::path::Path,
-                metadata: &$crate::tables::FileMetadata,
-            ) -> Result<Self, $crate::tables::TableError> {
-                $crate::tables::writer::TableWriter::create(path, &SPEC, &[], metadata).map(Self)
-            }
-
-            /// Appends a row. Rows must come in the table's order.
-            pub fn push(&mut self, row: &$row) -> Result<(), $crate::tables::TableError> {
-                self.0.push(row, &[])
-            }
-
-            /// Writes what is buffered and the footer; returns what the manifest needs.
-            pub fn finish(self) -> Result<$crate::tables::PartInfo, $crate::tables::TableError> {
-                self.0.finish()
-            }
-        }
-    };
-}
-
-pub(crate) use table;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use topicmill::tables::Output as OutputFolder;
-use topicmill::tables::{FileMetadata, Manifest, topics};
+use topicmill::tables::{FileMetadata, Manifest, TableWriter, topics};
 
 use crate::workdir::Workdir;
 
@@ -168,7 +168,8 @@ fn every_shipped_job_plans() {
 fn output_with_topics(root: &Path, complete: bool) {
     let output = OutputFolder::lead(root).expect("an empty folder");
     let part = output.temporary_path("topics");
-    let mut writer = topics::TopicsWriter::create(&part, &FileMetadata::default()).expect("made");
+    let mut writer =
+        TableWriter::create(&part, &topics::SPEC, &FileMetadata::default()).expect("made");
     let terms = ["whale", "ship"].map(str::to_owned);
     for topic in 0..2 {
         let row = topics::TopicRow {

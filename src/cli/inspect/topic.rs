@@ -279,6 +279,7 @@ mod tests {
             },
             documents: vec![TopicDocumentLine {
                 topic: 1,
+                rank: 1,
                 doc_id: 7,
                 source_id: "moby/1".to_owned(),
                 weight: 0.75,

@@ -5,17 +5,15 @@ use timely::worker::Worker;
 use super::Evaluation;
 use super::model::Loaded;
 use crate::dataflow::error::RunError;
-use crate::dataflow::process::Tickets;
-use crate::dataflow::sample::smallest_bound;
+use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
-use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
-use crate::tables::{FileMetadata, part_name};
+use crate::tables::document_scores::{self, DocumentScoreRow};
+use crate::tables::{FileMetadata, TableWriter, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, SmallestKeys, Split};
-use corpus::shard::{Columns, ShardReader};
-use lda::infer::Bag;
+use corpus::shard::Columns;
 use lda::math::random::{Stage, hash};
 use lda::model::factors::FactorTable;
 
@@ -44,21 +42,20 @@ impl Chosen {
     ) -> Result<Self, RunError> {
         let mut smallest = SmallestKeys::new(most);
         let tickets = &evaluation.shared.shards[0];
-        while let Some(shard) = next_shard(evaluation, tickets, collection) {
-            for_each_document(
-                evaluation,
-                collection,
-                shard,
-                Columns::Counts,
-                |number, document| {
-                    if self.holds(number, document) {
-                        smallest.add(self.key(number));
-                    }
-                    Ok(())
-                },
-            )?;
-            worker.step();
-        }
+        let columns = Columns::Counts;
+        for_each_document(
+            worker,
+            &evaluation.run,
+            tickets,
+            collection,
+            columns,
+            |number, document| {
+                if self.holds(number, document) {
+                    smallest.add(self.key(number));
+                }
+                Ok(())
+            },
+        )?;
         self.bound = smallest_bound(worker, &smallest, most);
         Ok(self)
     }
@@ -103,10 +100,11 @@ impl Shards<'_> {
         let table = FactorTable::new(&parts);
         let mut seen = 0;
         let tickets = &self.evaluation.shared.shards[1];
-        while let Some(shard) = next_shard(self.evaluation, tickets, self.collection) {
+        let run = &self.evaluation.run;
+        while let Some(shard) = next_shard(run, tickets, self.collection) {
             let mut part = None;
-            for_each_document(
-                self.evaluation,
+            read_shard(
+                run,
                 self.collection,
                 shard,
                 Columns::Counts,
@@ -132,24 +130,22 @@ impl Shards<'_> {
         (number, document): (u64, &ShardDocument),
         table: FactorTable<'_>,
         measures: &mut [(Metric, Box<dyn Measure>)],
-        part: &mut Option<DocumentScoresWriter>,
+        part: &mut Option<TableWriter>,
     ) -> Result<(), RunError> {
-        let bag = Bag {
-            terms: &document.terms,
-            counts: &document.counts,
-        };
+        let bag = document.bag();
         for (_, measure) in measures {
             let score = measure.add(Seen { number, bag, table });
-            let score = score.map_err(|source| RunError::Project {
-                document: number,
-                source,
-            })?;
+            let score = score.map_err(RunError::inferring(number))?;
             let Some(score) = score else {
                 continue;
             };
             let writer = match part.take() {
                 Some(writer) => writer,
-                None => DocumentScoresWriter::create(&self.temporary(shard), self.metadata)?,
+                None => TableWriter::create(
+                    &self.temporary(shard),
+                    &document_scores::SPEC,
+                    self.metadata,
+                )?,
             };
             part.insert(writer).push(&DocumentScoreRow {
                 doc_id: number as i64,
@@ -166,7 +162,7 @@ impl Shards<'_> {
         output.temporary_path(&format!("document_scores-{shard:05}"))
     }
 
-    fn publish(&self, shard: usize, part: Option<DocumentScoresWriter>) -> Result<(), RunError> {
+    fn publish(&self, shard: usize, part: Option<TableWriter>) -> Result<(), RunError> {
         let Some(writer) = part else {
             return Ok(());
         };
@@ -175,37 +171,4 @@ impl Shards<'_> {
         let output = &self.evaluation.process.output;
         Ok(output.publish(&self.temporary(shard), &path)?)
     }
-}
-
-/// The next shard for this worker, of those of its process.
-pub(super) fn next_shard(
-    evaluation: &Evaluation,
-    tickets: &Tickets,
-    collection: &Collection,
-) -> Option<usize> {
-    let placement = &evaluation.process.placement;
-    let number = placement.process + tickets.take() * placement.processes();
-    (number < collection.shards.len()).then_some(number)
-}
-
-/// Hands the documents of a shard, with their numbers, to `visit`.
-pub(super) fn for_each_document(
-    evaluation: &Evaluation,
-    collection: &Collection,
-    shard: usize,
-    columns: Columns,
-    mut visit: impl FnMut(u64, &ShardDocument) -> Result<(), RunError>,
-) -> Result<(), RunError> {
-    let path = evaluation
-        .run
-        .output
-        .local(&Collection::shard_name(shard))?;
-    let mut reader = ShardReader::open(&path, columns)?;
-    let mut document = ShardDocument::default();
-    let mut next = collection.shards[shard].first_document;
-    while reader.read_into(&mut document)? {
-        visit(next, &document)?;
-        next += 1;
-    }
-    Ok(())
 }

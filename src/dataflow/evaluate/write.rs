@@ -4,10 +4,10 @@ use super::model::Loaded;
 use super::{Evaluation, Made};
 use crate::dataflow::error::RunError;
 use crate::evaluate::measure::TopicScores;
-use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::evaluation::EvaluationRow;
 use crate::tables::output::MANIFEST;
-use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
-use crate::tables::{FileMetadata, Manifest, part_name};
+use crate::tables::topic_scores::TopicScoreRow;
+use crate::tables::{FileMetadata, Manifest};
 use corpus::collection::Collection;
 
 impl Evaluation {
@@ -51,20 +51,15 @@ impl Evaluation {
         metadata: &FileMetadata,
     ) -> Result<(), RunError> {
         let (job, output) = (&self.process.job, &self.process.output);
-        let temporary = output.temporary_path("evaluation");
-        let mut writer = EvaluationWriter::create(&temporary, metadata)?;
-        for figure in &made.figures {
-            writer.push(&EvaluationRow {
-                metric: figure.metric,
-                method: &figure.method,
-                split: figure.split,
-                unit: figure.unit,
-                value: figure.value,
-                standard_error: figure.standard_error,
-            })?;
-        }
-        writer.finish()?;
-        output.publish(&temporary, &format!("evaluation/{}", part_name(0)))?;
+        let rows = made.figures.iter().map(|figure| EvaluationRow {
+            metric: figure.metric,
+            method: &figure.method,
+            split: figure.split,
+            unit: figure.unit,
+            value: figure.value,
+            standard_error: figure.standard_error,
+        });
+        output.write_table(metadata, rows)?;
         self.write_scores(&made.scores, model.topic_count, metadata)?;
         output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
         let fingerprint = &collection.input_fingerprint;
@@ -88,20 +83,16 @@ impl Evaluation {
         if scores.is_empty() {
             return Ok(());
         }
-        let output = &self.process.output;
-        let temporary = output.temporary_path("topic_scores");
-        let mut writer = TopicScoresWriter::create(&temporary, metadata)?;
-        for topic in 0..topics {
-            for of_metric in scores {
-                writer.push(&TopicScoreRow {
-                    topic: topic as i32,
-                    metric: of_metric.name,
-                    split: of_metric.split,
-                    value: of_metric.values[topic],
-                })?;
-            }
-        }
-        writer.finish()?;
-        Ok(output.publish(&temporary, &format!("topic_scores/{}", part_name(0)))?)
+        let row = |topic| {
+            scores.iter().map(move |of_metric| TopicScoreRow {
+                topic: topic as i32,
+                metric: of_metric.name,
+                split: of_metric.split,
+                value: of_metric.values[topic],
+            })
+        };
+        let rows = (0..topics).flat_map(row);
+        self.process.output.write_table(metadata, rows)?;
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::tables::read::ChangeLine;
-use crate::tables::topic_changes::{TopicChangeRow, TopicChangesWriter};
+use crate::tables::topic_changes::TopicChangeRow;
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::hellinger;
 use lda::model::published::PublishedTopic;
@@ -14,24 +14,20 @@ impl Finisher<'_> {
         let Some(before) = self.finished.before else {
             return Ok(Vec::new());
         };
-        let path = self.process.output.temporary_path("topic_changes");
-        let mut writer = TopicChangesWriter::create(&path, self.finished.metadata)?;
         let totals =
             [before, self.topics].map(|topics| topics.iter().map(|t| t.total).sum::<f64>());
-        let mut changes = Vec::new();
-        for (topic, (old, new)) in (0..).zip(before.iter().zip(&self.distributions)) {
-            let change = self.change(old, new);
-            writer.push(&TopicChangeRow {
-                topic,
-                distance: change.distance,
-                share_before: old.total / totals[0],
-                share: self.topics[topic as usize].total / totals[1],
-                gained: &change.gained,
-                lost: &change.lost,
-            })?;
-            changes.push(change);
-        }
-        self.publish("topic_changes", writer.finish()?, written)?;
+        let pairs = before.iter().zip(&self.distributions);
+        let changes: Vec<ChangeLine> = pairs.map(|(old, new)| self.change(old, new)).collect();
+        let rows = (0..).zip(before).zip(&changes);
+        let rows = rows.map(|((topic, old), change)| TopicChangeRow {
+            topic,
+            distance: change.distance,
+            share_before: old.total / totals[0],
+            share: self.topics[topic as usize].total / totals[1],
+            gained: &change.gained,
+            lost: &change.lost,
+        });
+        self.write(rows, written)?;
         Ok(changes)
     }
 

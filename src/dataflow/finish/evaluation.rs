@@ -4,8 +4,8 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::DriftLine;
-use crate::tables::drift::{DriftRow, DriftWriter};
-use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
+use crate::tables::drift::DriftRow;
+use crate::tables::evaluation::EvaluationRow;
 use corpus::sample::Split;
 use lda::evaluate::completion;
 
@@ -16,8 +16,6 @@ impl Finisher<'_> {
         planted: Option<(usize, usize)>,
         written: &mut Written,
     ) -> Result<(), RunError> {
-        let temporary = self.process.output.temporary_path("evaluation");
-        let mut writer = EvaluationWriter::create(&temporary, self.finished.metadata)?;
         let mut figures = self.training_figures();
         figures.extend(self.projection_figures());
         figures.extend(self.label_figures());
@@ -31,18 +29,17 @@ impl Finisher<'_> {
                 value: Some(share),
             });
         }
-        for figure in figures {
-            let Some(value) = figure.value else { continue };
-            writer.push(&EvaluationRow {
+        let rows = figures.into_iter().filter_map(|figure| {
+            Some(EvaluationRow {
                 metric: figure.metric,
                 method: figure.method,
                 split: figure.split,
                 unit: figure.unit,
-                value,
+                value: figure.value?,
                 standard_error: None,
-            })?;
-        }
-        self.publish("evaluation", writer.finish()?, written)
+            })
+        });
+        self.write(rows, written)
     }
 
     /// What training has recorded.
@@ -107,12 +104,8 @@ impl Finisher<'_> {
         let Some(drift) = self.drift() else {
             return Ok(());
         };
-        let temporary = self.process.output.temporary_path("drift");
-        let mut writer = DriftWriter::create(&temporary, self.finished.metadata)?;
-        for line in drift.groups.iter().chain([&drift.run]) {
-            writer.push(&drift_row(line))?;
-        }
-        self.publish("drift", writer.finish()?, written)
+        let lines = drift.groups.iter().chain([&drift.run]);
+        self.write(lines.map(drift_row), written)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::{LabelSums, SCORES};
 use crate::job::LabelSummary;
-use crate::tables::labels::{LabelRow, LabelsWriter};
+use crate::tables::labels::LabelRow;
 use lda::evaluate::labels::{macro_f1, micro_f1};
 
 impl Finisher<'_> {
@@ -19,12 +19,10 @@ impl Finisher<'_> {
         if labels.is_empty() {
             return Ok(());
         }
-        let temporary = self.process.output.temporary_path("labels");
-        let mut writer = LabelsWriter::create(&temporary, self.finished.metadata)?;
         let counts = self.label_sums().map(|sums| sums.labels());
-        for (topic, label) in labels.iter().enumerate() {
+        let rows = labels.iter().enumerate().map(|(topic, label)| {
             let counts = counts.as_ref().and_then(|counts| counts.get(topic));
-            writer.push(&LabelRow {
+            LabelRow {
                 topic: topic as i32,
                 label: &label.label,
                 documents: label.documents as i64,
@@ -32,9 +30,9 @@ impl Finisher<'_> {
                 predicted: counts.map(|counts| counts.predicted as i64),
                 hits: counts.map(|counts| counts.hits as i64),
                 f1: counts.and_then(|counts| counts.f1()),
-            })?;
-        }
-        self.publish("labels", writer.finish()?, written)
+            }
+        });
+        self.write(rows, written)
     }
 
     /// What the screen tells of that.

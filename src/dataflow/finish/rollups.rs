@@ -4,8 +4,8 @@ use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::RolledUp;
 use crate::tables::group_topics;
-use crate::tables::topic_correlations::{self, TopicCorrelationRow, TopicCorrelationsWriter};
-use crate::tables::topic_trends::{self, TopicTrendRow, TopicTrendsWriter};
+use crate::tables::topic_correlations::{self, TopicCorrelationRow};
+use crate::tables::topic_trends::{self, TopicTrendRow};
 
 impl Finisher<'_> {
     /// Writes what was summed up over documents, if they were projected.
@@ -46,26 +46,19 @@ impl Finisher<'_> {
         rolled_up: &RolledUp,
         written: &mut Written,
     ) -> Result<(), RunError> {
-        let table = topic_correlations::SPEC.name;
-        let temporary = self.process.output.temporary_path(table);
-        let mut writer = TopicCorrelationsWriter::create(&temporary, self.finished.metadata)?;
-        for line in &rolled_up.correlations {
-            writer.push(&TopicCorrelationRow {
-                topic: line.topics[0].into(),
-                other: line.topics[1].into(),
-                correlation: line.correlation,
-                npmi: line.npmi,
-                documents: line.documents,
-            })?;
-        }
-        self.publish(table, writer.finish()?, written)
+        let lines = rolled_up.correlations.iter();
+        let rows = lines.map(|line| TopicCorrelationRow {
+            topic: line.topics[0].into(),
+            other: line.topics[1].into(),
+            correlation: line.correlation,
+            npmi: line.npmi,
+            documents: line.documents,
+        });
+        self.write(rows, written)
     }
 
     fn write_trends(&self, rolled_up: &RolledUp, written: &mut Written) -> Result<(), RunError> {
-        let table = topic_trends::SPEC.name;
-        let temporary = self.process.output.temporary_path(table);
-        let mut writer = TopicTrendsWriter::create(&temporary, self.finished.metadata)?;
-        for line in &rolled_up.trends {
+        let rows = rolled_up.trends.iter().map(|line| {
             let [column, place] = line.place;
             let column = &rolled_up.columns[column];
             let value_count = match place.checked_sub(column.values.len()) {
@@ -73,7 +66,7 @@ impl Finisher<'_> {
                 Some(0) => 0,
                 Some(_) => column.others,
             };
-            writer.push(&TopicTrendRow {
+            TopicTrendRow {
                 name: &column.name,
                 value: column.values.get(place).map(String::as_str),
                 value_count: value_count as i64,
@@ -83,8 +76,8 @@ impl Finisher<'_> {
                 high: line.interval.map(|interval| interval.1),
                 tokens: line.tokens,
                 documents: line.documents,
-            })?;
-        }
-        self.publish(table, writer.finish()?, written)
+            }
+        });
+        self.write(rows, written)
     }
 }

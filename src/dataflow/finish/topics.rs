@@ -6,8 +6,9 @@ use super::{Finisher, Written};
 use crate::dataflow::coherence::TopTerm;
 use crate::dataflow::error::RunError;
 use crate::job::TopicSummary;
-use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
-use crate::tables::topics::{TopicRow, TopicsWriter};
+use crate::tables::TableWriter;
+use crate::tables::topic_term_diagnostics::{self, TopicTermDiagnosticsRow};
+use crate::tables::topics::{self, TopicRow};
 use lda::evaluate::diagnostics::terms::{
     TermDiagnostics, diagnose_terms, length, mean_length, token_document_difference,
 };
@@ -40,9 +41,10 @@ impl Finisher<'_> {
     ) -> Result<Vec<TopicSummary>, RunError> {
         let output = &self.process.output;
         let metadata = self.finished.metadata;
-        let mut topics = TopicsWriter::create(&output.temporary_path("topics"), metadata)?;
+        let mut topics =
+            TableWriter::create(&output.temporary_path("topics"), &topics::SPEC, metadata)?;
         let path = output.temporary_path("topic_term_diagnostics");
-        let mut terms = TopicTermDiagnosticsWriter::create(&path, metadata)?;
+        let mut terms = TableWriter::create(&path, &topic_term_diagnostics::SPEC, metadata)?;
         let tokens = self.tokens();
         let kept = self.vocabulary.kept_terms().iter();
         let term_tokens: Vec<u64> = kept.map(|term| term.tokens).collect();
@@ -126,7 +128,7 @@ impl Finisher<'_> {
         &self,
         topic: usize,
         top: &[TermDiagnostics],
-        writer: &mut TopicTermDiagnosticsWriter,
+        writer: &mut TableWriter,
     ) -> Result<Option<f64>, RunError> {
         let recorded = self.record.top_terms.get(topic).into_iter().flatten();
         let recorded: HashMap<u32, &TopTerm> = recorded.map(|term| (term.term, term)).collect();

@@ -7,9 +7,10 @@ use super::ProjectPlan;
 use super::labels::RankedLabel;
 use super::tally::{self, Tally, part_path, parts};
 use crate::dataflow::error::RunError;
-use crate::tables::document_topics::{DocumentTopicRow, DocumentTopicsWriter};
-use crate::tables::documents::{DocumentRow, DocumentsWriter};
-use crate::tables::predictions::{PredictionRow, PredictionsWriter};
+use crate::tables::TableWriter;
+use crate::tables::document_topics::{self, DocumentTopicRow};
+use crate::tables::documents::{self, DocumentRow, metadata_columns};
+use crate::tables::predictions::{self, PredictionRow};
 use corpus::ShardDocument;
 use corpus::sample::Split;
 use lda::infer::summary::Projection;
@@ -42,9 +43,9 @@ pub(super) struct PartWriter {
 
 /// The parts being written, and their paths.
 struct Parts {
-    documents: DocumentsWriter,
-    topics: DocumentTopicsWriter,
-    predictions: Option<PredictionsWriter>,
+    documents: TableWriter,
+    topics: TableWriter,
+    predictions: Option<TableWriter>,
     temporary: Vec<PathBuf>,
 }
 
@@ -82,12 +83,18 @@ impl Parts {
         let (output, metadata) = (&plan.process.output, &plan.metadata);
         let temporary = |table: &&str| output.temporary_path(&format!("{table}-{shard:05}"));
         let temporary: Vec<PathBuf> = parts(&plan.collection).iter().map(temporary).collect();
+        let columns = metadata_columns(&plan.collection.metadata);
         let predictions = temporary.get(2);
         Ok(Self {
-            documents: DocumentsWriter::create(&temporary[0], &plan.collection.metadata, metadata)?,
-            topics: DocumentTopicsWriter::create(&temporary[1], metadata)?,
+            documents: TableWriter::with_columns(
+                &temporary[0],
+                &documents::SPEC,
+                &columns,
+                metadata,
+            )?,
+            topics: TableWriter::create(&temporary[1], &document_topics::SPEC, metadata)?,
             predictions: predictions
-                .map(|path| PredictionsWriter::create(path, metadata))
+                .map(|path| TableWriter::create(path, &predictions::SPEC, metadata))
                 .transpose()?,
             temporary,
         })
@@ -121,7 +128,7 @@ impl Parts {
         let read = &document.read;
         let mut row = DocumentRow::new(document.number, read, document.split, projection);
         row.section = (document.section).and_then(|section| i32::try_from(section).ok());
-        Ok(self.documents.push(&row, &read.metadata)?)
+        Ok(self.documents.push_with(&row, &read.metadata)?)
     }
 
     /// Publishes the parts, and then the note that they are complete.

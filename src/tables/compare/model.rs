@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use arrow_array::{Array, Float32Array, Float64Array, Int32Array, StringArray};
-
 use super::{Neighbourhood, TopicMatch};
 use crate::tables::TableError;
-use crate::tables::parts::{Batches, column, part_files};
+use crate::tables::read::kept_terms;
+use crate::tables::records::{record, records};
 use lda::evaluate::TermDistribution;
 use lda::evaluate::matching::{SAME_TOPIC_WITHIN, distances, match_topics};
 
@@ -93,58 +92,39 @@ fn views(topics: &[Topic], vocabulary_size: usize) -> Vec<TermDistribution<'_>> 
     views.collect()
 }
 
+record! {
+    struct PublishedTopic {
+        absent_weight: f64,
+    }
+}
+
+record! {
+    struct TopicTerm {
+        topic: i32,
+        term_id: i32,
+        weight: f32,
+    }
+}
+
 impl PublishedModel {
     fn read(root: &Path) -> Result<Self, TableError> {
-        let mut model = Self {
-            terms: Vec::new(),
-            topics: Vec::new(),
-        };
-        model.read_terms(root)?;
-        let parts = part_files(&root.join("topics"))?;
-        let mut batches = Batches::new(parts, Some(&["absent_weight"]));
-        while let Some(batch) = batches.next()? {
-            let absent: &Float64Array = column(batches.path(), &batch, "absent_weight")?;
-            let topics = absent.values().iter().map(|&weight| (Vec::new(), weight));
-            model.topics.extend(topics);
+        let terms: Vec<String> = kept_terms(root)?.into_iter().map(|it| it.term).collect();
+        let topics = records::<PublishedTopic>(root, "topics")?;
+        let topics = topics.map(|topic| Ok((Vec::new(), topic?.absent_weight)));
+        let mut topics: Vec<Topic> = topics.collect::<Result<_, TableError>>()?;
+        let mut rows = records::<TopicTerm>(root, "topic_terms")?;
+        while let Some(row) = rows.next().transpose()? {
+            let (topic, term) = (row.topic, row.term_id);
+            let known = usize::try_from(term).is_ok_and(|t| t < terms.len());
+            let place = usize::try_from(topic).ok().filter(|_| known);
+            let Some((entries, _)) = place.and_then(|t| topics.get_mut(t)) else {
+                let message = format!("has topic {topic} with term {term}, which do not exist");
+                let message = format!("{message}; run `topicmill verify`");
+                return Err(TableError::format(rows.path(), message));
+            };
+            entries.push((term as u32, row.weight));
         }
-        model.read_weights(root)?;
-        Ok(model)
-    }
-
-    fn read_terms(&mut self, root: &Path) -> Result<(), TableError> {
-        let parts = part_files(&root.join("vocabulary"))?;
-        let mut batches = Batches::new(parts, Some(&["term_id", "term"]));
-        while let Some(batch) = batches.next()? {
-            let ids: &Int32Array = column(batches.path(), &batch, "term_id")?;
-            let terms: &StringArray = column(batches.path(), &batch, "term")?;
-            let kept = (0..batch.num_rows()).filter(|&row| ids.is_valid(row));
-            self.terms
-                .extend(kept.map(|row| terms.value(row).to_owned()));
-        }
-        Ok(())
-    }
-
-    fn read_weights(&mut self, root: &Path) -> Result<(), TableError> {
-        let parts = part_files(&root.join("topic_terms"))?;
-        let mut batches = Batches::new(parts, Some(&["topic", "term_id", "weight"]));
-        while let Some(batch) = batches.next()? {
-            let path = batches.path();
-            let topics: &Int32Array = column(path, &batch, "topic")?;
-            let terms: &Int32Array = column(path, &batch, "term_id")?;
-            let weights: &Float32Array = column(path, &batch, "weight")?;
-            for row in 0..batch.num_rows() {
-                let (topic, term) = (topics.value(row), terms.value(row));
-                let known = usize::try_from(term).is_ok_and(|t| t < self.terms.len());
-                let place = usize::try_from(topic).ok().filter(|_| known);
-                let Some((entries, _)) = place.and_then(|t| self.topics.get_mut(t)) else {
-                    let message = format!("has topic {topic} with term {term}, which do not exist");
-                    let message = format!("{message}; run `topicmill verify`");
-                    return Err(TableError::format(path, message));
-                };
-                entries.push((term as u32, weights.value(row)));
-            }
-        }
-        Ok(())
+        Ok(Self { terms, topics })
     }
 
     /// The topics over shared terms alone, in their numbers, each normalised to 1.

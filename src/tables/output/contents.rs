@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Output;
-use crate::tables::manifest::{
-    ColumnManifest, FileManifest, Manifest, PartManifest, TableManifest,
-};
+use crate::tables::manifest::{FileManifest, Manifest, PartManifest, TableManifest};
 use crate::tables::parts::{describe, footer, hash_file, part_names, scan};
 use crate::tables::{PartInfo, TABLES, TableError};
 
@@ -47,14 +45,7 @@ fn describe_table(
     for name in part_names(output.names(table)?) {
         let relative = format!("{table}/{name}");
         if described.columns.is_empty() {
-            described.columns = describe(footer(&output.local(&relative)?)?.1.schema())
-                .into_iter()
-                .map(|(name, kind, nullable)| ColumnManifest {
-                    name,
-                    kind,
-                    nullable,
-                })
-                .collect();
+            described.columns = describe(footer(&output.local(&relative)?)?.1.schema());
         }
         let info = match written.get(&relative) {
             Some(info) => info.clone(),

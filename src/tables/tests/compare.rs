@@ -40,8 +40,8 @@ impl Made<'_> {
 
     fn write_documents(&self, output: &Output, metadata: &FileMetadata) {
         let paths = ["documents", "document_topics"].map(|name| output.temporary_path(name));
-        let mut documents = DocumentsWriter::create(&paths[0], &[], metadata).unwrap();
-        let mut weights = DocumentTopicsWriter::create(&paths[1], metadata).unwrap();
+        let mut documents = TableWriter::create(&paths[0], &documents::SPEC, metadata).unwrap();
+        let mut weights = TableWriter::create(&paths[1], &document_topics::SPEC, metadata).unwrap();
         for (doc_id, (source_id, split, topics)) in self.documents.iter().enumerate() {
             let listed: f32 = topics.iter().map(|t| t.1).sum();
             let row = DocumentRow {
@@ -61,7 +61,7 @@ impl Made<'_> {
                 loglik_per_token: None,
                 dropped_mass: (!topics.is_empty()).then_some((1.0 - listed).max(0.0)),
             };
-            documents.push(&row, &[]).unwrap();
+            documents.push(&row).unwrap();
             for (place, &(topic, weight)) in topics.iter().enumerate() {
                 let (doc_id, rank) = (doc_id as i64, place as i32 + 1);
                 let row = DocumentTopicRow {
@@ -82,14 +82,8 @@ impl Made<'_> {
     }
 
     fn write_model(&self, output: &Output, metadata: &FileMetadata) {
-        let temporary = output.temporary_path("topics");
-        let mut writer = TopicsWriter::create(&temporary, metadata).unwrap();
-        for topic in 0..self.topics.len() as i32 {
-            writer.push(&topic_row(topic)).unwrap();
-        }
-        writer.finish().unwrap();
-        let target = "topics/part-00000.parquet";
-        output.publish(&temporary, target).unwrap();
+        let topics = (0..self.topics.len() as i32).map(topic_row);
+        output.write_table(metadata, topics).unwrap();
         let rows = self.topics.iter().enumerate().flat_map(|(topic, weights)| {
             let weights = weights.iter().enumerate();
             weights.map(move |(term, &weight)| TopicTermRow {
@@ -101,7 +95,7 @@ impl Made<'_> {
                 rank: term as i32 + 1,
             })
         });
-        part!(output, TopicTermsWriter, "topic_terms", rows);
+        part!(output, "topic_terms", rows);
         let rows = self.terms.iter().enumerate();
         let rows = rows.map(|(id, term)| VocabularyRow {
             term_id: Some(id as i32),
@@ -110,7 +104,7 @@ impl Made<'_> {
             document_count: 8,
             status: "kept",
         });
-        part!(output, VocabularyWriter, "vocabulary", rows);
+        part!(output, "vocabulary", rows);
     }
 }
 

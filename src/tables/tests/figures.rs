@@ -1,17 +1,17 @@
 //! The sample output's tables of figures.
 
 use super::*;
-use crate::tables::document_scores::{DocumentScoreRow, DocumentScoresWriter};
-use crate::tables::drift::{DriftRow, DriftWriter};
-use crate::tables::evaluation::{EvaluationRow, EvaluationWriter};
-use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter};
-use crate::tables::topic_changes::{TopicChangeRow, TopicChangesWriter};
-use crate::tables::topic_correlations::{TopicCorrelationRow, TopicCorrelationsWriter};
-use crate::tables::topic_nodes::{TopicNodeRow, TopicNodesWriter};
-use crate::tables::topic_scores::{TopicScoreRow, TopicScoresWriter};
-use crate::tables::topic_term_diagnostics::{TopicTermDiagnosticsRow, TopicTermDiagnosticsWriter};
-use crate::tables::topic_trends::{TopicTrendRow, TopicTrendsWriter};
-use crate::tables::training_log::{TrainingLogRow, TrainingLogWriter};
+use crate::tables::document_scores::DocumentScoreRow;
+use crate::tables::drift::DriftRow;
+use crate::tables::evaluation::EvaluationRow;
+use crate::tables::group_topics::GroupTopicRow;
+use crate::tables::topic_changes::TopicChangeRow;
+use crate::tables::topic_correlations::TopicCorrelationRow;
+use crate::tables::topic_nodes::TopicNodeRow;
+use crate::tables::topic_scores::TopicScoreRow;
+use crate::tables::topic_term_diagnostics::TopicTermDiagnosticsRow;
+use crate::tables::topic_trends::TopicTrendRow;
+use crate::tables::training_log::TrainingLogRow;
 
 pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
     let rows = (0..3).flat_map(|topic| {
@@ -33,12 +33,7 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
             exclusivity: 0.75,
         })
     });
-    part!(
-        output,
-        TopicTermDiagnosticsWriter,
-        "topic_term_diagnostics",
-        rows
-    );
+    part!(output, "topic_term_diagnostics", rows);
     let line = |group_id: Option<&'static str>, terms: i64| DriftRow {
         scope: if group_id.is_some() { "group" } else { "run" },
         group_id,
@@ -57,7 +52,7 @@ pub(super) fn write_diagnostics(output: &Output, terms: &[String]) {
         retrain: terms == 4,
     };
     let rows = [line(Some("a"), 2), line(Some("b"), 4), line(None, 4)];
-    part!(output, DriftWriter, "drift", rows);
+    part!(output, "drift", rows);
 }
 
 pub(super) fn write_figures(output: &Output) {
@@ -81,7 +76,7 @@ pub(super) fn write_figures(output: &Output) {
         updating_seconds: 0.01,
         bytes_exchanged: 100,
     });
-    part!(output, TrainingLogWriter, "training_log", rows);
+    part!(output, "training_log", rows);
     let rows = [None, Some(0.01)].map(|standard_error| EvaluationRow {
         metric: "heldout_loglik_per_token",
         method: "document_completion",
@@ -90,7 +85,7 @@ pub(super) fn write_figures(output: &Output) {
         value: -7.9,
         standard_error,
     });
-    part!(output, EvaluationWriter, "evaluation", rows);
+    part!(output, "evaluation", rows);
     let rows = [
         (0, "document_completion"),
         (0, "left_to_right"),
@@ -102,7 +97,7 @@ pub(super) fn write_figures(output: &Output) {
         log_likelihood: -7.5 * (1 + doc_id) as f64,
         tokens: 1 + doc_id,
     });
-    part!(output, DocumentScoresWriter, "document_scores", rows);
+    part!(output, "document_scores", rows);
     let rows = [Some(-3.5), Some(-2.25), None].into_iter().enumerate();
     let rows = rows.map(|(topic, value)| TopicScoreRow {
         topic: topic as i32,
@@ -110,7 +105,7 @@ pub(super) fn write_figures(output: &Output) {
         split: "sample",
         value,
     });
-    part!(output, TopicScoresWriter, "topic_scores", rows);
+    part!(output, "topic_scores", rows);
     write_rollups(output);
 }
 
@@ -124,7 +119,7 @@ fn write_trees(output: &Output) {
         weight: 0.5,
         count: 3.0,
     });
-    part!(output, TopicNodesWriter, "topic_nodes", rows);
+    part!(output, "topic_nodes", rows);
     let terms = ["bank".to_owned()];
     let rows = (0..2).map(|topic| TopicChangeRow {
         topic,
@@ -134,7 +129,7 @@ fn write_trees(output: &Output) {
         gained: &terms[..1 - topic as usize],
         lost: &terms[..topic as usize],
     });
-    part!(output, TopicChangesWriter, "topic_changes", rows);
+    part!(output, "topic_changes", rows);
 }
 
 fn write_rollups(output: &Output) {
@@ -147,7 +142,7 @@ fn write_rollups(output: &Output) {
         tokens: 40,
         documents: 8,
     });
-    part!(output, GroupTopicsWriter, "group_topics", rows);
+    part!(output, "group_topics", rows);
     let values = [(Some("1905"), 1, 1), (None, 0, 2), (None, 4, 3)];
     let rows = values
         .into_iter()
@@ -164,7 +159,7 @@ fn write_rollups(output: &Output) {
                 documents,
             })
         });
-    part!(output, TopicTrendsWriter, "topic_trends", rows);
+    part!(output, "topic_trends", rows);
     let rows = [(0, 1), (0, 2), (1, 2)].map(|(topic, other)| TopicCorrelationRow {
         topic,
         other,
@@ -172,5 +167,5 @@ fn write_rollups(output: &Output) {
         npmi: (other == 2).then_some(0.5),
         documents: 3,
     });
-    part!(output, TopicCorrelationsWriter, "topic_correlations", rows);
+    part!(output, "topic_correlations", rows);
 }

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use arrow_array::{Array, Float32Array, Int32Array, Int64Array, RecordBatch, StringArray};
-
-use super::{VerifyReport, parts};
+use super::VerifyReport;
 use crate::tables::TableError;
 use crate::tables::manifest::Manifest;
-use crate::tables::parts::{Batches, column};
+use crate::tables::records::{Records, record, records};
 use corpus::DocumentStatus;
 
 /// How far a document's weights and its dropped mass may be from 1: f32 weights, summed.
@@ -39,17 +37,13 @@ pub(super) fn verify(
     }
     let mut by_status = BTreeMap::new();
     let projected = manifest.tables.contains_key("document_topics");
-    let mut weights = Weights::new(root)?;
-    let mut batches = Batches::new(parts(root, "documents")?, Some(&Documents::COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let documents = Documents::new(batches.path(), &batch)?;
-        for row in 0..batch.num_rows() {
-            documents.verify_row(row, &mut totals, &mut by_status, report);
-            if projected {
-                let doc_id = documents.doc_id.value(row);
-                let of_document = weights.take(doc_id, report)?;
-                documents.verify_weights(row, &of_document, report);
-            }
+    let mut weights = Weights(records(root, "document_topics")?);
+    for document in records::<Document>(root, "documents")? {
+        let document = document?;
+        document.verify(&mut totals, &mut by_status, report);
+        if projected {
+            let of_document = weights.take(document.doc_id, report)?;
+            document.verify_weights(&of_document, report);
         }
     }
     if projected {
@@ -63,64 +57,35 @@ pub(super) fn verify(
     Ok(totals)
 }
 
-/// The columns of a batch of `documents`.
-struct Documents<'a> {
-    doc_id: &'a Int64Array,
-    status: &'a StringArray,
-    tokens_total: &'a Int64Array,
-    tokens_in_vocabulary: &'a Int64Array,
-    tokens_stopped: &'a Int64Array,
-    tokens_unknown: &'a Int64Array,
-    top_topic: &'a Int32Array,
-    top_weight: &'a Float32Array,
-    dropped_mass: &'a Float32Array,
+record! {
+    struct Document {
+        doc_id: i64,
+        status: String,
+        tokens_total: i64,
+        tokens_in_vocabulary: i64,
+        tokens_stopped: i64,
+        tokens_unknown: i64,
+        top_topic: Option<i32>,
+        top_weight: Option<f32>,
+        dropped_mass: Option<f32>,
+    }
 }
 
-impl<'a> Documents<'a> {
-    const COLUMNS: [&'static str; 9] = [
-        "doc_id",
-        "status",
-        "tokens_total",
-        "tokens_in_vocabulary",
-        "tokens_stopped",
-        "tokens_unknown",
-        "top_topic",
-        "top_weight",
-        "dropped_mass",
-    ];
-
-    fn new(path: &Path, batch: &'a RecordBatch) -> Result<Self, TableError> {
-        Ok(Self {
-            doc_id: column(path, batch, "doc_id")?,
-            status: column(path, batch, "status")?,
-            tokens_total: column(path, batch, "tokens_total")?,
-            tokens_in_vocabulary: column(path, batch, "tokens_in_vocabulary")?,
-            tokens_stopped: column(path, batch, "tokens_stopped")?,
-            tokens_unknown: column(path, batch, "tokens_unknown")?,
-            top_topic: column(path, batch, "top_topic")?,
-            top_weight: column(path, batch, "top_weight")?,
-            dropped_mass: column(path, batch, "dropped_mass")?,
-        })
-    }
-
-    fn verify_row(
+impl Document {
+    fn verify(
         &self,
-        row: usize,
         totals: &mut Totals,
         by_status: &mut BTreeMap<String, u64>,
         report: &mut VerifyReport,
     ) {
-        let doc_id = self.doc_id.value(row);
-        let expected = totals.documents;
+        let (doc_id, expected) = (self.doc_id, totals.documents);
         report.expect(doc_id == expected, || {
             format!("documents: doc_id {doc_id} where {expected} is expected")
         });
         totals.documents = doc_id.saturating_add(1);
 
-        let total = self.tokens_total.value(row);
-        let in_vocabulary = self.tokens_in_vocabulary.value(row);
-        let stopped = self.tokens_stopped.value(row);
-        let unknown = self.tokens_unknown.value(row);
+        let (total, in_vocabulary) = (self.tokens_total, self.tokens_in_vocabulary);
+        let (stopped, unknown) = (self.tokens_stopped, self.tokens_unknown);
         let sum = in_vocabulary + stopped + unknown;
         let sound = total == sum && in_vocabulary >= 0 && stopped >= 0 && unknown >= 0;
         report.expect(sound, || {
@@ -131,7 +96,7 @@ impl<'a> Documents<'a> {
         });
         totals.tokens_in_vocabulary += in_vocabulary;
 
-        let name = self.status.value(row);
+        let name = &self.status;
         let status = DocumentStatus::from_name(name);
         let has_terms = status.is_some_and(DocumentStatus::has_terms);
         report.expect(status.is_some() && has_terms == (in_vocabulary > 0), || {
@@ -139,37 +104,32 @@ impl<'a> Documents<'a> {
         });
         match by_status.get_mut(name) {
             Some(count) => *count += 1,
-            None => drop(by_status.insert(name.to_owned(), 1)),
+            None => drop(by_status.insert(name.clone(), 1)),
         }
-        if self.top_topic.is_valid(row) {
-            *totals
-                .by_top_topic
-                .entry(self.top_topic.value(row))
-                .or_default() += 1;
+        if let Some(topic) = self.top_topic {
+            *totals.by_top_topic.entry(topic).or_default() += 1;
         }
     }
 
-    fn verify_weights(&self, row: usize, weights: &DocumentWeights, report: &mut VerifyReport) {
-        let doc_id = self.doc_id.value(row);
-        let has_terms = self.tokens_in_vocabulary.value(row) > 0;
-        let has_mass = self.dropped_mass.is_valid(row);
-        let has_top = self.top_topic.is_valid(row) && self.top_weight.is_valid(row);
-        report.expect(has_mass == has_terms && has_top == has_terms, || {
+    fn verify_weights(&self, weights: &DocumentWeights, report: &mut VerifyReport) {
+        let doc_id = self.doc_id;
+        let has_terms = self.tokens_in_vocabulary > 0;
+        let top = self.top_topic.zip(self.top_weight);
+        let agree = self.dropped_mass.is_some() == has_terms && top.is_some() == has_terms;
+        report.expect(agree, || {
             format!("document {doc_id}: its proportions and tokens contradict each other")
         });
-        if !has_mass {
+        let Some(dropped) = self.dropped_mass else {
             report.expect(weights.first.is_none(), || {
                 format!("document {doc_id}: no terms, but rows in document_topics")
             });
             return;
-        }
-        let dropped = f64::from(self.dropped_mass.value(row));
-        let mass = weights.sum + dropped;
+        };
+        let mass = weights.sum + f64::from(dropped);
         report.expect((mass - 1.0).abs() <= MASS_TOLERANCE, || {
             format!("document {doc_id}: weights and dropped mass sum to {mass}, not 1")
         });
-        let top = (self.top_topic.value(row), self.top_weight.value(row));
-        report.expect(weights.first.is_none_or(|first| first == top), || {
+        report.expect(weights.first.is_none() || weights.first == top, || {
             let first = weights.first;
             format!("document {doc_id}: top_topic is {top:?}, but rank 1 is {first:?}")
         });
@@ -184,31 +144,19 @@ struct DocumentWeights {
     first: Option<(i32, f32)>,
 }
 
-/// A cursor over `document_topics`.
-struct Weights {
-    batches: Batches,
-    batch: Option<WeightBatch>,
-    row: usize,
+record! {
+    struct DocumentTopic {
+        doc_id: i64,
+        topic: i32,
+        weight: f32,
+        rank: i32,
+    }
 }
 
-struct WeightBatch {
-    doc_id: Int64Array,
-    topic: Int32Array,
-    weight: Float32Array,
-    rank: Int32Array,
-}
+/// A cursor over `document_topics`.
+struct Weights(Records<DocumentTopic>);
 
 impl Weights {
-    fn new(root: &Path) -> Result<Self, TableError> {
-        const COLUMNS: [&str; 4] = ["doc_id", "topic", "weight", "rank"];
-        let parts = parts(root, "document_topics")?;
-        Ok(Self {
-            batches: Batches::new(parts, Some(&COLUMNS)),
-            batch: None,
-            row: 0,
-        })
-    }
-
     /// Passes over the rows up to and including those of `doc_id`.
     fn take(
         &mut self,
@@ -217,15 +165,8 @@ impl Weights {
     ) -> Result<DocumentWeights, TableError> {
         let mut weights = DocumentWeights::default();
         let (mut last_rank, mut last_weight) = (0, f32::INFINITY);
-        while let Some(batch) = self.current()? {
-            let (row, found) = batch;
-            let id = found.doc_id.value(row);
-            if id > doc_id {
-                break;
-            }
-            let (topic, weight) = (found.topic.value(row), found.weight.value(row));
-            let rank = found.rank.value(row);
-            self.row += 1;
+        while let Some(row) = self.0.next_if(|row| row.doc_id <= doc_id)? {
+            let (id, rank, weight) = (row.doc_id, row.rank, row.weight);
             if id < doc_id {
                 report.problem(|| format!("document_topics: doc_id {id} is out of order"));
                 continue;
@@ -239,39 +180,18 @@ impl Weights {
             });
             (last_rank, last_weight) = (rank, weight);
             weights.sum += f64::from(weight);
-            weights.first.get_or_insert((topic, weight));
+            weights.first.get_or_insert((row.topic, weight));
         }
         Ok(weights)
     }
 
     /// Any remaining rows belong to no document.
     fn finish(&mut self, report: &mut VerifyReport) -> Result<(), TableError> {
-        if let Some((row, batch)) = self.current()? {
-            let id = batch.doc_id.value(row);
+        if let Some(row) = self.0.next().transpose()? {
+            let id = row.doc_id;
             report
                 .problem(|| format!("document_topics: doc_id {id} does not exist, or is repeated"));
         }
         Ok(())
-    }
-
-    /// The batch and the row in it that comes next.
-    fn current(&mut self) -> Result<Option<(usize, &WeightBatch)>, TableError> {
-        let ended = |batch: &WeightBatch| self.row >= batch.doc_id.len();
-        if self.batch.as_ref().is_none_or(ended) {
-            self.row = 0;
-            self.batch = match self.batches.next()? {
-                None => None,
-                Some(batch) => {
-                    let path = self.batches.path();
-                    Some(WeightBatch {
-                        doc_id: column::<Int64Array>(path, &batch, "doc_id")?.clone(),
-                        topic: column::<Int32Array>(path, &batch, "topic")?.clone(),
-                        weight: column::<Float32Array>(path, &batch, "weight")?.clone(),
-                        rank: column::<Int32Array>(path, &batch, "rank")?.clone(),
-                    })
-                }
-            };
-        }
-        Ok(self.batch.as_ref().map(|batch| (self.row, batch)))
     }
 }

@@ -3,12 +3,10 @@
 
 use std::path::Path;
 
-use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray};
-
+use super::VerifyReport;
 use super::documents::Totals;
-use super::{VerifyReport, parts};
 use crate::tables::TableError;
-use crate::tables::parts::{Batches, column};
+use crate::tables::records::{record, records};
 
 /// How far a sum of shares may be beyond 1.
 const TOLERANCE: f64 = 1e-4;
@@ -26,6 +24,16 @@ pub(super) fn verify(
     verify_correlations(root, topic_count, totals, report)
 }
 
+record! {
+    struct GroupTopic {
+        group_id: String,
+        topic: i32,
+        weight: f32,
+        rank: i32,
+        documents: i64,
+    }
+}
+
 fn verify_groups(
     root: &Path,
     topic_count: i32,
@@ -34,34 +42,38 @@ fn verify_groups(
 ) -> Result<(), TableError> {
     const TABLE: &str = "group_topics";
     let (mut group, mut last, mut sum) = (None::<String>, (0, f32::INFINITY), 0.0);
-    let mut batches = Batches::new(parts(root, TABLE)?, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let groups: &StringArray = column(path, &batch, "group_id")?;
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let weights: &Float32Array = column(path, &batch, "weight")?;
-        let ranks: &Int32Array = column(path, &batch, "rank")?;
-        let documents: &Int64Array = column(path, &batch, "documents")?;
-        for row in 0..batch.num_rows() {
-            if group.as_deref() != Some(groups.value(row)) {
-                group = Some(groups.value(row).to_owned());
-                (last, sum) = ((0, f32::INFINITY), 0.0);
-            }
-            let (rank, weight) = (ranks.value(row), weights.value(row));
-            sum += f64::from(weight);
-            let sound = rank == last.0 + 1
-                && (0.0..=last.1).contains(&weight)
-                && sum <= 1.0 + TOLERANCE
-                && (0..topic_count).contains(&topics.value(row))
-                && (1..=totals.documents).contains(&documents.value(row));
-            report.expect(sound, || {
-                let topic = topics.value(row);
-                format!("{TABLE}: {group:?}, topic {topic}: rank {rank}, weight {weight} follows {last:?}; {sum} in all")
-            });
-            last = (rank, weight);
+    for row in records::<GroupTopic>(root, TABLE)? {
+        let row = row?;
+        let (rank, weight, topic) = (row.rank, row.weight, row.topic);
+        if group.as_ref() != Some(&row.group_id) {
+            group = Some(row.group_id);
+            (last, sum) = ((0, f32::INFINITY), 0.0);
         }
+        sum += f64::from(weight);
+        let sound = rank == last.0 + 1
+            && (0.0..=last.1).contains(&weight)
+            && sum <= 1.0 + TOLERANCE
+            && (0..topic_count).contains(&topic)
+            && (1..=totals.documents).contains(&row.documents);
+        report.expect(sound, || {
+            format!("{TABLE}: {group:?}, topic {topic}: rank {rank}, weight {weight} follows {last:?}; {sum} in all")
+        });
+        last = (rank, weight);
     }
     Ok(())
+}
+
+record! {
+    struct TopicTrend {
+        name: String,
+        value: Option<String>,
+        value_count: i64,
+        topic: i32,
+        share: f64,
+        low: Option<f64>,
+        high: Option<f64>,
+        documents: i64,
+    }
 }
 
 fn verify_trends(
@@ -72,42 +84,39 @@ fn verify_trends(
 ) -> Result<(), TableError> {
     const TABLE: &str = "topic_trends";
     let (mut cell, mut last, mut sum) = (None, -1, 0.0);
-    let mut batches = Batches::new(parts(root, TABLE)?, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let names: &StringArray = column(path, &batch, "name")?;
-        let values: &StringArray = column(path, &batch, "value")?;
-        let counts: &Int64Array = column(path, &batch, "value_count")?;
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let shares: &Float64Array = column(path, &batch, "share")?;
-        let low: &Float64Array = column(path, &batch, "low")?;
-        let high: &Float64Array = column(path, &batch, "high")?;
-        let documents: &Int64Array = column(path, &batch, "documents")?;
-        for row in 0..batch.num_rows() {
-            let value = values.is_valid(row).then(|| values.value(row).to_owned());
-            let next = Some((names.value(row).to_owned(), value, counts.value(row)));
-            if next != cell {
-                (cell, last, sum) = (next, -1, 0.0);
-            }
-            let (topic, share) = (topics.value(row), shares.value(row));
-            sum += share;
-            let bounds = [low, high].map(|bound| bound.is_valid(row).then(|| bound.value(row)));
-            let in_order = match bounds {
-                [None, None] => true,
-                [Some(low), Some(high)] => 0.0 <= low && low <= high && high <= 1.0 + TOLERANCE,
-                _ => false,
-            };
-            let sound = (last + 1..topic_count).contains(&topic)
-                && share >= 0.0
-                && sum <= 1.0 + TOLERANCE
-                && (1..=totals.documents).contains(&documents.value(row));
-            report.expect(sound && in_order, || {
-                format!("{TABLE}: {cell:?}, topic {topic} after {last}: share {share} in {bounds:?}; {sum} in all")
-            });
-            last = topic;
+    for row in records::<TopicTrend>(root, TABLE)? {
+        let row = row?;
+        let (topic, share, bounds) = (row.topic, row.share, [row.low, row.high]);
+        let next = Some((row.name, row.value, row.value_count));
+        if next != cell {
+            (cell, last, sum) = (next, -1, 0.0);
         }
+        sum += share;
+        let in_order = match bounds {
+            [None, None] => true,
+            [Some(low), Some(high)] => 0.0 <= low && low <= high && high <= 1.0 + TOLERANCE,
+            _ => false,
+        };
+        let sound = (last + 1..topic_count).contains(&topic)
+            && share >= 0.0
+            && sum <= 1.0 + TOLERANCE
+            && (1..=totals.documents).contains(&row.documents);
+        report.expect(sound && in_order, || {
+            format!("{TABLE}: {cell:?}, topic {topic} after {last}: share {share} in {bounds:?}; {sum} in all")
+        });
+        last = topic;
     }
     Ok(())
+}
+
+record! {
+    struct TopicPair {
+        topic: i32,
+        other: i32,
+        correlation: Option<f64>,
+        npmi: Option<f64>,
+        documents: i64,
+    }
 }
 
 fn verify_correlations(
@@ -118,32 +127,19 @@ fn verify_correlations(
 ) -> Result<(), TableError> {
     const TABLE: &str = "topic_correlations";
     let mut last = (-1, -1);
-    let mut batches = Batches::new(parts(root, TABLE)?, None);
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let others: &Int32Array = column(path, &batch, "other")?;
-        let figures = ["correlation", "npmi"].map(|name| column(path, &batch, name));
-        let [correlation, npmi] = figures;
-        let figures: [&Float64Array; 2] = [correlation?, npmi?];
-        let documents: &Int64Array = column(path, &batch, "documents")?;
-        for row in 0..batch.num_rows() {
-            let pair = (topics.value(row), others.value(row));
-            let within = |figure: &&Float64Array| {
-                figure.is_null(row) || figure.value(row).abs() <= 1.0 + TOLERANCE
-            };
-            let sound = pair > last
-                && (0..pair.1).contains(&pair.0)
-                && pair.1 < topic_count
-                && figures.iter().all(within)
-                && (1..=totals.documents).contains(&documents.value(row));
-            report.expect(sound, || {
-                format!(
-                    "{TABLE}: topics {pair:?} follow {last:?}, or have figures out of their bounds"
-                )
-            });
-            last = pair;
-        }
+    for row in records::<TopicPair>(root, TABLE)? {
+        let row = row?;
+        let pair = (row.topic, row.other);
+        let within = |figure: Option<f64>| figure.is_none_or(|it| it.abs() <= 1.0 + TOLERANCE);
+        let sound = pair > last
+            && (0..pair.1).contains(&pair.0)
+            && pair.1 < topic_count
+            && [row.correlation, row.npmi].into_iter().all(within)
+            && (1..=totals.documents).contains(&row.documents);
+        report.expect(sound, || {
+            format!("{TABLE}: topics {pair:?} follow {last:?}, or have figures out of their bounds")
+        });
+        last = pair;
     }
     Ok(())
 }

@@ -3,15 +3,13 @@
 
 use std::path::Path;
 
-use arrow_array::{Array, Float32Array, Float64Array, Int32Array, Int64Array};
-
+use super::VerifyReport;
 use super::diagnostics;
 use super::documents::Totals;
 use super::ranks::Ranks;
 use super::rollups;
-use super::{VerifyReport, parts};
 use crate::tables::TableError;
-use crate::tables::parts::{Batches, column};
+use crate::tables::records::{record, records};
 
 /// How far a topic's word probabilities may be from 1: f32 weights, summed.
 const MASS_TOLERANCE: f64 = 1e-3;
@@ -41,37 +39,40 @@ pub(super) fn verify(
     verify_topic_documents(root, topics.len(), totals, report)
 }
 
+record! {
+    struct Term {
+        term_id: Option<i32>,
+        count: i64,
+        document_count: i64,
+    }
+}
+
 /// Kept terms first and numbered without gaps; returns how many there are.
 fn verify_vocabulary(
     root: &Path,
     totals: &Totals,
     report: &mut VerifyReport,
 ) -> Result<i32, TableError> {
-    const COLUMNS: [&str; 3] = ["term_id", "count", "document_count"];
     let (mut kept, mut tokens, mut others) = (0, 0, false);
-    let mut batches = Batches::new(parts(root, "vocabulary")?, Some(&COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let ids: &Int32Array = column(path, &batch, "term_id")?;
-        let counts: &Int64Array = column(path, &batch, "count")?;
-        let document_counts: &Int64Array = column(path, &batch, "document_count")?;
-        for row in 0..batch.num_rows() {
-            let (count, documents) = (counts.value(row), document_counts.value(row));
-            let possible = 0 <= documents && documents <= count && documents <= totals.documents;
-            report.expect(possible, || {
-                format!("vocabulary: a term {count} times in {documents} documents")
-            });
-            if ids.is_null(row) {
-                others = true;
-                continue;
-            }
-            let id = ids.value(row);
-            report.expect(id == kept && !others, || {
-                format!("vocabulary: term_id {id} where {kept} is expected")
-            });
-            kept += 1;
-            tokens += count;
-        }
+    for term in records::<Term>(root, "vocabulary")? {
+        let Term {
+            term_id,
+            count,
+            document_count: documents,
+        } = term?;
+        let possible = 0 <= documents && documents <= count && documents <= totals.documents;
+        report.expect(possible, || {
+            format!("vocabulary: a term {count} times in {documents} documents")
+        });
+        let Some(id) = term_id else {
+            others = true;
+            continue;
+        };
+        report.expect(id == kept && !others, || {
+            format!("vocabulary: term_id {id} where {kept} is expected")
+        });
+        kept += 1;
+        tokens += count;
     }
     let in_documents = totals.tokens_in_vocabulary;
     let projected = report.rows.contains_key("documents");
@@ -81,44 +82,39 @@ fn verify_vocabulary(
     Ok(kept)
 }
 
+record! {
+    struct Topic {
+        topic: i32,
+        absent_weight: f64,
+        share: f64,
+        rank1_documents: Option<i64>,
+        duplicate_of: Option<i32>,
+    }
+}
+
 /// Returns each topic's `absent_weight`.
 fn verify_topics(
     root: &Path,
     totals: &Totals,
     report: &mut VerifyReport,
 ) -> Result<Vec<f64>, TableError> {
-    const COLUMNS: [&str; 5] = [
-        "topic",
-        "absent_weight",
-        "share",
-        "rank1_documents",
-        "duplicate_of",
-    ];
     let (mut absent, mut shares) = (Vec::new(), 0.0);
-    let mut batches = Batches::new(parts(root, "topics")?, Some(&COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let weights: &Float64Array = column(path, &batch, "absent_weight")?;
-        let share: &Float64Array = column(path, &batch, "share")?;
-        let rank1: &Int64Array = column(path, &batch, "rank1_documents")?;
-        let repeated: &Int32Array = column(path, &batch, "duplicate_of")?;
-        for row in 0..batch.num_rows() {
-            let (topic, expected) = (topics.value(row), absent.len());
-            report.expect(i32::try_from(expected) == Ok(topic), || {
-                format!("topics: topic {topic} where {expected} is expected")
-            });
-            let earlier = repeated.is_null(row) || (0..topic).contains(&repeated.value(row));
-            report.expect(earlier, || {
-                let other = repeated.value(row);
+    for row in records::<Topic>(root, "topics")? {
+        let row = row?;
+        let (topic, expected) = (row.topic, absent.len());
+        report.expect(i32::try_from(expected) == Ok(topic), || {
+            format!("topics: topic {topic} where {expected} is expected")
+        });
+        if let Some(other) = row.duplicate_of {
+            report.expect((0..topic).contains(&other), || {
                 format!("topic {topic}: it cannot be a duplicate of topic {other}")
             });
-            absent.push(weights.value(row));
-            shares += share.value(row);
-            let documents = totals.by_top_topic.get(&topic).copied().unwrap_or(0);
-            let agrees = rank1.is_null(row) || rank1.value(row) == documents;
-            report.expect(agrees, || {
-                let said = rank1.value(row);
+        }
+        absent.push(row.absent_weight);
+        shares += row.share;
+        let documents = totals.by_top_topic.get(&topic).copied().unwrap_or(0);
+        if let Some(said) = row.rank1_documents {
+            report.expect(said == documents, || {
                 format!("topic {topic}: rank1_documents is {said}, but documents has {documents}")
             });
         }
@@ -138,32 +134,33 @@ fn verify_topics(
     Ok(absent)
 }
 
+record! {
+    struct TopicTerm {
+        topic: i32,
+        term_id: i32,
+        weight: f32,
+        rank: i32,
+    }
+}
+
 fn verify_topic_terms(
     root: &Path,
     absent: &[f64],
     kept: i32,
     report: &mut VerifyReport,
 ) -> Result<(), TableError> {
-    const COLUMNS: [&str; 4] = ["topic", "term_id", "weight", "rank"];
     let mut sums = vec![(0.0, 0_i32); absent.len()];
     let mut ranks = Ranks::new("topic_terms", absent.len());
-    let mut batches = Batches::new(parts(root, "topic_terms")?, Some(&COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let terms: &Int32Array = column(path, &batch, "term_id")?;
-        let weights: &Float32Array = column(path, &batch, "weight")?;
-        let rank: &Int32Array = column(path, &batch, "rank")?;
-        for row in 0..batch.num_rows() {
-            let (topic, term, weight) = (topics.value(row), terms.value(row), weights.value(row));
-            ranks.next(topic, rank.value(row), report);
-            report.expect((0..kept).contains(&term) && weight >= 0.0, || {
-                format!("topic_terms: topic {topic} has term {term} with weight {weight}")
-            });
-            if let Some((sum, rows)) = usize::try_from(topic).ok().and_then(|t| sums.get_mut(t)) {
-                *sum += f64::from(weight);
-                *rows += 1;
-            }
+    for row in records::<TopicTerm>(root, "topic_terms")? {
+        let row = row?;
+        let (topic, term, weight) = (row.topic, row.term_id, row.weight);
+        ranks.next(topic, row.rank, report);
+        report.expect((0..kept).contains(&term) && weight >= 0.0, || {
+            format!("topic_terms: topic {topic} has term {term} with weight {weight}")
+        });
+        if let Some((sum, rows)) = usize::try_from(topic).ok().and_then(|t| sums.get_mut(t)) {
+            *sum += f64::from(weight);
+            *rows += 1;
         }
     }
     for (topic, ((sum, rows), absent)) in sums.into_iter().zip(absent).enumerate() {
@@ -175,27 +172,28 @@ fn verify_topic_terms(
     Ok(())
 }
 
+record! {
+    struct TopicDocument {
+        topic: i32,
+        rank: i32,
+        doc_id: i64,
+    }
+}
+
 fn verify_topic_documents(
     root: &Path,
     topic_count: usize,
     totals: &Totals,
     report: &mut VerifyReport,
 ) -> Result<(), TableError> {
-    const COLUMNS: [&str; 3] = ["topic", "rank", "doc_id"];
     let mut ranks = Ranks::new("topic_documents", topic_count);
-    let mut batches = Batches::new(parts(root, "topic_documents")?, Some(&COLUMNS));
-    while let Some(batch) = batches.next()? {
-        let path = batches.path();
-        let topics: &Int32Array = column(path, &batch, "topic")?;
-        let rank: &Int32Array = column(path, &batch, "rank")?;
-        let documents: &Int64Array = column(path, &batch, "doc_id")?;
-        for row in 0..batch.num_rows() {
-            let doc_id = documents.value(row);
-            ranks.next(topics.value(row), rank.value(row), report);
-            report.expect((0..totals.documents).contains(&doc_id), || {
-                format!("topic_documents: document {doc_id} does not exist")
-            });
-        }
+    for row in records::<TopicDocument>(root, "topic_documents")? {
+        let row = row?;
+        let doc_id = row.doc_id;
+        ranks.next(row.topic, row.rank, report);
+        report.expect((0..totals.documents).contains(&doc_id), || {
+            format!("topic_documents: document {doc_id} does not exist")
+        });
     }
     Ok(())
 }

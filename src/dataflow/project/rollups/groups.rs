@@ -17,8 +17,8 @@ use crate::dataflow::process::Process;
 use crate::dataflow::project::ProjectPlan;
 use crate::dataflow::project::kinds::GROUP_TOPICS;
 use crate::dataflow::project::tally::{FIXED_POINT, fixed, part_path};
-use crate::tables::group_topics::{GroupTopicRow, GroupTopicsWriter, SPEC};
-use crate::tables::{FileMetadata, PartInfo};
+use crate::tables::group_topics::{GroupTopicRow, SPEC};
+use crate::tables::{FileMetadata, PartInfo, write_part};
 use corpus::ShardDocument;
 use store::Writer;
 
@@ -252,22 +252,21 @@ fn write(
 ) -> Result<(String, PartInfo), RunError> {
     let output = &process.output;
     let temporary = output.temporary_path(&format!("{}-{number:05}", SPEC.name));
-    let mut writer = GroupTopicsWriter::create(&temporary, metadata)?;
-    for (name, sums) in groups {
+    let rows = groups.iter().flat_map(|(name, sums)| {
         let mut topics: Vec<(u16, i64)> = sums.topics.iter().map(|(&k, &m)| (k, m)).collect();
         topics.sort_by_key(|&(_, mass)| std::cmp::Reverse(mass));
-        for (rank, (topic, mass)) in (1..).zip(topics) {
-            writer.push(&GroupTopicRow {
+        (1..)
+            .zip(topics)
+            .map(move |(rank, (topic, mass))| GroupTopicRow {
                 group_id: name,
                 topic: topic.into(),
                 weight: (mass as f64 / FIXED_POINT / sums.tokens as f64) as f32,
                 rank,
                 tokens: sums.tokens,
                 documents: sums.documents,
-            })?;
-        }
-    }
-    let info = writer.finish()?;
+            })
+    });
+    let info = write_part(&temporary, metadata, rows)?;
     let path = part_path(SPEC.name, number as usize);
     output.publish(&temporary, &path)?;
     Ok((path, info))

@@ -1,0 +1,185 @@
+//! Tables read back row by row: a struct names the columns that it wants, and their types, by its fields.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::{
+    Array, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, ListArray,
+    RecordBatch, StringArray,
+};
+
+use super::TableError;
+use super::parts::{Batches, part_files};
+
+/// A row of a table, as far as it is read. Implemented by [`record`].
+pub(super) trait Record: Sized {
+    /// The names of its columns.
+    const COLUMNS: &'static [&'static str];
+    /// Their arrays in a batch.
+    type Columns;
+
+    /// Finds the columns in a batch of the part at `path`.
+    fn columns(path: &Path, batch: &RecordBatch) -> Result<Self::Columns, TableError>;
+
+    /// The values of a row.
+    fn read(columns: &Self::Columns, row: usize) -> Self;
+}
+
+/// The rows of parts, in order; after an error, none.
+pub(super) struct Records<R: Record> {
+    batches: Batches,
+    columns: Option<R::Columns>,
+    rows: std::ops::Range<usize>,
+    /// A row read too early.
+    held: Option<R>,
+}
+
+/// The rows of a table of the output in `root`; none without the table.
+pub(super) fn records<R: Record>(root: &Path, table: &str) -> Result<Records<R>, TableError> {
+    Ok(Records::of(part_files(&root.join(table))?))
+}
+
+impl<R: Record> Records<R> {
+    /// Those of some parts.
+    pub(super) fn of(parts: Vec<PathBuf>) -> Self {
+        Self {
+            batches: Batches::new(parts, Some(R::COLUMNS)),
+            columns: None,
+            rows: 0..0,
+            held: None,
+        }
+    }
+
+    /// The part of the last row.
+    pub(super) fn path(&self) -> &Path {
+        self.batches.path()
+    }
+
+    /// The next row, if there is one and it is wanted; else it stays the next one.
+    pub(super) fn next_if(
+        &mut self,
+        is_wanted: impl FnOnce(&R) -> bool,
+    ) -> Result<Option<R>, TableError> {
+        let row = match self.held.take() {
+            Some(row) => Some(row),
+            None => self.next_row()?,
+        };
+        match row {
+            Some(row) if !is_wanted(&row) => {
+                self.held = Some(row);
+                Ok(None)
+            }
+            row => Ok(row),
+        }
+    }
+
+    /// The rows that are wanted.
+    pub(super) fn only(self, is_wanted: impl Fn(&R) -> bool) -> Result<Vec<R>, TableError> {
+        let rows = self.filter(|row| row.as_ref().map_or(true, &is_wanted));
+        rows.collect()
+    }
+
+    fn next_row(&mut self) -> Result<Option<R>, TableError> {
+        if self.rows.is_empty() {
+            let Some(batch) = self.batches.next()? else {
+                return Ok(None);
+            };
+            self.columns = Some(R::columns(self.batches.path(), &batch)?);
+            self.rows = 0..batch.num_rows();
+        }
+        let row = self.rows.next();
+        Ok(row
+            .zip(self.columns.as_ref())
+            .map(|(row, columns)| R::read(columns, row)))
+    }
+}
+
+impl<R: Record> Iterator for Records<R> {
+    type Item = Result<R, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_if(|_| true).transpose()
+    }
+}
+
+/// A value in a column of its own type.
+pub(super) trait Value {
+    /// The column.
+    type Column: Array + Clone + 'static;
+
+    /// The value in a row.
+    fn read(column: &Self::Column, row: usize) -> Self;
+}
+
+macro_rules! plain_values {
+    ($($type:ty => $column:ty),*) => {$(
+        impl Value for $type {
+            type Column = $column;
+
+            fn read(column: &$column, row: usize) -> Self {
+                column.value(row).to_owned()
+            }
+        }
+    )*};
+}
+
+plain_values!(i32 => Int32Array, i64 => Int64Array, f32 => Float32Array, f64 => Float64Array);
+plain_values!(bool => BooleanArray, String => StringArray);
+
+impl Value for Vec<String> {
+    type Column = ListArray;
+
+    fn read(lists: &ListArray, row: usize) -> Self {
+        let texts = lists.value(row);
+        let texts: Option<&StringArray> = texts.as_any().downcast_ref();
+        let texts = texts.into_iter().flatten().flatten();
+        texts.map(str::to_owned).collect()
+    }
+}
+
+impl<V: Value> Value for Option<V> {
+    type Column = V::Column;
+
+    fn read(column: &V::Column, row: usize) -> Self {
+        column.is_valid(row).then(|| V::read(column, row))
+    }
+}
+
+/// Declares a struct that is a [`Record`]: each field is the column of its name. Fields after a semicolon are
+/// none, and are read as their defaults.
+macro_rules! record {
+    (
+        $(#[$doc:meta])*
+        $vis:vis struct $record:ident {
+            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
+            $( ; $( $(#[$other_doc:meta])* $other_vis:vis $other:ident : $other_type:ty, )* )?
+        }
+    ) => {
+        $(#[$doc])*
+        $vis struct $record {
+            $( $(#[$field_doc])* $field_vis $field: $type, )*
+            $( $( $(#[$other_doc])* $other_vis $other: $other_type, )* )?
+        }
+
+        impl $crate::tables::records::Record for $record {
+            const COLUMNS: &'static [&'static str] = &[$( stringify!($field), )*];
+            type Columns = ($( <$type as $crate::tables::records::Value>::Column, )*);
+
+            fn columns(
+                path: &std::path::Path,
+                batch: &arrow_array::RecordBatch,
+            ) -> Result<Self::Columns, $crate::tables::TableError> {
+                $( let $field = $crate::tables::parts::column(path, batch, stringify!($field))?; )*
+                Ok(($( Clone::clone($field), )*))
+            }
+
+            fn read(columns: &Self::Columns, row: usize) -> Self {
+                let ($( $field, )*) = columns;
+                Self {
+                    $( $field: $crate::tables::records::Value::read($field, row), )*
+                    $( $( $other: Default::default(), )* )?
+                }
+            }
+        }
+    };
+}
+pub(super) use record;
