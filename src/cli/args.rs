@@ -212,27 +212,15 @@ pub struct RunArgs {
     /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
     pub json: bool,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub placement: PlacementArgs,
+    pub(crate) placement: PlacementArgs,
     /// The flags as typed, without the placement, for other processes; `forward` fills it in.
     #[arg(skip)]
     pub given: Vec<OsString>,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub peers: PeerArgs,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
+    pub(crate) peers: PeerArgs,
     #[command(flatten)]
-    pub watching: WatchingArgs,
+    pub(crate) watching: WatchingArgs,
 }
 
 impl RunArgs {
@@ -283,12 +271,8 @@ pub struct PlanArgs {
     /// Print the plan as one JSON object
     #[arg(long)]
     pub json: bool,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub placement: PlacementArgs,
+    pub(crate) placement: PlacementArgs,
 }
 
 /// Flags of verify.

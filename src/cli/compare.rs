@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
 use super::args::CompareArgs;
-use super::pictures::page_width;
+use super::pictures::{self, page_width};
 use super::summary::words_within;
 use super::{Exit, Failure, figures, plan};
 use crate::tables::TableError;
@@ -144,15 +142,7 @@ fn with_error(figure: &Figure) -> String {
 
 /// The first `most` pairs, 0 for all, `width` characters wide.
 fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_header(["distance", "first", "terms", "second", "terms"]);
-    for column in [0, 1, 3] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = pictures::table(">distance|>first|terms|>second|terms");
     let most = if most == 0 { pairs.len() } else { most };
     let words = width.saturating_sub(BESIDE_WORDS) / 2;
     for pair in pairs.iter().take(most) {
@@ -180,8 +170,6 @@ fn table(pairs: &[Pair<'_>], most: usize, width: usize) -> String {
 }
 
 fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
-    let figure =
-        |figure: &Figure| json!({ "mean": figure.mean, "standard_error": figure.standard_error });
     let pair = |pair: &Pair<'_>| {
         let [a, b] = pair.topics.map(|topic| topic.map(|line| line.topic));
         json!({ "first": a, "second": b, "distance": pair.distance })
@@ -190,9 +178,9 @@ fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
         "documents": found.documents,
         "unmatched": found.unmatched,
         "ambiguous": found.ambiguous,
-        "cosine": figure(&found.cosine),
-        "kl_divergence": figure(&found.kl_divergence),
-        "f1": figure(&found.f1),
+        "cosine": found.cosine,
+        "kl_divergence": found.kl_divergence,
+        "f1": found.f1,
         "same_model": found.topics.is_none(),
         "same_topics": found.topics.as_ref().map(|topics| topics.same),
         "mean_distance": found.topics.as_ref().map(|topics| topics.mean_distance),

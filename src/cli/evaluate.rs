@@ -5,22 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
 use super::args::EvaluateArgs;
+use super::pictures::table;
 use super::placement::Placement;
 use super::progress::Renderer;
-use super::run::{is_follower, run_in_children};
+use super::run::{self, Here, dispatch, watched};
 use super::screen::Display;
-use super::watching::Watch;
-use super::{Exit, Failure, figures, plan};
+use super::{Exit, Failure, figures};
 use crate::dataflow::evaluate::{Evaluation, EvaluationSummary, Foreign, evaluate};
 use crate::dataflow::process::Process;
 use crate::evaluate::measure::Figure;
 use crate::job::{Job, Stages};
 use crate::tables::output::{Output, Place, exists};
-use mesh::{ClusterSettings, spawn};
 
 /// Files that the output folder of a run contains and that of an evaluation does not.
 const OF_A_RUN: [&str; 4] = ["corpus", "model", "checkpoints", "documents"];
@@ -37,35 +33,10 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
         return Err(Failure::message(Exit::Usage, message)
             .help("evaluate the model without evaluate.compare (--set evaluate.compare=\"\")"));
     }
-    let display = Display::choose(args.run.quiet, args.run.json);
-    if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
-        let mut rows = plan::describe(&job, &placement)?;
-        rows.push(("stages", Stages::Evaluate.to_string()));
-        super::print(&plan::rows(&rows))?;
-    }
-    match &placement {
-        Placement::Threads(threads) => {
-            let alone = mesh::Placement::single(*threads);
-            run_here(job, args, alone, String::new())
-        }
-        Placement::Member {
-            index,
-            count,
-            threads,
-            peers,
-            ..
-        } => {
-            let here = mesh::Placement {
-                threads: *threads,
-                process: *index,
-                addresses: peers.addresses(*count)?,
-            };
-            run_here(job, args, here, placement.token())
-        }
-        Placement::Spawn { processes, threads } => {
-            run_in_children(&job, &args.run, Stages::Evaluate, *processes, *threads)
-        }
-    }
+    run::describe(&job, &args.run, Stages::Evaluate, &placement)?;
+    dispatch(job, &args.run, Stages::Evaluate, &placement, |job, here| {
+        run_here(job, args, here)
+    })
 }
 
 /// What `--set` and the flags say that are keys as well.
@@ -131,53 +102,27 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
 }
 
 /// Runs this process's workers.
-fn run_here(
-    job: Job,
-    args: &EvaluateArgs,
-    placement: mesh::Placement,
-    token: String,
-) -> Result<(), Failure> {
-    let leads = placement.process == 0;
-    let display = match leads {
-        true => Display::choose(args.run.quiet, args.run.json),
-        false => Display::Quiet,
-    };
-    let settings = args.run.peers.settings(&job, &placement, token)?;
-    if placement.processes() > 1 && !spawn::follows_parent() {
-        super::set_prefix(placement.process);
-    }
-    let scratch = job.output.scratch.clone();
-    let place = |path: &Path| Place::new(path, scratch.as_deref(), placement.process);
+fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
     let target = target(&job, args);
     refuse_run(&target)?;
     for path in [Some(&job.output.path), job.evaluate.compare.as_ref()] {
         path.map_or(Ok(()), |path| super::existing_output(path))?;
     }
-    let output = match leads {
-        true => Output::lead(place(&target))?,
-        false => Output::follow(place(&target))?,
-    };
-    let source = Output::follow(place(&job.output.path))?;
-    let run = Process::new(job.clone(), source, placement.clone());
-    let mut process = Process::new(job, output, placement);
-    if args.run.watching.profile {
-        process = process.with_profile();
-    }
-    let process = Arc::new(process);
+    let output = here.output(&job, &target)?;
+    let scratch = job.output.scratch.as_deref();
+    let place = Place::new(&job.output.path, scratch, here.placement.process);
+    let source = Output::follow(place)?;
+    let run = Process::new(job.clone(), source, here.placement.clone());
+    let process = here.process(job, output, &args.run);
     let foreign = args.model.clone().map(|path| Foreign {
         path,
         terms: args.terms.clone(),
     });
     let mut evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
     evaluation.overwrite = args.run.overwrite;
-    let watch = Watch::start(&process, Stages::Evaluate, &args.run.watching);
-    let result = watched(&Arc::new(evaluation), settings, display);
-    match &result {
-        Ok(()) => watch.end(0, ""),
-        Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
-    }
-    result?;
-    Ok(process.output.leave()?)
+    watched(&process, Stages::Evaluate, &args.run, || {
+        work(&Arc::new(evaluation), here)
+    })
 }
 
 /// The folder that the result goes to.
@@ -202,17 +147,13 @@ fn refuse_run(target: &Path) -> Result<(), Failure> {
 }
 
 /// Runs this process's workers and shows the result.
-fn watched(
-    evaluation: &Arc<Evaluation>,
-    settings: ClusterSettings,
-    display: Display,
-) -> Result<(), Failure> {
+fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     let polled = Arc::clone(&evaluation.process);
-    let renderer = Renderer::start(display, move || polled.progress.snapshot());
-    let summary = evaluate(evaluation, settings);
+    let renderer = Renderer::start(here.display, move || polled.progress.snapshot());
+    let summary = evaluate(evaluation, here.settings);
     renderer.finish();
     let summary = summary?;
-    match (evaluation.process.placement.process, display) {
+    match (evaluation.process.placement.process, here.display) {
         (1.., _) | (_, Display::Quiet) => Ok(()),
         (0, Display::Json) => {
             let json = serde_json::to_value(&summary);
@@ -224,22 +165,7 @@ fn watched(
 
 /// The figures as a table, then what is to be known of the model.
 fn page(summary: &EvaluationSummary) -> String {
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_header([
-        "metric",
-        "method",
-        "split",
-        "value",
-        "±",
-        "unit",
-        "documents",
-        "tokens",
-    ]);
-    for column in [3, 4, 6, 7] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = table("metric|method|split|>value|>±|unit|>documents|>tokens");
     let count = |count| match count {
         0 => String::new(),
         count => figures::grouped(count),

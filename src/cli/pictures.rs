@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::io;
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+
 /// Parts of a character that a bar can end with, the smallest first.
 const PARTS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// Heights of a point of a curve, the lowest first.
@@ -100,6 +103,23 @@ fn ascii(text: &str) -> String {
         }
     }
     plain
+}
+
+/// An empty table without lines, with these columns, `|` between them; those that begin with `>` are aligned to the
+/// right.
+pub(super) fn table(columns: &str) -> Table {
+    let columns: Vec<&str> = columns.split('|').collect();
+    let names = columns.iter().map(|name| name.trim_start_matches('>'));
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_header(names);
+    for (place, name) in columns.iter().enumerate() {
+        if name.starts_with('>')
+            && let Some(column) = table.column_mut(place)
+        {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }
 
 /// The start of a text that is too long.

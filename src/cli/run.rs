@@ -1,5 +1,6 @@
 //! `topicmill run | ingest | train | project JOB`: the one place that starts a job.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -26,13 +27,24 @@ use mesh::{ClusterError, ClusterSettings, spawn};
 pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.overrides())?;
-    let display = Display::choose(args.quiet, args.json);
-    if matches!(display, Display::Plain | Display::Bar) && !is_follower(&placement) {
-        let mut rows = plan::describe(&job, &placement)?;
-        rows.push(("stages", stages.to_string()));
-        super::print(&plan::rows(&rows))?;
-    }
+    describe(&job, args, stages, &placement)?;
     start(job, args, stages, &placement)
+}
+
+/// Prints what is about to run, on a page or a terminal.
+pub(super) fn describe(
+    job: &Job,
+    args: &RunArgs,
+    stages: Stages,
+    placement: &Placement,
+) -> Result<(), Failure> {
+    let display = Display::choose(args.quiet, args.json);
+    if !matches!(display, Display::Plain | Display::Bar) || is_follower(placement) {
+        return Ok(());
+    }
+    let mut rows = plan::describe(job, placement)?;
+    rows.push(("stages", stages.to_string()));
+    super::print(&plan::rows(&rows))
 }
 
 /// Runs stages of a job that is read and shown already.
@@ -45,11 +57,72 @@ pub(super) fn start(
     stages: Stages,
     placement: &Placement,
 ) -> Result<(), Failure> {
-    match placement {
-        Placement::Threads(threads) => {
-            let alone = mesh::Placement::single(*threads);
-            run_here(job, stages, args, alone, String::new())
+    dispatch(job, args, stages, placement, |job, here| {
+        run_here(job, stages, args, here)
+    })
+}
+
+/// One process of a run, in this one.
+pub(super) struct Here {
+    pub(super) placement: mesh::Placement,
+    pub(super) settings: ClusterSettings,
+    pub(super) display: Display,
+}
+
+impl Here {
+    fn new(
+        job: &Job,
+        args: &RunArgs,
+        placement: mesh::Placement,
+        token: String,
+    ) -> Result<Self, Failure> {
+        let settings = args.peers.settings(job, &placement, token)?;
+        if placement.processes() > 1 && !spawn::follows_parent() {
+            super::set_prefix(placement.process);
         }
+        Ok(Self {
+            settings,
+            display: match placement.process {
+                0 => Display::choose(args.quiet, args.json),
+                _ => Display::Quiet,
+            },
+            placement,
+        })
+    }
+
+    /// The output folder of the run at `path`, of which the first process is the leader.
+    pub(super) fn output(&self, job: &Job, path: &Path) -> Result<Output, Failure> {
+        let process = self.placement.process;
+        let place = Place::new(path, job.output.scratch.as_deref(), process);
+        Ok(match process {
+            0 => Output::lead(place)?,
+            _ => Output::follow(place)?,
+        })
+    }
+
+    /// The process.
+    pub(super) fn process(&self, job: Job, output: Output, args: &RunArgs) -> Arc<Process> {
+        let process = Process::new(job, output, self.placement.clone());
+        Arc::new(match args.watching.profile {
+            true => process.with_profile(),
+            false => process,
+        })
+    }
+}
+
+/// Runs a job in children, or in this process as `run_here` does it.
+///
+/// # Errors
+/// Any error that ends the run.
+pub(super) fn dispatch(
+    job: Job,
+    args: &RunArgs,
+    stages: Stages,
+    placement: &Placement,
+    run_here: impl FnOnce(Job, Here) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (here, token) = match placement {
+        Placement::Threads(threads) => (mesh::Placement::single(*threads), String::new()),
         Placement::Member {
             index,
             count,
@@ -57,62 +130,30 @@ pub(super) fn start(
             peers,
             ..
         } => {
-            let addresses = peers.addresses(*count)?;
             let here = mesh::Placement {
                 threads: *threads,
                 process: *index,
-                addresses,
+                addresses: peers.addresses(*count)?,
             };
-            run_here(job, stages, args, here, placement.token())
+            (here, placement.token())
         }
         Placement::Spawn { processes, threads } => {
-            run_in_children(&job, args, stages, *processes, *threads)
+            return run_in_children(&job, args, stages, *processes, *threads);
         }
-    }
+    };
+    let here = Here::new(&job, args, here, token)?;
+    run_here(job, here)
 }
 
-/// Whether another process of the run reports for this one.
-pub(super) fn is_follower(placement: &Placement) -> bool {
-    match placement {
-        Placement::Member { index, .. } => *index > 0,
-        Placement::Spawn { .. } => true,
-        Placement::Threads(_) => false,
-    }
-}
-
-/// Runs this process's workers.
-fn run_here(
-    job: Job,
+/// Does the work of a process while it is watched, and leaves its output folder.
+pub(super) fn watched(
+    process: &Arc<Process>,
     stages: Stages,
     args: &RunArgs,
-    placement: mesh::Placement,
-    token: String,
+    work: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let leads = placement.process == 0;
-    let display = match leads {
-        true => Display::choose(args.quiet, args.json),
-        false => Display::Quiet,
-    };
-    let settings = args.peers.settings(&job, &placement, token)?;
-    if placement.processes() > 1 && !spawn::follows_parent() {
-        super::set_prefix(placement.process);
-    }
-    let written = &job.output;
-    let place = Place::new(&written.path, written.scratch.as_deref(), placement.process);
-    let output = match leads {
-        true => Output::lead(place)?,
-        false => Output::follow(place)?,
-    };
-    if leads && args.overwrite {
-        clear(&output, stages)?;
-    }
-    let mut process = Process::new(job, output, placement);
-    if args.watching.profile {
-        process = process.with_profile();
-    }
-    let process = Arc::new(process);
-    let watch = Watch::start(&process, stages, &args.watching);
-    let result = watched(&process, stages, settings, display);
+    let watch = Watch::start(process, stages, &args.watching);
+    let result = work();
     match &result {
         Ok(()) => watch.end(0, ""),
         Err(failure) => watch.end(failure.exit as u8, &format!("{:#}", failure.error)),
@@ -121,18 +162,33 @@ fn run_here(
     Ok(process.output.leave()?)
 }
 
+/// Whether another process of the run reports for this one.
+fn is_follower(placement: &Placement) -> bool {
+    match placement {
+        Placement::Member { index, .. } => *index > 0,
+        Placement::Spawn { .. } => true,
+        Placement::Threads(_) => false,
+    }
+}
+
+/// Runs this process's workers.
+fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
+    let output = here.output(&job, &job.output.path)?;
+    if here.placement.process == 0 && args.overwrite {
+        clear(&output, stages)?;
+    }
+    let process = here.process(job, output, args);
+    watched(&process, stages, args, || work(&process, stages, here))
+}
+
 /// Runs this process's workers and shows the result.
-fn watched(
-    process: &Arc<Process>,
-    stages: Stages,
-    settings: ClusterSettings,
-    display: Display,
-) -> Result<(), Failure> {
+fn work(process: &Arc<Process>, stages: Stages, here: Here) -> Result<(), Failure> {
+    let display = here.display;
     let shared = Arc::new(RunShared::default());
     let polled = Arc::clone(process);
     let shares = Shares::new(process.output.logs(), process.placement.processes());
     let renderer = Renderer::start(display, move || shares.whole(polled.progress.snapshot()));
-    let summary = run_stages(process, &shared, stages, settings);
+    let summary = run_stages(process, &shared, stages, here.settings);
     renderer.finish();
     for warning in shared.warnings() {
         tracing::warn!(warning, "warning");
@@ -200,7 +256,7 @@ fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
 }
 
 /// Starts all processes on this machine and waits for them.
-pub(super) fn run_in_children(
+fn run_in_children(
     job: &Job,
     args: &RunArgs,
     stages: Stages,

@@ -197,7 +197,6 @@ fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
     let trend = held_out(state).into_iter();
     let processes = processes(state, at);
     let is_running = is_running(state, at);
-    let table = |t: &crate::tables::read::TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     json!({
         "running": is_running,
         "holder": state.holder,
@@ -208,7 +207,7 @@ fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
             "terms": c.terms_kept,
             "tokens": c.tokens_in_vocabulary,
         })),
-        "now": processes.overall().filter(|_| is_running).map(|overall| overall.json()),
+        "now": processes.overall().filter(|_| is_running),
         "silent": processes.silent(),
         "lost": processes.lost(),
         "processes": processes.json(),
@@ -221,7 +220,7 @@ fn json_of(state: &RunState, at: &Moment) -> serde_json::Value {
         "checkpoint": state.checkpoint.as_ref().map(|h| json!({ "rounds": h.rounds })),
         "model": state.model.as_ref().map(|h| json!({ "rounds": h.rounds, "topics": h.topic_count })),
         "heldout": trend.map(point).collect::<Vec<_>>(),
-        "tables": state.tables.iter().map(table).collect::<Vec<_>>(),
+        "tables": state.tables,
         "unfinished": state.unfinished.iter().map(unfinished).collect::<Vec<_>>(),
     })
 }

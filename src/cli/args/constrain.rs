@@ -61,10 +61,6 @@ pub struct ConstrainArgs {
     /// The folder of the new result [default: OUT-constrained]
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub start: StartArgs,
+    pub(crate) start: StartArgs,
 }

@@ -24,12 +24,8 @@ changes. docs/EVALUATION.md defines each figure and lists the files that --model
 /// Flags of evaluate: those of run, and the model to evaluate.
 #[derive(Clone, Debug, Args)]
 pub struct EvaluateArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub run: RunArgs,
+    pub(crate) run: RunArgs,
     /// Evaluate an external model (.npy, Parquet, a topicmill output, MALLET) instead of the job's own
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub model: Option<PathBuf>,

@@ -27,12 +27,8 @@ pub(super) fn hide_place(arg: clap::Arg) -> clap::Arg {
 /// Flags of launch: those of run, and how processes are started.
 #[derive(Clone, Debug, Args)]
 pub struct LaunchArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub run: RunArgs,
+    pub(crate) run: RunArgs,
     /// Maximum number of restarts of all processes when one is lost
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = HEADING)]
     pub max_restarts: u32,

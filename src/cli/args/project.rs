@@ -22,12 +22,8 @@ line on standard output, in order and at once.";
 /// Flags of project: those of run, and where documents come from.
 #[derive(Clone, Debug, Args)]
 pub struct ProjectArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub run: RunArgs,
+    pub(crate) run: RunArgs,
     /// `-` means --stdin
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true, help_heading = HEADING)]
     pub dash: Option<String>,

@@ -76,32 +76,20 @@ pub struct StartArgs {
 /// Flags of topics.
 #[derive(Clone, Debug, Args)]
 pub struct TopicsArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub starter: StarterArgs,
+    pub(crate) starter: StarterArgs,
     /// The folder of the result; the job is written beside it, as FOLDER.toml
     #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
     pub output: PathBuf,
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub start: StartArgs,
+    pub(crate) start: StartArgs,
 }
 
 /// Flags of new.
 #[derive(Clone, Debug, Args)]
 pub struct NewArgs {
-    #[allow(
-        missing_docs,
-        reason = "flattened; a doc comment would become help text"
-    )]
     #[command(flatten)]
-    pub starter: StarterArgs,
+    pub(crate) starter: StarterArgs,
     /// The job file to write; its result goes to a folder of this name without `.toml`
     #[arg(short, long, value_name = "FILE", default_value = "topics-out.toml")]
     pub output: PathBuf,

@@ -2,9 +2,6 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
 use crate::cli::{Exit, Failure, figures, pictures, plan};
 use crate::tables::read::{FigureLine, LabelLine, TopicLine};
 
@@ -21,21 +18,7 @@ pub(super) fn text(topics: &[TopicLine], evaluation: &[FigureLine], most: usize)
         return String::new();
     }
     labels.sort_by(|a, b| (b.documents.cmp(&a.documents)).then_with(|| a.label.cmp(&b.label)));
-    let mut table = Table::new();
-    let names = [
-        "label",
-        "documents",
-        "predicted",
-        "precision",
-        "recall",
-        "F1",
-    ];
-    table.load_style(NOTHING).set_header(names);
-    for column in 1..names.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = pictures::table("label|>documents|>predicted|>precision|>recall|>F1");
     let count = |count: i64| figures::grouped(count.unsigned_abs());
     let share = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{share:.3}"));
     for line in labels.iter().take(most) {

@@ -103,7 +103,6 @@ fn json_of(
     curve: &[CurvePoint],
     evaluation: &[FigureLine],
 ) -> serde_json::Value {
-    let table = |t: &TableListing| json!({ "table": t.name, "parts": t.parts, "rows": t.rows, "bytes": t.bytes });
     let topic = |t: &TopicLine| {
         json!({
             "topic": t.topic,
@@ -117,13 +116,12 @@ fn json_of(
         })
     };
     let point = |p: &CurvePoint| json!({ "round": p.round, "loglik_per_token": p.heldout_loglik_per_token });
-    let figure = |f: &FigureLine| json!({ "metric": f.metric, "method": f.method, "split": f.split, "unit": f.unit, "value": f.value, "standard_error": f.standard_error });
     let labels: Vec<_> = topics.iter().filter_map(|t| t.label.as_ref()).collect();
     json!({
-        "evaluation": evaluation.iter().map(figure).collect::<Vec<_>>(),
+        "evaluation": evaluation,
         "labels": labels,
         "heldout": curve.iter().map(point).collect::<Vec<_>>(),
-        "tables": tables.iter().map(table).collect::<Vec<_>>(),
+        "tables": tables,
         "topics": topics.iter().map(topic).collect::<Vec<_>>(),
     })
 }

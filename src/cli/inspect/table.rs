@@ -1,5 +1,6 @@
 //! A table, or one Parquet file: columns, origin, first rows.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comfy_table::Table;
@@ -91,16 +92,11 @@ fn shortened(cell: &str) -> String {
 }
 
 fn json_of(schema: &TableSchema, rows: &Rows) -> serde_json::Value {
-    let column = |c: &crate::tables::read::ColumnText| json!({ "name": c.name, "type": c.kind, "nullable": c.nullable });
-    let metadata: serde_json::Map<String, serde_json::Value> = schema
-        .metadata
-        .iter()
-        .map(|(key, value)| (key.clone(), json!(value)))
-        .collect();
+    let metadata: BTreeMap<_, _> = schema.metadata.iter().map(|(key, it)| (key, it)).collect();
     json!({
         "rows": schema.rows,
         "parts": schema.parts,
-        "columns": schema.columns.iter().map(column).collect::<Vec<_>>(),
+        "columns": schema.columns,
         "metadata": metadata,
         "head": rows.rows,
     })

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::figures;
+use crate::cli::pictures::table;
 use crate::job::process_status::{CheckpointStatus, ProcessStatus, since};
 
 /// A process that has not written its status for this long is reported: five updates are missing.
@@ -23,7 +23,7 @@ pub(super) struct Processes<'a> {
 }
 
 /// The progress of the current phase, over all processes.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Overall {
     phase: String,
     unit: String,
@@ -109,16 +109,7 @@ impl Processes<'_> {
 
     /// A line per process.
     pub(super) fn table(&self) -> String {
-        let mut table = Table::new();
-        table.load_style(NOTHING).set_header([
-            "process",
-            "host",
-            "phase",
-            "done",
-            "now",
-            "memory",
-            "last update",
-        ]);
+        let mut table = table(">process|host|phase|>done|>now|>memory|last update");
         for status in self.all {
             table.add_row([
                 status.process.to_string(),
@@ -132,11 +123,6 @@ impl Processes<'_> {
                 status.memory_bytes.map_or_else(String::new, figures::bytes),
                 self.sign(status),
             ]);
-        }
-        for column in [0, 3, 4, 5] {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
         }
         format!("\n{}\n", table.trim_fmt())
     }
@@ -187,17 +173,6 @@ impl Overall {
             line.push_str(&format!(", {} left", figures::about_seconds(left)));
         }
         line
-    }
-
-    pub(super) fn json(&self) -> Value {
-        json!({
-            "phase": self.phase,
-            "unit": self.unit,
-            "done": self.done,
-            "total": self.total,
-            "per_second": self.per_second,
-            "left_seconds": self.left_seconds,
-        })
     }
 }
 

@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
 use crate::cli::figures;
-use crate::cli::pictures::curve;
+use crate::cli::pictures::{curve, table};
 use crate::job::TopicSummary;
 use crate::tables::read::{CurvePoint, TopicLine};
 
@@ -40,15 +37,7 @@ pub(in crate::cli) fn topic_table(
 ) -> String {
     let mut sorted: Vec<&TopicSummary> = topics.iter().collect();
     sorted.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.topic.cmp(&b.topic)));
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_header(["topic", "share", "coherence", "top terms"]);
-    for column in 0..3 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = table(">topic|>share|>coherence|top terms");
     for topic in sorted.iter().take(most) {
         let name = topic.label.iter().map(|label| format!("{label}:"));
         let words: Vec<String> = name.chain(topic.top_terms.iter().cloned()).collect();

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-
+use crate::cli::pictures::table;
 use crate::dataflow::process::Process;
 use crate::dataflow::profile::{OperatorProfile, WorkerProfile};
 
@@ -43,15 +41,7 @@ pub(super) fn report(process: &Process) {
 
 /// The workers' time, and the operators that took most of it.
 fn page(workers: &[WorkerProfile]) -> String {
-    let mut times = Table::new();
-    times.load_style(NOTHING).set_header([
-        "worker",
-        "seconds",
-        "operators",
-        "parked",
-        "meeting",
-        "own code",
-    ]);
+    let mut times = table(">worker|>seconds|>operators|>parked|>meeting|>own code");
     for worker in workers {
         let share = |seconds: f64| format!("{:.1} %", 100.0 * seconds / worker.seconds.max(1e-9));
         times.add_row([
@@ -63,16 +53,8 @@ fn page(workers: &[WorkerProfile]) -> String {
             share(worker.own_seconds),
         ]);
     }
-    let mut operators = Table::new();
-    operators.load_style(NOTHING).set_header([
-        "dataflow",
-        "operator",
-        "count",
-        "activations",
-        "seconds",
-        "records in",
-        "records out",
-    ]);
+    let columns = "dataflow|operator|>count|>activations|>seconds|>records in|>records out";
+    let mut operators = table(columns);
     for line in all_workers(workers).iter().take(MOST_OPERATORS) {
         operators.add_row([
             line.dataflow.clone(),
@@ -84,17 +66,7 @@ fn page(workers: &[WorkerProfile]) -> String {
             line.records_sent.to_string(),
         ]);
     }
-    align(&mut times, 0..6);
-    align(&mut operators, 2..7);
     format!("{}\n\n{}\n", times.trim_fmt(), operators.trim_fmt())
-}
-
-fn align(table: &mut Table, columns: std::ops::Range<usize>) {
-    for column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
 }
 
 /// The operators of all workers, those with the most seconds first.

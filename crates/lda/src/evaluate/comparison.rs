@@ -72,7 +72,7 @@ pub fn f1(reference: &[usize], found: &[usize]) -> f64 {
 }
 
 /// A mean and its standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Figure {
     /// The mean over the documents; 0 without any.
     pub mean: f64,
