@@ -22,7 +22,7 @@ use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
 use corpus::shard::Columns;
 use lda::infer::Bag;
-use lda::infer::maxent::Classifier;
+use lda::infer::maxent::{Classifier, features};
 use lda::infer::project::Projector;
 use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::math::random::{Stage, Stream};
@@ -140,18 +140,12 @@ impl MaxEntPlan<'_> {
                 if !is_wanted {
                     return Ok(());
                 }
-                let bag = Bag {
-                    terms: &document.terms,
-                    counts: &document.counts,
-                };
+                let bag = document.bag();
                 let seed = process.job.model.seed;
                 let mut stream = Stream::keyed(seed, Stage::MaxEnt, 0, number);
                 let proportions = projector
                     .infer(bag, table, &settings, &mut stream)
-                    .map_err(|source| RunError::Project {
-                        document: number,
-                        source,
-                    })?;
+                    .map_err(RunError::inferring(number))?;
                 pack(number, bag, proportions, &mut words);
                 Ok(())
             };
@@ -184,8 +178,8 @@ impl MaxEntPlan<'_> {
         let mut examples = Examples::new(topics);
         for document in &documents {
             let (terms, counts, target) = document.parts();
-            let values = counts.into_iter().map(|n| n as f32);
-            examples.push(terms.into_iter().zip(values), &target);
+            let (terms, counts) = (&terms[..], &counts[..]);
+            examples.push(features(Bag { terms, counts }), &target);
         }
         let progress = &process.progress;
         let iterations = u64::from(settings.iterations);
@@ -211,6 +205,10 @@ impl MaxEntPlan<'_> {
             loss = fitted.loss,
             "classifier trained"
         );
+        if !fitted.is_converged {
+            let (iterations, loss) = (fitted.iterations, fitted.loss);
+            tracing::warn!(iterations, loss, "classifier has not converged");
+        }
         let vocabulary_size = self.collection.terms_kept as usize;
         let made = Classifier::from_fitted(&fitted, vocabulary_size)
             .ok_or_else(|| RunError::Data("the classifier's weights overflow".to_owned()))?;

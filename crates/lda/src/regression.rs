@@ -75,6 +75,8 @@ pub struct Fitted {
     pub loss: f64,
     /// Iterations taken.
     pub iterations: u32,
+    /// Whether it ended where an iteration changes the loss by less than the tolerance, below the loss of its start.
+    pub is_converged: bool,
 }
 
 impl Fitted {

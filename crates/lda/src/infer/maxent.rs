@@ -127,6 +127,20 @@ fn softmax(scores: &mut [f32]) {
     scores.iter_mut().for_each(|score| *score *= scale);
 }
 
+/// Norm of the features of an example beyond which it is shortened.
+const MOST_NORM: f64 = 8192.0;
+
+/// The features of a document for the regression: its terms and their counts. Those of a giant document, whose
+/// Euclidean norm is beyond 8,192, are scaled down to it: its slope would hide those of all others from the line
+/// search, and the fit would end where it starts.
+pub fn features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
+    let counts = bag.counts.iter().map(|&n| f64::from(n));
+    let norm = counts.map(|n| n * n).sum::<f64>().sqrt();
+    let scale = (MOST_NORM / norm.max(MOST_NORM)) as f32;
+    let pairs = bag.terms.iter().zip(bag.counts);
+    pairs.map(move |(&term, &count)| (term, count as f32 * scale))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +197,7 @@ mod tests {
             bias: vec![0.125, -0.125],
             loss: 0.0,
             iterations: 0,
+            is_converged: true,
         };
         let classifier = Classifier::from_fitted(&fitted, 4).unwrap();
         let (mut expected, mut found) = (Vec::new(), Vec::new());
@@ -208,5 +223,49 @@ mod tests {
         assert!(new(&[1, 4], &[0.0; 3]).is_none() && new(&[1, 5], &[0.0; 4]).is_none());
         assert!(new(&[2, 2], &[0.0; 4]).is_none() && new(&[1], &[0.0, f32::NAN]).is_none());
         assert!(Classifier::new(5, vec![], vec![], vec![]).is_none());
+    }
+
+    #[test]
+    fn a_giant_document_does_not_keep_the_others_from_being_learnt() {
+        use crate::math::random::{Stage, Stream};
+        use crate::math::special::ln;
+        use crate::regression::{Examples, Settings, fit};
+        for (classes, terms, giant) in [(5, 20, 1_000_000), (5, 2000, 10_000), (20, 2000, 1000)] {
+            let mut stream = Stream::keyed(5, Stage::Synth, 1, 2);
+            let mut examples = Examples::new(classes);
+            let target = |class: usize, share: f32| {
+                let mut target = vec![(1.0 - share) / (classes - 1) as f32; classes];
+                target[class] = share;
+                target
+            };
+            let all: Vec<u32> = (0..terms).collect();
+            let counts: Vec<u32> = all
+                .iter()
+                .map(|_| giant + stream.below(giant.into()) as u32)
+                .collect();
+            let bag = Bag {
+                terms: &all,
+                counts: &counts,
+            };
+            examples.push(features(bag), &target(0, 0.9));
+            for class in (0..classes).cycle().take(200) {
+                let terms = [stream.below(terms.into()) as u32, 5000 + class as u32];
+                let bag = Bag {
+                    terms: &terms,
+                    counts: &[1, 3],
+                };
+                assert_eq!(
+                    features(bag).collect::<Vec<_>>(),
+                    [(terms[0], 1.0), (terms[1], 3.0)]
+                );
+                examples.push(features(bag), &target(class, 0.8));
+            }
+            let fitted = fit(&examples, &Settings::default(), &mut |_| {}).unwrap();
+            assert!(
+                fitted.loss < 0.6 * ln(classes as f64),
+                "{classes} {terms} {giant}: {}",
+                fitted.loss
+            );
+        }
     }
 }

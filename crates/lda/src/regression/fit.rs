@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use argmin::core::{
     CostFunction, Error, Executor, Gradient, IterState, KV, Problem, Solver, State,
-    TerminationStatus,
+    TerminationReason, TerminationStatus,
 };
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
@@ -66,9 +66,11 @@ fn fit_from(
     let solver = LBFGS::new(MoreThuenteLineSearch::new(), HISTORY)
         .with_tolerance_cost(settings.tolerance)
         .map_err(stuck)?;
+    let first = objective.evaluate(&start);
+    let first_loss = first.loss;
     let remembered = Remembered {
         objective,
-        last: RefCell::new(None),
+        last: RefCell::new(Some((start.clone(), first))),
     };
     let result = Executor::new(remembered, Watched { solver, watch })
         .configure(|state| state.param(start).max_iters(u64::from(settings.iterations)))
@@ -78,6 +80,8 @@ fn fit_from(
     let mut state = result.state;
     // A line search that rounding leaves no way down ends where it is: the best there is.
     let (loss, iterations) = (state.get_best_cost(), state.get_iter() as u32);
+    let has_ended = *state.get_termination_status()
+        == TerminationStatus::Terminated(TerminationReason::SolverConverged);
     let mut weights = state
         .take_best_param()
         .filter(|_| loss.is_finite())
@@ -91,6 +95,7 @@ fn fit_from(
         bias,
         loss,
         iterations,
+        is_converged: has_ended && loss < first_loss,
     })
 }
 
@@ -261,6 +266,17 @@ mod tests {
         assert_eq!(alone.iterations, 12);
         let once: Vec<u32> = (1..=12).collect();
         assert_eq!(told, [&once[..], &once[..], &once[..]].concat());
+    }
+
+    #[test]
+    fn a_fit_cut_short_has_not_converged() {
+        let (examples, _) = random(50, 20, 3);
+        let settings = Settings {
+            iterations: 2,
+            ..Settings::default()
+        };
+        let fitted = fit(&examples, &settings, &mut |_| {}).unwrap();
+        assert!(!fitted.is_converged && fitted.loss < ln(3.0));
     }
 
     #[test]
