@@ -76,6 +76,16 @@ pub enum RunError {
         /// The sections of the job that differ.
         what: &'static str,
     },
+    /// The folder of an evaluation has figures of other settings or of another model.
+    #[error(
+        "{} was made with different settings of evaluate, or for another model; choose another \
+         --output, or restart with --overwrite",
+        path.display()
+    )]
+    OtherEvaluation {
+        /// The folder.
+        path: std::path::PathBuf,
+    },
     /// A signal was received, and the run has stopped.
     #[error("interrupted: {0}; progress is saved, rerun the same command to resume")]
     Left(String),
@@ -130,7 +140,10 @@ impl RunError {
             | Self::Foreign(_)
             | Self::Knowledge(_)
             | Self::Data(_) => exit::DATA,
-            Self::StopWords(_) | Self::Job(_) | Self::OtherSettings { .. } => exit::USAGE,
+            Self::StopWords(_)
+            | Self::Job(_)
+            | Self::OtherSettings { .. }
+            | Self::OtherEvaluation { .. } => exit::USAGE,
             Self::Train(_) | Self::Project { .. } => exit::INTERNAL,
             Self::Left(_) => exit::INTERRUPTED,
             Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => exit::TEMPORARY,

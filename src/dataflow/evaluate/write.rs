@@ -19,8 +19,7 @@ impl Evaluation {
             let ours = self.process.job.evaluate_hash(&model.fingerprint);
             if manifest.settings.get("evaluate") != Some(&ours) {
                 let path = output.root().to_owned();
-                let what = "evaluate, or for another model (--output names another folder)";
-                return Err(RunError::OtherSettings { path, what });
+                return Err(RunError::OtherEvaluation { path });
             }
         }
         for table in ["evaluation", "topic_scores", "document_scores"] {
