@@ -1,4 +1,5 @@
-//! The flags as typed; `placement` and `job` check their meaning.
+//! The flags as typed; `placement` and `job` check their meaning. Flattened ones are not public: a doc comment
+//! would become help text.
 
 mod constrain;
 mod evaluate;
