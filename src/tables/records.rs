@@ -24,7 +24,7 @@ pub(super) trait Record: Sized {
     fn read(columns: &Self::Columns, row: usize) -> Self;
 }
 
-/// The rows of parts, in order; after an error, none.
+/// The rows of parts, in order.
 pub(super) struct Records<R: Record> {
     batches: Batches,
     columns: Option<R::Columns>,
