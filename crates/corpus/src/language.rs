@@ -12,7 +12,8 @@ pub const COLUMN: &str = "language";
 /// Stands for the language of a text of which it cannot be told.
 pub const UNDETERMINED: &str = "und";
 /// Characters of a text that are looked at. On English mail, documentation and prose, 1,000 are as good as the whole
-/// text, and 200 are not.
+/// text, and 400 are not. Most of the time goes into comparing with each language's profile, whatever the length; leaving
+/// out languages that the job does not keep would call texts in them by the nearest language that it does.
 const CHARACTERS: usize = 1000;
 /// Confidence from which a language counts as identified. Fewer than 1 in 100 of the English texts and sentences in
 /// docs/FORMATS.md that reach it are said to be of another language.
