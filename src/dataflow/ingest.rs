@@ -36,7 +36,7 @@ use super::gather::all_gather;
 use super::process::{Once, Process, Tickets};
 use corpus::block::{BlockQueue, Share};
 use corpus::collection::{COLLECTION_FILE, Collection, SHARDS_FOLDER, ShardEntry};
-use corpus::input::{Input, discover};
+use corpus::input::{Input, identify};
 use corpus::labels::LabelCounter;
 use corpus::tokenizer::Tokenizer;
 use corpus::vocabulary::Vocabulary;
@@ -87,11 +87,11 @@ struct Source {
 
 impl Source {
     fn discover(process: &Process) -> Result<Self, RunError> {
-        let input = Arc::new(discover(&process.job.corpus)?);
+        let (input, fingerprint) = identify(&process.job.corpus)?;
         Ok(Self {
-            fingerprint: input.fingerprint()?,
+            input: Arc::new(input),
+            fingerprint,
             tokenizer: process.job.tokenizer(&[])?,
-            input,
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::ingest::cause_first;
 use corpus::Body;
 use corpus::block::{BlockQueue, Share};
-use corpus::input::{Input, InputError, discover};
+use corpus::input::{Input, InputError, identify};
 use corpus::reader::read_block;
 use corpus::settings::CorpusSettings;
 use corpus::tokenizer::Tokenizer;
@@ -18,6 +18,8 @@ use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 
 /// Texts to score topics on.
 pub struct Reference {
+    /// What tells a changed input.
+    pub fingerprint: String,
     input: Arc<Input>,
     queue: BlockQueue,
     corpus: CorpusSettings,
@@ -46,21 +48,15 @@ impl Reference {
         tokenizer: Tokenizer,
         share: Share,
     ) -> Result<Self, InputError> {
-        let input = Arc::new(discover(corpus)?);
+        let (input, fingerprint) = identify(corpus)?;
+        let input = Arc::new(input);
         Ok(Self {
+            fingerprint,
             queue: BlockQueue::new(Arc::clone(&input), corpus, share),
             input,
             corpus: corpus.clone(),
             tokenizer,
         })
-    }
-
-    /// What tells a changed input.
-    ///
-    /// # Errors
-    /// A file can no longer be read.
-    pub fn fingerprint(&self) -> Result<String, InputError> {
-        self.input.fingerprint()
     }
 
     /// The first file that contains counts, and so no order to slide a window over.

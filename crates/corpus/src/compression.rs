@@ -102,10 +102,17 @@ pub(crate) fn stripped(name: &str) -> &str {
 
 /// The first `limit` bytes of a reader, or fewer where it ends before.
 pub fn read_start(reader: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    // Room from the start: without, each small file takes twice as many reads.
-    let mut start = Vec::with_capacity(limit.min(ROOM_BYTES) as usize);
-    reader.take(limit).read_to_end(&mut start)?;
+    let mut start = Vec::new();
+    read_into(&mut start, reader, limit)?;
     Ok(start)
+}
+
+/// The same, into the memory of what was held before.
+pub(crate) fn read_into(held: &mut Vec<u8>, reader: impl Read, limit: u64) -> io::Result<()> {
+    held.clear();
+    // Room from the start: without, each small file takes twice as many reads.
+    held.reserve(limit.min(ROOM_BYTES) as usize);
+    reader.take(limit).read_to_end(held).map(drop)
 }
 
 #[cfg(test)]

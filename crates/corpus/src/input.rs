@@ -8,23 +8,21 @@
 //! the decompressed file (in rows, for Parquet).
 
 mod error;
+mod examine;
 mod format;
 mod objects;
 mod pattern;
 pub(crate) mod vocabulary;
 
 pub use error::InputError;
+use examine::{Examiner, Found};
 
-use super::compression::{Compression, read_start};
+use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use store::{Source, is_remote};
-
-/// Bytes at each end of a file that its fingerprint covers.
-const FINGERPRINT_BYTES: u64 = 64 * 1024;
 
 /// One file of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,60 +89,32 @@ impl Input {
     pub fn has_volumes(&self) -> bool {
         self.files.iter().any(|file| file.format == Format::Htrc)
     }
-
-    /// A digest (64 hexadecimal digits) by which a changed input is noticed cheaply.
-    ///
-    /// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
-    /// vocabularies; modification times do not enter. For an object, its tag replaces the first and
-    /// last 64 KiB. Fails when a file can no longer be read.
-    pub fn fingerprint(&self) -> Result<String, InputError> {
-        let mut digest = Sha256::new();
-        for file in &self.files {
-            digest.update((file.name.len() as u64).to_le_bytes());
-            digest.update(file.name.as_bytes());
-            digest.update([file.format as u8]);
-            for path in std::iter::once(&file.path).chain(&file.vocabulary) {
-                update_with_ends(&mut digest, path).map_err(InputError::unreadable(path))?;
-            }
-        }
-        Ok(hex::encode(digest.finalize()))
-    }
-}
-
-/// Adds a file's size and its two ends, the middle left out.
-fn update_with_ends(digest: &mut Sha256, path: &Path) -> io::Result<()> {
-    let mut file = Source::open(path)?;
-    let bytes = file.length()?;
-    digest.update(bytes.to_le_bytes());
-    if let Some(tag) = file.tag() {
-        digest.update(tag);
-        return Ok(());
-    }
-    digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
-    if bytes > FINGERPRINT_BYTES {
-        file.seek(SeekFrom::Start(
-            bytes
-                .saturating_sub(FINGERPRINT_BYTES)
-                .max(FINGERPRINT_BYTES),
-        ))?;
-        digest.update(read_start(&mut file, FINGERPRINT_BYTES)?);
-    }
-    Ok(())
 }
 
 /// Finds every file of the job's input.
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    discover_with(settings, &|name| std::env::var(name).ok())
+    Examiner::default().input(find(settings)?)
 }
 
-fn discover_with(
-    settings: &CorpusSettings,
-    environment: pattern::Environment<'_>,
-) -> Result<Input, InputError> {
+/// Finds the same files, with the fingerprint of the input: a digest (64 hexadecimal digits) by which a change is
+/// noticed cheaply. Opens each file once.
+///
+/// SHA-256 over every file's name, format, size, and first and last 64 KiB, including
+/// vocabularies; modification times do not enter. For an object, its tag replaces the first and
+/// last 64 KiB.
+pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
+    let mut examiner = Examiner::with_fingerprint();
+    let input = examiner.input(find(settings)?)?;
+    Ok((input, examiner.fingerprint()))
+}
+
+/// The files that the job names, in the input's order.
+fn find(settings: &CorpusSettings) -> Result<Vec<Found>, InputError> {
+    let environment = &|name: &str| std::env::var(name).ok();
     let exclusions = pattern::Exclusions::new(&settings.base, &settings.exclude, environment)?;
-    let mut paths: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut paths: BTreeMap<OsString, PathBuf> = BTreeMap::new();
     for text in &settings.input {
         let expanded = pattern::expand(text, environment)?;
         let found = match objects::address(&settings.base, &expanded) {
@@ -152,7 +122,8 @@ fn discover_with(
             None => pattern::find(&settings.base, text, &expanded)?,
         };
         for path in found {
-            paths.entry(pattern::normalize(&path)).or_insert(path);
+            let normal = pattern::normalize(&path).into_os_string();
+            paths.entry(normal).or_insert(path);
         }
     }
     let mut files = Vec::new();
@@ -163,15 +134,14 @@ fn discover_with(
         }
         if let Some(format) = format::of(&path, settings.format) {
             format::check(&path, format, settings)?;
-            files.push(examine(path, name, format)?);
+            files.push(Found { name, path, format });
         }
     }
     if files.is_empty() {
         return Err(InputError::NoFiles);
     }
     files.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-    let total_bytes = files.iter().map(|file| file.bytes).sum();
-    Ok(Input { files, total_bytes })
+    Ok(files)
 }
 
 /// The path from `base`, if that is how it was named or where it lies; else the whole path.
@@ -181,43 +151,6 @@ fn name_of(path: &Path, base: &Path) -> String {
         return relative.to_string_lossy().into_owned();
     }
     pattern::normalize(relative).to_string_lossy().into_owned()
-}
-
-/// Opens the file once: its size, its compression, its vocabulary.
-fn examine(path: PathBuf, name: String, format: Format) -> Result<InputFile, InputError> {
-    let open = || -> io::Result<(Vec<u8>, u64, Option<String>)> {
-        let mut file = Source::open(&path)?;
-        let (bytes, tag) = (file.length()?, file.tag().map(str::to_owned));
-        Ok((read_start(file.by_ref(), 16)?, bytes, tag))
-    };
-    let (start, bytes, tag) = open().map_err(InputError::unreadable(&path))?;
-    let refuse = |kind, remedy| InputError::Unsupported {
-        path: path.clone(),
-        kind,
-        remedy,
-    };
-    let remedy = "decompress it, or recompress it with gzip, zstd or bzip2";
-    let compression = Compression::of(&start).map_err(|kind| refuse(kind, remedy))?;
-    if format.is_columnar() && compression != Compression::Plain {
-        return Err(refuse(
-            "a columnar file compressed as a whole",
-            "decompress it",
-        ));
-    }
-    if format == Format::Arrow && start.starts_with(b"FEA1") {
-        return Err(refuse("Feather version 1", "write it with version 2"));
-    }
-    let vocabulary = vocabulary::find(&path, format)?;
-    Ok(InputFile {
-        name,
-        path,
-        format,
-        compression,
-        bytes,
-        vocabulary,
-        tag,
-        is_copy: false,
-    })
 }
 
 #[cfg(test)]
@@ -328,7 +261,7 @@ mod tests {
     fn the_fingerprint_sees_content_and_names_but_no_times() {
         let long = vec![b'x'; 300_000];
         let (folder, settings) = folder(&[("a.txt", b"one"), ("b.txt", &long)]);
-        let fingerprint = || discover(&settings).unwrap().fingerprint().unwrap();
+        let fingerprint = || identify(&settings).unwrap().1;
         let first = fingerprint();
         assert_eq!(first.len(), 64);
         std::fs::write(folder.path().join("a.txt"), "one").unwrap();

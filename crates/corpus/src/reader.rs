@@ -61,12 +61,14 @@ fn read_content(
 ) -> Result<(), InputError> {
     let file = block.file();
     match &block.content {
-        Content::Files(files) => block.input.files[files.clone()]
-            .iter()
-            .try_for_each(|file| match file.format {
-                Format::Htrc => htrc::read(file, settings, emit),
-                _ => text::read(file, settings, emit),
-            }),
+        Content::Files(files) => {
+            let mut held = Vec::new();
+            let mut files = block.input.files[files.clone()].iter();
+            files.try_for_each(|file| match file.format {
+                Format::Htrc => htrc::read(file, settings, &mut held, emit),
+                _ => text::read(file, settings, &mut held, emit),
+            })
+        }
         Content::Lines(range) => read_range(file, range, settings, emit),
         Content::Pieces { pieces, header } => {
             let context = Context::new(file, settings);

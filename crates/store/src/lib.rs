@@ -207,7 +207,11 @@ pub fn join(base: &Path, path: &str) -> PathBuf {
 /// # Errors
 /// The address or the settings are wrong; this build has no S3 support.
 pub fn at(path: &Path) -> Result<Arc<dyn Store>, StoreError> {
-    working_in(&temporary("at"), path, &[])
+    match is_remote(path) {
+        true => working_in(&temporary("at"), path, &[]),
+        // Where an input has many files, a folder for copies would be named for each.
+        false => Ok(Arc::new(Disk)),
+    }
 }
 
 /// A path in the system's temporary folder that nothing else of this process has.

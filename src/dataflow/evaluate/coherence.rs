@@ -28,7 +28,6 @@ const REFERENCE: &str = "reference";
 /// Texts that the workers of a process read together, with the terms that are looked for in them.
 pub(super) struct Texts {
     reference: Reference,
-    fingerprint: String,
     vocabulary: Vocabulary,
 }
 
@@ -152,7 +151,7 @@ impl Evaluation {
     ) -> Result<ReferenceCounts, RunError> {
         self.process.progress.begin("coherence", "", None);
         let texts = self.shared.texts.get(|| self.open_texts(collection))?;
-        agree(worker, &texts.fingerprint, "reference corpora")?;
+        agree(worker, &texts.reference.fingerprint, "reference corpora")?;
         let mut mine = counts.clone();
         let term_of = |word: &str| texts.vocabulary.id(word);
         texts.reference.count(&term_of, &mut mine)?;
@@ -188,8 +187,7 @@ impl Evaluation {
                  evaluate.metrics"
             )));
         }
-        let fingerprint = reference.fingerprint()?;
-        if own && fingerprint != collection.input_fingerprint {
+        if own && reference.fingerprint != collection.input_fingerprint {
             return Err(RunError::Data(
                 "the input has changed since it was ingested, and \"c_v\" reads it again: name texts \
                  by evaluate.reference (--reference), or run the job again with --overwrite"
@@ -198,7 +196,6 @@ impl Evaluation {
         }
         Ok(Texts {
             reference,
-            fingerprint,
             vocabulary: read_vocabulary(&self.run)?,
         })
     }

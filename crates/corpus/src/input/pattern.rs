@@ -243,10 +243,10 @@ fn rooted(path: &Path) -> PathBuf {
 pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
-        let named = matches!(normal.components().next_back(), Some(Component::Normal(_)));
+        let is_named = || matches!(normal.components().next_back(), Some(Component::Normal(_)));
         match component {
             Component::CurDir => {}
-            Component::ParentDir if named => {
+            Component::ParentDir if is_named() => {
                 normal.pop();
             }
             other => normal.push(other),

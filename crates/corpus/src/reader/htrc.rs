@@ -22,17 +22,18 @@ mod metadata;
 pub use metadata::{Candidate, candidate};
 use metadata::{Metadata, is_of_volumes};
 
-/// Hands over the sections of a volume.
+/// Hands over the sections of a volume; reads it into `held`, from one file to the next.
 pub(super) fn read(
     file: &InputFile,
     settings: &CorpusSettings,
+    held: &mut Vec<u8>,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
-    let Some(bytes) = read_whole(&context, emit)? else {
+    let Some(bytes) = read_whole(&context, held, emit)? else {
         return Ok(());
     };
-    let json = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+    let json = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     let volume = serde_json::from_str::<Volume<'_>>(&json).map_err(|error| error.to_string());
     match volume.and_then(|volume| Ok((volume.htid()?.to_owned(), volume))) {
         Ok((htid, volume)) => {
@@ -53,7 +54,8 @@ pub(super) fn read(
 
 /// The tokens of a volume as one text, in no order, to recognise its language by.
 pub fn words_of(file: &InputFile) -> Option<String> {
-    let bytes = read_all(file, u64::MAX).ok()?;
+    let mut bytes = Vec::new();
+    read_all(file, u64::MAX, &mut bytes).ok()?;
     let volume: Volume<'_> = serde_json::from_slice(&bytes).ok()?;
     let counts = volume.features.pages.iter().flat_map(Page::counts);
     // A broken count does not fill the memory.

@@ -2,45 +2,47 @@
 
 use super::{Context, DocumentSink};
 use crate::block::keeps_damaged;
-use crate::compression::read_start;
+use crate::compression::read_into;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io;
 
-/// Hands the file over as one document.
+/// Hands the file over as one document; reads it into `held`, from one file to the next.
 pub(super) fn read(
     file: &InputFile,
     settings: &CorpusSettings,
+    held: &mut Vec<u8>,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
-    if let Some(bytes) = read_whole(&context, emit)? {
-        emit(document(file, settings, &bytes));
+    if let Some(bytes) = read_whole(&context, held, emit)? {
+        emit(document(file, settings, bytes));
     }
     Ok(())
 }
 
 /// The content of the file; of one that is empty, too large or damaged nothing, but a document with that
 /// status is handed over.
-pub(super) fn read_whole(
+pub(super) fn read_whole<'h>(
     context: &Context<'_>,
+    held: &'h mut Vec<u8>,
     emit: DocumentSink<'_>,
-) -> Result<Option<Vec<u8>>, InputError> {
+) -> Result<Option<&'h [u8]>, InputError> {
     let (file, settings) = (context.file, context.settings);
     let name = || file.name.clone();
     let limit = settings.max_document_bytes;
-    match read_all(file, limit) {
-        Ok(bytes) if bytes.is_empty() => {
+    match read_all(file, limit, held) {
+        Ok(()) if held.is_empty() => {
             let reason = format!("{}: the file is empty", file.name);
             emit(context.missing(name(), DocumentStatus::Empty, reason));
         }
-        Ok(bytes) if bytes.len() as u64 > limit => {
-            let bytes = file.bytes.max(bytes.len() as u64);
+        Ok(()) if held.len() as u64 > limit => {
+            let bytes = file.bytes.max(held.len() as u64);
             emit(context.too_large(name(), bytes));
         }
-        Ok(bytes) => return Ok(Some(bytes)),
+        Ok(()) => return Ok(Some(held)),
         Err(error) if keeps_damaged(settings) => {
             emit(context.truncated(name(), &error.to_string()));
         }
@@ -61,10 +63,10 @@ pub(super) fn read_whole(
     Ok(None)
 }
 
-/// All that the file contains, or `limit` + 1 bytes of it.
-pub(super) fn read_all(file: &InputFile, limit: u64) -> io::Result<Vec<u8>> {
+/// Reads all that the file contains, or `limit` + 1 bytes of it.
+pub(super) fn read_all(file: &InputFile, limit: u64, held: &mut Vec<u8>) -> io::Result<()> {
     let opened = file.compression.open(&file.path)?;
-    read_start(opened.take(limit.saturating_add(1)), u64::MAX)
+    read_into(held, opened, limit.saturating_add(1))
 }
 
 fn document<'a>(

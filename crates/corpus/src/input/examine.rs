@@ -1,0 +1,130 @@
+//! What the files themselves tell of an input: sizes, compression, and a fingerprint.
+
+use super::{Input, InputError, InputFile, vocabulary};
+use crate::compression::{Compression, read_into};
+use crate::settings::Format;
+use sha2::{Digest, Sha256};
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use store::Source;
+
+/// Bytes at each end of a file that its fingerprint covers.
+const FINGERPRINT_BYTES: u64 = 64 * 1024;
+/// Bytes at the start of a file that tell what it is.
+const MARK_BYTES: u64 = 16;
+
+/// A file that has not been opened.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) format: Format,
+}
+
+/// Opens files, each once: for its size, its compression, its vocabulary and, where wanted, the fingerprint.
+#[derive(Default)]
+pub(super) struct Examiner {
+    digest: Option<Sha256>,
+    /// The start or the end of a file.
+    held: Vec<u8>,
+}
+
+impl Examiner {
+    /// Also takes the fingerprint of what it opens.
+    pub(super) fn with_fingerprint() -> Self {
+        let digest = Some(Sha256::new());
+        let held = Vec::new();
+        Self { digest, held }
+    }
+
+    /// Opens these files, one after the other.
+    pub(super) fn input(&mut self, found: Vec<Found>) -> Result<Input, InputError> {
+        let files = found.into_iter().map(|file| self.examine(file));
+        let files: Vec<_> = files.collect::<Result<_, _>>()?;
+        let total_bytes = files.iter().map(|file| file.bytes).sum();
+        Ok(Input { files, total_bytes })
+    }
+
+    /// The fingerprint of all that was opened.
+    pub(super) fn fingerprint(self) -> String {
+        hex::encode(self.digest.unwrap_or_default().finalize())
+    }
+
+    fn examine(&mut self, found: Found) -> Result<InputFile, InputError> {
+        let Found { name, path, format } = found;
+        if let Some(digest) = &mut self.digest {
+            digest.update((name.len() as u64).to_le_bytes());
+            digest.update(name.as_bytes());
+            digest.update([format as u8]);
+        }
+        let unreadable = InputError::unreadable(&path);
+        let (mut source, bytes) = self.open(&path).map_err(unreadable)?;
+        let refuse = |kind, remedy| InputError::Unsupported {
+            path: path.clone(),
+            kind,
+            remedy,
+        };
+        let remedy = "decompress it, or recompress it with gzip, zstd or bzip2";
+        let compression = Compression::of(&self.held).map_err(|kind| refuse(kind, remedy))?;
+        if format.is_columnar() && compression != Compression::Plain {
+            return Err(refuse(
+                "a columnar file compressed as a whole",
+                "decompress it",
+            ));
+        }
+        if format == Format::Arrow && self.held.starts_with(b"FEA1") {
+            return Err(refuse("Feather version 1", "write it with version 2"));
+        }
+        self.add_ends(&mut source, bytes)
+            .map_err(InputError::unreadable(&path))?;
+        let vocabulary = vocabulary::find(&path, format)?;
+        if let (Some(path), Some(_)) = (&vocabulary, &self.digest) {
+            let added = self
+                .open(path)
+                .and_then(|(mut source, bytes)| self.add_ends(&mut source, bytes));
+            added.map_err(InputError::unreadable(path))?;
+        }
+        let tag = source.tag().map(str::to_owned);
+        Ok(InputFile {
+            name,
+            path,
+            format,
+            compression,
+            bytes,
+            vocabulary,
+            tag,
+            is_copy: false,
+        })
+    }
+
+    /// Opens a file and holds its start; gives its size.
+    fn open(&mut self, path: &Path) -> io::Result<(Source, u64)> {
+        let mut source = Source::open(path)?;
+        let bytes = source.length()?;
+        let wanted = match self.digest {
+            Some(_) => FINGERPRINT_BYTES,
+            None => MARK_BYTES,
+        };
+        read_into(&mut self.held, &mut source, wanted.min(bytes))?;
+        Ok((source, bytes))
+    }
+
+    /// Adds the size of a file whose start is held, and its two ends, the middle left out.
+    fn add_ends(&mut self, source: &mut Source, bytes: u64) -> io::Result<()> {
+        let Some(digest) = &mut self.digest else {
+            return Ok(());
+        };
+        digest.update(bytes.to_le_bytes());
+        if let Some(tag) = source.tag() {
+            digest.update(tag);
+            return Ok(());
+        }
+        digest.update(&self.held);
+        if bytes > FINGERPRINT_BYTES {
+            let end = bytes.saturating_sub(FINGERPRINT_BYTES);
+            source.seek(SeekFrom::Start(end.max(FINGERPRINT_BYTES)))?;
+            read_into(&mut self.held, source, FINGERPRINT_BYTES)?;
+            digest.update(&self.held);
+        }
+        Ok(())
+    }
+}
