@@ -53,6 +53,7 @@ pub struct IngestShared {
     volumes: Tickets,
     blocks: Once<BlockQueue>,
     remarks: Mutex<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl IngestShared {
@@ -63,6 +64,19 @@ impl IngestShared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// What is likely to be a mistake in the job.
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock();
+        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn warn(&self, warning: String) {
+        let warnings = self.warnings.lock();
+        warnings
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(warning);
     }
 
     /// Keeps the reason of a document without text.
@@ -129,7 +143,7 @@ pub fn ingest(
     if let Some(collection) = found {
         return Ok((collection, false));
     }
-    let copies = copies::find(worker, process, shared, &source.input);
+    let copies = copies::find(worker, process, shared, &source.input)?;
     let blocks = (shared.blocks).make(|| source.blocks(process, &copies));
     let expected = source.input.expected_bytes() / process.placement.processes() as u64;
     begin(worker, process, ["ingest", "bytes"], expected);

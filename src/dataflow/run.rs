@@ -75,9 +75,9 @@ impl RunShared {
         self.ingest.remarks()
     }
 
-    /// What was found damaged, and passed over.
+    /// What was found damaged, and passed over; what is likely to be a mistake in the job.
     pub fn warnings(&self) -> Vec<String> {
-        self.checkpoints.warnings()
+        [self.ingest.warnings(), self.checkpoints.warnings()].concat()
     }
 }
 

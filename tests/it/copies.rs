@@ -171,3 +171,32 @@ fn without_the_key_all_are_read_and_words_of_copies_are_not_counted_with_it() {
     let output = ground.output("run job.toml --quiet");
     assert!(!output.status.success(), "{}", said(&output));
 }
+
+#[test]
+fn a_key_that_no_volume_has_is_an_error_or_a_warning() {
+    let ground = ground(|number| format!("{number}"));
+    for placement in ["-w 2", "--processes 2 -w 1"] {
+        let output = ground.output(&format!(
+            "run job.toml {placement} --set htrc.unique_by=[\"titel\",\"author\"]"
+        ));
+        assert_eq!(output.status.code(), Some(65), "{}", said(&output));
+        let error = "htrc.unique_by: no volume has `titel`; did you mean `title`?";
+        assert!(said(&output).contains(error), "{}", said(&output));
+        assert!(
+            said(&output).contains(
+                "author, enumerationChronology, language, mainEntityOfPage, record, title"
+            )
+        );
+    }
+    let output = ground.output("run job.toml --set htrc.unique_by=[\"title\",\"autor\"]");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("no volume has `autor`"),
+        "{}",
+        said(&output)
+    );
+    // Where no volume is left, no key is to blame.
+    let none = "--set htrc.languages=fre --set htrc.unique_by=[\"titel\"] --set output.path=none";
+    let output = ground.output(&format!("ingest job.toml {none}"));
+    assert!(!said(&output).contains("titel"), "{}", said(&output));
+}

@@ -28,7 +28,7 @@ use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
 
-pub use htrc::{Candidate, candidate};
+pub use htrc::{Candidate, candidate, metadata_keys};
 
 /// Bytes of a plain file that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;

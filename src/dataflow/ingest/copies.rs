@@ -12,13 +12,15 @@ use timely::worker::Worker;
 use super::words::gather_records;
 use super::{IngestShared, begin};
 use crate::dataflow::block::Block;
+use crate::dataflow::error::RunError;
 use crate::dataflow::exchange::route;
 use crate::dataflow::gather::Delivery;
 use crate::dataflow::names::{MOST_NAME_BYTES, pack_name, unpack_name};
 use crate::dataflow::outbox::Outbox;
 use crate::dataflow::process::Process;
-use corpus::input::Input;
-use corpus::reader::{Candidate, candidate};
+use crate::dataflow::sum::sum;
+use corpus::input::{Input, InputError, InputFile};
+use corpus::reader::{Candidate, candidate, metadata_keys};
 use corpus::settings::Format;
 
 /// Volumes by what they share with their copies: the one that is read.
@@ -53,15 +55,18 @@ impl Editions {
 }
 
 /// The places of the files that are copies, the same for every worker. Every worker must call it.
+///
+/// # Errors
+/// There are volumes, and none has the first key.
 pub(super) fn find(
     worker: &mut Worker,
     process: &Process,
     shared: &IngestShared,
     input: &Input,
-) -> BTreeSet<usize> {
+) -> Result<BTreeSet<usize>, RunError> {
     let filters = &process.job.corpus.htrc;
     if filters.unique_by.is_empty() {
-        return BTreeSet::new();
+        return Ok(BTreeSet::new());
     }
     let (first, step) = (process.placement.process, process.placement.processes());
     let total = input.files.len().div_ceil(step) as u64;
@@ -71,6 +76,8 @@ pub(super) fn find(
     let receive = move |block: Block| received.borrow_mut().receive(block.words());
     let mut delivery = Delivery::new(worker, "copies", route(), receive);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
+    // Volumes with each key, and all.
+    let mut counts = vec![0; filters.unique_by.len() + 1];
     loop {
         let place = first + shared.volumes.take() * step;
         let Some(file) = input.files.get(place) else {
@@ -78,10 +85,19 @@ pub(super) fn find(
         };
         let volume = (file.format == Format::Htrc).then(|| candidate(file, filters));
         let fits = |volume: &Candidate| volume.htid.len() <= MOST_NAME_BYTES;
-        if let Some(volume) = volume.flatten().filter(fits) {
-            let [one, two] = volume.edition;
+        let volume = volume.flatten().filter(fits);
+        if let Some(Candidate { has, .. }) = &volume {
+            let has = has.iter().chain(&[true]);
+            (counts.iter_mut().zip(has)).for_each(|(count, &has)| *count += i64::from(has));
+        }
+        if let Some(Candidate {
+            htid,
+            edition: Some([one, two]),
+            ..
+        }) = volume
+        {
             let mut message = vec![one, two, place as u64];
-            pack_name(&volume.htid, &mut message);
+            pack_name(&htid, &mut message);
             let target = outbox.target(one);
             outbox.send(0, target, message);
             delivery.send(outbox.full());
@@ -91,7 +107,35 @@ pub(super) fn find(
     }
     delivery.send(outbox.all());
     delivery.finish(worker);
+    let counts = sum(worker, &counts);
+    check_keys(worker, shared, input, &filters.unique_by, &counts)?;
     let copies = editions.take().copies;
     let copies = gather_records(worker, &copies).into_iter();
-    copies.map(|[place]| place as usize).collect()
+    Ok(copies.map(|[place]| place as usize).collect())
+}
+
+/// Refuses a first key that no volume has, and warns of others. `counts`: volumes with each key, and all.
+fn check_keys(
+    worker: &Worker,
+    shared: &IngestShared,
+    input: &Input,
+    keys: &[String],
+    counts: &[i64],
+) -> Result<(), RunError> {
+    let (volumes, counts) = counts.split_last().expect("the last is of all volumes");
+    let without = keys.iter().zip(counts).filter(|(_, count)| **count == 0);
+    for (key, _) in without.filter(|_| *volumes > 0) {
+        let is_volume = |file: &&InputFile| file.format == Format::Htrc;
+        if *key == keys[0]
+            && let Some(file) = input.files.iter().find(is_volume)
+        {
+            return Err(InputError::missing_key(&file.path, key, &metadata_keys(file)).into());
+        }
+        if worker.index() == 0 {
+            shared.warn(format!(
+                "htrc.unique_by: no volume has `{key}`, so that no volumes are told apart by it"
+            ));
+        }
+    }
+    Ok(())
 }

@@ -140,6 +140,20 @@ pub enum InputError {
         /// The columns that exist.
         available: String,
     },
+    /// No volume has the first key by which copies are known.
+    #[error(
+        "htrc.unique_by: no volume has `{key}`{hint}; {} has: {available}", .path.display()
+    )]
+    MissingKey {
+        /// A volume.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// The nearest name, as a question, or nothing.
+        hint: String,
+        /// The keys of that volume.
+        available: String,
+    },
     /// A column has a type that its cells cannot be read from.
     #[error(
         "{}: column `{column}` is of type {kind}, which cannot be used there; choose a column of {wanted}", .path.display()
@@ -201,23 +215,34 @@ impl InputError {
 
     /// An [`InputError::MissingColumn`] that suggests the nearest of the columns there are.
     pub fn missing_column(path: &Path, column: &str, available: &[String]) -> Self {
-        let nearest = available
-            .iter()
-            .map(|name| {
-                let (a, b) = (name.to_lowercase(), column.to_lowercase());
-                (strsim::osa_distance(&a, &b), name)
-            })
-            .filter(|&(distance, _)| distance <= column.chars().count().max(3) / 2)
-            .min();
         Self::MissingColumn {
             path: path.to_owned(),
             column: column.to_owned(),
-            hint: nearest.map_or(String::new(), |(_, name)| {
-                format!("; did you mean `{name}`?")
-            }),
+            hint: hint(column, available),
             available: available.join(", "),
         }
     }
+
+    /// An [`InputError::MissingKey`] that suggests the nearest of the keys of the volume at `path`.
+    pub fn missing_key(path: &Path, key: &str, available: &[String]) -> Self {
+        Self::MissingKey {
+            path: path.to_owned(),
+            key: key.to_owned(),
+            hint: hint(key, available),
+            available: available.join(", "),
+        }
+    }
+}
+
+/// The nearest of the names that exist, as a question, or nothing.
+fn hint(wanted: &str, available: &[String]) -> String {
+    let distance =
+        |name: &String| strsim::osa_distance(&name.to_lowercase(), &wanted.to_lowercase());
+    let named = available.iter().map(|name| (distance(name), name));
+    let near = named.filter(|&(distance, _)| distance <= wanted.chars().count().max(3) / 2);
+    near.min().map_or(String::new(), |(_, name)| {
+        format!("; did you mean `{name}`?")
+    })
 }
 
 #[cfg(test)]

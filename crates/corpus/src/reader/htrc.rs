@@ -19,7 +19,7 @@ use std::borrow::Cow;
 
 mod metadata;
 
-pub use metadata::{Candidate, candidate};
+pub use metadata::{Candidate, candidate, metadata_keys};
 use metadata::{Metadata, is_of_volumes};
 
 /// Hands over the sections of a volume; reads it into `held`, from one file to the next.

@@ -15,6 +15,9 @@ use sha2::{Digest, Sha256};
 use crate::input::InputFile;
 use crate::settings::HtrcSettings;
 
+/// Our names for what schemas 1.5 and 2.0 call differently.
+const OUR_KEYS: [&str; 4] = ["record", "author", "year", "rights"];
+
 /// The metadata of a volume.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
@@ -102,12 +105,14 @@ pub(super) fn is_of_volumes(code: &str) -> bool {
 pub struct Candidate {
     /// Its id.
     pub htid: String,
-    /// What it shares with its copies, as a digest.
-    pub edition: [u64; 2],
+    /// Which of the keys in `htrc.unique_by` it has a value for.
+    pub has: Vec<bool>,
+    /// What it shares with its copies, as a digest; nothing if it has no value for the first key.
+    pub edition: Option<[u64; 2]>,
 }
 
-/// Reads the metadata of a volume, and tells what copies it may be of; nothing of a volume that the job leaves out, that
-/// lacks the first of the keys in `htrc.unique_by`, or that cannot be read.
+/// Reads the metadata of a volume, and tells what copies it may be of; nothing of a volume that the job leaves out, or
+/// that cannot be read.
 pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> {
     let head = Head::read(file.compression.open(&file.path).ok()?);
     let htid = head.htid.or(head.id)?.trim().to_owned();
@@ -121,15 +126,26 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
         letters.flat_map(char::to_lowercase).collect::<String>()
     });
     let values: Vec<String> = values.collect();
-    if values.first().is_none_or(String::is_empty) {
-        return None;
-    }
+    let has: Vec<bool> = values.iter().map(|value| !value.is_empty()).collect();
     let digest = Sha256::digest(values.join("\n"));
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|place| digest[at + place]));
     Some(Candidate {
         htid,
-        edition: [word(0), word(8)],
+        edition: has.first()?.then(|| [word(0), word(8)]),
+        has,
     })
+}
+
+/// What `htrc.unique_by` can name of the metadata of a volume, ascending; nothing of one that cannot be read.
+pub fn metadata_keys(file: &InputFile) -> Vec<String> {
+    let opened = file.compression.open(&file.path).ok();
+    let metadata = opened.and_then(|file| Head::read(file).metadata);
+    let metadata = metadata.unwrap_or_default();
+    let ours = OUR_KEYS.map(str::to_owned).into_iter();
+    let mut keys: Vec<String> = metadata.0.keys().cloned().chain(ours).collect();
+    keys.retain(|key| metadata.value(key).is_some());
+    keys.sort_unstable();
+    keys
 }
 
 /// What comes before the pages.
