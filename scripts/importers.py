@@ -48,10 +48,9 @@ def texts(path: Path) -> Iterator[str]:
             yield json.loads(line)["text"]
 
 
-def stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return ENGLISH_STOP_WORDS
+def stop_words(path: Path) -> frozenset[str]:
+    """scikit-learn's English stop words, which lie beside the texts: importing it would count as an importer's time."""
+    return frozenset(path.with_suffix(".stop").read_text(encoding="utf-8").split())
 
 
 def sklearn(path: Path) -> tuple[int, int, int]:
@@ -67,7 +66,7 @@ def sklearn(path: Path) -> tuple[int, int, int]:
 
 def words(path: Path) -> Iterator[list[str]]:
     """The words of each text."""
-    find, stop = re.compile(WORD).findall, stop_words()
+    find, stop = re.compile(WORD).findall, stop_words(path)
     for text in texts(path):
         yield [word for word in find(text.lower()) if word not in stop]
 
@@ -86,7 +85,7 @@ def tomotopy(path: Path) -> tuple[int, int, int]:
     """tomotopy's Corpus with its SimpleTokenizer; the model that takes it drops rare and frequent terms."""
     import tomotopy
 
-    stop = stop_words()
+    stop = stop_words(path)
     tokenizer = tomotopy.utils.SimpleTokenizer(pattern=WORD)
     corpus = tomotopy.utils.Corpus(tokenizer=tokenizer, stopwords=lambda word: word in stop)
     corpus.process(texts(path))
@@ -100,7 +99,7 @@ def topica(path: Path) -> tuple[int, int, int]:
     import topica
 
     corpus = topica.Corpus.from_text_file(
-        str(path.with_suffix(".lines")), token_regex="[a-z]{3,40}", stopwords=stop_words(),
+        str(path.with_suffix(".lines")), token_regex="[a-z]{3,40}", stopwords=stop_words(path),
         min_doc_freq=MIN_DOCUMENTS, max_doc_fraction=MAX_SHARE,
     )
     return corpus.num_docs, corpus.num_words, corpus.total_tokens
@@ -128,9 +127,7 @@ def topicmill(asked: argparse.Namespace, path: Path, input_format: str, threads:
     """topicmill's ingest: seconds, CPU seconds and MB, and the counts."""
     with tempfile.TemporaryDirectory(dir=asked.scratch) as folder:
         job, stop = Path(folder) / "job.toml", Path(folder) / "stop.txt"
-        # In another process: what this one holds would count as memory of those that it starts.
-        write = f"import importers; open({str(stop)!r}, 'w').write(chr(10).join(sorted(importers.stop_words())))"
-        subprocess.run([sys.executable, "-c", write], cwd=Path(__file__).parent, check=True)
+        stop.write_text("\n".join(stop_words(path)) if input_format == "jsonl" else "", encoding="utf-8")
         job.write_text(
             JOB.format(texts=path.absolute(), format=input_format, stop_words=stop, out=f"{folder}/out"), encoding="utf-8"
         )
@@ -182,8 +179,13 @@ def main() -> None:
     lines = asked.texts.with_suffix(".lines")
     with open(lines, "w", encoding="utf-8") as file:
         file.writelines(" ".join(text.lower().split()) + "\n" for text in texts(asked.texts))
+    # In another process: what this one holds would count as memory of those that it starts.
+    words_of = "import sys, sklearn.feature_extraction.text as t; sys.stdout.write('\\n'.join(sorted(t.ENGLISH_STOP_WORDS)))"
+    stop = asked.texts.with_suffix(".stop")
+    stop.write_text(subprocess.run([sys.executable, "-c", words_of], capture_output=True, text=True, check=True).stdout, encoding="utf-8")
     compare(asked, asked.texts, "jsonl", ["scikit-learn", "gensim", "tomotopy", "topica"], sys.executable)
     lines.unlink()
+    stop.unlink()
     if asked.volumes:
         compare(asked, asked.volumes, "htrc", ["htrc-feature-reader"], asked.volumes_python)
 
