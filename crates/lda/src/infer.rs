@@ -11,7 +11,7 @@ pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;
 pub mod labels;
-mod lanes;
+pub(crate) mod lanes;
 pub mod maxent;
 pub mod mean_field;
 pub mod naive_bayes;

@@ -15,6 +15,17 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
+/// Σ_k a_k.
+pub fn sum(a: &[f32]) -> f32 {
+    let mut sums = [0.0; 8];
+    let a = a.chunks_exact(8);
+    let rest: f32 = a.remainder().iter().sum();
+    for x in a {
+        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += x);
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
 /// sums_k += ratio · row_k.
 pub fn add_scaled(sums: &mut [f32], ratio: f32, row: &[f32]) {
     for (sum, factor) in sums.iter_mut().zip(row) {

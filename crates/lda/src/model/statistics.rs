@@ -7,6 +7,12 @@
 //! sent as it lies: term in the high 24 bits, then the topic in 16, then the count in 24, in two's
 //! complement.
 
+mod rows;
+mod topic_set;
+
+use rows::Rows;
+use topic_set::TopicSet;
+
 /// The largest vocabulary that an entry can name.
 pub const MAX_TERMS: usize = 1 << 24;
 
@@ -121,6 +127,7 @@ pub struct Moves {
     early: Vec<u64>,
     tally: Tally,
     merger: Aggregator,
+    rows: Rows,
     /// Where tokens without a topic come from: K.
     nowhere: u16,
     limit: usize,
@@ -145,6 +152,7 @@ impl Moves {
             shift: range.trailing_zeros(),
             tally: Tally::new(range, topic_count),
             merger: Aggregator::new(vocabulary_size, topic_count),
+            rows: Rows::new(vocabulary_size),
             nowhere: topic_count as u16,
             limit: COLLECTED_AT_MOST,
             ..Self::default()
@@ -177,6 +185,12 @@ impl Moves {
         in_pieces(count, |count| {
             early.push(Assigned { term, topic, count }.word());
         });
+    }
+
+    /// Adds `counts`, of all topics, `times` times.
+    #[inline]
+    pub fn add_row(&mut self, term: u32, counts: &[u16], times: u32) {
+        self.rows.add(term, counts, times);
     }
 
     /// Tokens of `term` have moved from the topics `old` to the topics `new`, one by one.
@@ -241,10 +255,14 @@ impl Moves {
 
     /// Hands each changed count to `emit`, ascending by term, then topic, and forgets all.
     pub fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
-        if self.early.is_empty() {
+        let mut words = std::mem::take(&mut self.early);
+        if words.is_empty() && self.buckets.iter().all(|bucket| bucket.filled == 0) {
+            return self.rows.drain(emit);
+        }
+        self.rows.drain(|entry| words.push(entry.word()));
+        if words.is_empty() {
             return self.aggregate(emit);
         }
-        let mut words = std::mem::take(&mut self.early);
         self.aggregate(|entry| words.push(entry.word()));
         self.merger.add_words(&words);
         self.merger.drain(&mut emit);
@@ -346,53 +364,6 @@ impl Tally {
             self.sorted[*place as usize] = word;
             *place += 1;
         }
-    }
-}
-
-/// A set of topics that are inserted without a branch, and come out in order: a bit for each, and a
-/// bit for each word of those.
-#[derive(Debug, Default)]
-struct TopicSet {
-    bits: Vec<u64>,
-    words: Vec<u64>,
-}
-
-impl TopicSet {
-    /// For the topics below `size`.
-    fn new(size: usize) -> Self {
-        let words = size.div_ceil(64);
-        Self {
-            bits: vec![0; words],
-            words: vec![0; words.div_ceil(64)],
-        }
-    }
-
-    #[inline]
-    fn insert(&mut self, topic: u16) {
-        let word = usize::from(topic) / 64;
-        self.bits[word] |= 1 << (topic % 64);
-        self.words[word / 64] |= 1 << (word % 64);
-    }
-
-    /// Hands over all topics, ascending, and forgets them.
-    #[inline]
-    fn drain(&mut self, mut visit: impl FnMut(u16)) {
-        for (block, words) in self.words.iter_mut().enumerate() {
-            for_each_bit(std::mem::take(words), |word| {
-                let word = block * 64 + word;
-                for_each_bit(std::mem::take(&mut self.bits[word]), |bit| {
-                    visit((word * 64 + bit) as u16);
-                });
-            });
-        }
-    }
-}
-
-#[inline]
-fn for_each_bit(mut bits: u64, mut visit: impl FnMut(usize)) {
-    while bits != 0 {
-        visit(bits.trailing_zeros() as usize);
-        bits &= bits - 1;
     }
 }
 

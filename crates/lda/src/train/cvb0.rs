@@ -5,16 +5,18 @@
 //! γ_dik ∝ (n'_kw without i + η) / (n'_k without i + Vη) · (n'_dk without i + α_k),      n' = sums of γ
 //! ```
 //!
-//! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded as
-//! φ^p is ([`soft`](super::soft)): n' are integers, and what leaves them is what has entered. Within a
-//! document n'_dk changes with every term; n'_kw and n'_k are those of the pass before, as where processors
-//! share documents (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels
-//! only (Papanikolaou 2017, §2.3). All in f64, O(K) a distinct term, or O(labels).
+//! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded at
+//! random ([`spread`]): n' are integers, and what leaves them is what has entered. Within a document n'_dk
+//! changes with every term; n'_kw and n'_k are those of the pass before, as where processors share documents
+//! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels only (Papanikolaou
+//! 2017, §2.3). O(K) a distinct term, or O(labels), in loops over f32 of which a processor takes several at
+//! once.
 
-use super::units::{TOKEN, round};
+use super::units::{FINE, TOKEN, spread};
 use crate::infer::Bag;
+use crate::infer::lanes::sum;
 use crate::math::random::Stream;
-use crate::model::factors::FactorTable;
+use crate::model::factors::{Chunk, FactorTable, flat};
 use crate::model::statistics::Moves;
 
 /// Approximates documents, one after the other, with the same buffers.
@@ -22,14 +24,20 @@ use crate::model::statistics::Moves;
 pub struct Cvb0 {
     /// The topics that the document may have, L of them: its labels, or all.
     topics: Vec<u16>,
-    /// 1 / (n'_k + Vη) and α_k of each, L long.
-    priors: Vec<(f64, f64)>,
-    /// e_kw of the current term, L long.
-    factors: Vec<f64>,
-    /// n'_dk, L long, in units.
-    document: Vec<f64>,
-    /// γ of the current term, L long.
-    shares: Vec<f64>,
+    /// What a unit counts in e_kw, 1 / (n'_k + Vη) / 2¹², L long.
+    unit: Vec<f32>,
+    /// α_k in units, L long.
+    alpha: Vec<f32>,
+    /// e_kw of the current term for all topics, and for L labels.
+    factors: Vec<Chunk>,
+    label_factors: Vec<f32>,
+    /// n'_dk in units, L long: exact up to 2¹² tokens.
+    document: Vec<f32>,
+    /// Eq. 6 for the current term, before it is normalised, L long.
+    masses: Vec<f32>,
+    /// γ of the current term in 2⁻¹⁸ units, and in units, L long.
+    shares: Vec<i32>,
+    units: Vec<u16>,
     /// γ of all terms in units, W × L.
     gamma: Vec<u16>,
 }
@@ -52,23 +60,26 @@ impl Cvb0 {
         let topics = self.topics.len();
         for (index, (&term, &count)) in bag.terms.iter().zip(bag.counts).enumerate() {
             let row = index * topics..(index + 1) * topics;
-            self.approximate(term, row.start, table, labels);
-            let tokens = f64::from(count);
-            for (sum, units) in self.document.iter_mut().zip(&mut self.gamma[row.clone()]) {
-                *sum -= tokens * f64::from(std::mem::take(units));
+            let sum = self.approximate(term, row.start, table, labels);
+            let scale = FINE as f32 * TOKEN as f32 / sum;
+            for (share, mass) in self.shares.iter_mut().zip(&self.masses) {
+                *share = (mass * scale) as i32;
             }
-            let (gamma, document) = (&mut self.gamma[row], &mut self.document);
-            round(
-                &self.shares,
-                TOKEN as u64,
-                stream.uniform(),
-                |place, units| {
-                    let place = usize::from(place);
-                    gamma[place] = units as u16;
-                    document[place] += tokens * units as f64;
-                    statistics.add(term, self.topics[place], units as i64 * i64::from(count));
-                },
-            );
+            spread(&self.shares, stream.uniform(), &mut self.units);
+            let (tokens, gamma) = (count as f32, &mut self.gamma[row]);
+            let changes = gamma.iter_mut().zip(&self.units);
+            for (sum, (old, &new)) in self.document.iter_mut().zip(changes) {
+                *sum += tokens * (f32::from(new) - f32::from(*old));
+                *old = new;
+            }
+            match labels {
+                [] => statistics.add_row(term, &self.units, count),
+                labels => {
+                    for (&topic, &units) in labels.iter().zip(&self.units) {
+                        statistics.add(term, topic, i64::from(units) * i64::from(count));
+                    }
+                }
+            }
         }
         &self.gamma
     }
@@ -81,45 +92,63 @@ impl Cvb0 {
             labels => self.topics.extend_from_slice(labels),
         }
         let (smoothing, topics) = (table.smoothing(), self.topics.len());
-        let prior = |&topic: &u16| {
+        self.unit.clear();
+        self.alpha.clear();
+        for &topic in &self.topics {
             let k = usize::from(topic);
-            (f64::from(smoothing.unit[k]), f64::from(smoothing.alpha[k]))
-        };
-        self.priors.clear();
-        self.priors.extend(self.topics.iter().map(prior));
+            self.unit.push(smoothing.unit[k] / TOKEN as f32);
+            self.alpha.push(smoothing.alpha[k] * TOKEN as f32);
+        }
+        self.masses.resize(topics, 0.0);
+        self.shares.resize(topics, 0);
+        self.units.resize(topics, 0);
         self.gamma.clear();
         self.gamma.extend_from_slice(remembered);
         self.gamma.resize(bag.terms.len() * topics, 0);
         self.document.clear();
         self.document.resize(topics, 0.0);
         for (row, &count) in self.gamma.chunks_exact(topics).zip(bag.counts) {
-            let units = row.iter().map(|&units| f64::from(units) * f64::from(count));
-            (self.document.iter_mut().zip(units)).for_each(|(sum, units)| *sum += units);
+            for (sum, &units) in self.document.iter_mut().zip(row) {
+                *sum += f32::from(units) * count as f32;
+            }
         }
     }
 
-    /// Eq. 6 for a term whose γ begin at `start`, into `shares`.
-    fn approximate(&mut self, term: u32, start: usize, table: FactorTable<'_>, labels: &[u16]) {
+    /// Eq. 6 for a term whose γ begin at `start`, into `masses`; gives their sum.
+    fn approximate(
+        &mut self,
+        term: u32,
+        start: usize,
+        table: FactorTable<'_>,
+        labels: &[u16],
+    ) -> f32 {
         let row = table.find(term).expect("factors of all terms are prepared");
-        self.factors.clear();
-        match labels {
-            [] => table.write_all(row, &mut self.factors),
-            labels => table.write_some(row, labels, &mut self.factors),
+        let topics = self.topics.len();
+        let factors = match labels {
+            [] => {
+                self.factors.clear();
+                table.write(row, &mut self.factors);
+                &flat(&self.factors)[..topics]
+            }
+            labels => {
+                self.label_factors.clear();
+                table.write_some(row, labels, &mut self.label_factors);
+                &self.label_factors
+            }
+        };
+        let own = &self.gamma[start..start + topics];
+        let of_term = factors.iter().zip(&self.unit);
+        let of_document = self.document.iter().zip(&self.alpha);
+        let all = own.iter().zip(of_term.zip(of_document));
+        for (mass, (&own, ((&e, &unit), (&n, &alpha)))) in self.masses.iter_mut().zip(all) {
+            let own = f32::from(own);
+            let f = unit * own;
+            *mass = (e - f).max(0.0) / (1.0 - f) * ((n - own).max(0.0) + alpha);
         }
-        let own = &self.gamma[start..start + self.factors.len()];
-        let counts = own.iter().zip(&self.document);
-        let masses = self.factors.iter().zip(&self.priors).zip(counts);
-        self.shares.clear();
-        self.shares
-            .extend(masses.map(|((e, &(f, alpha)), (&own, n))| {
-                let own = f64::from(own);
-                let f = f * own / TOKEN;
-                (e - f).max(0.0) / (1.0 - f) * ((n - own) / TOKEN + alpha)
-            }));
-        let sum: f64 = self.shares.iter().sum();
+        let sum = sum(&self.masses);
         let is_possible = sum > 0.0 && sum.is_finite();
         assert!(is_possible, "no topic has term {term}: η is too small");
-        self.shares.iter_mut().for_each(|share| *share /= sum);
+        sum
     }
 }
 

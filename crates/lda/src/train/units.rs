@@ -25,6 +25,28 @@ pub(super) fn round(shares: &[f64], units: u64, start: f64, mut emit: impl FnMut
     }
 }
 
+/// Parts of a unit in which [`spread`] takes shares.
+pub(super) const FINE: i32 = 1 << FINE_BITS;
+const FINE_BITS: u32 = 18;
+
+/// [`round`] of one token for all topics, in integers: `shares` are in `FINE` parts of a unit, and add up to
+/// a token but for what they were rounded by, which goes to the largest.
+pub(super) fn spread(shares: &[i32], start: f64, units: &mut [u16]) {
+    let (mut reached, mut given) = ((start * f64::from(FINE)) as i32, 0);
+    for (units, share) in units.iter_mut().zip(shares) {
+        reached += share;
+        let sum = reached >> FINE_BITS;
+        *units = (sum - given) as u16;
+        given = sum;
+    }
+    let missing = TOKEN as i32 - given;
+    if missing != 0
+        && let Some(largest) = units.iter_mut().max()
+    {
+        *largest = (i32::from(*largest) + missing) as u16;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +64,21 @@ mod tests {
             assert_eq!(all, 3);
         }
         assert_eq!(sums, [300, 0, 2250, 450, 0]);
+    }
+
+    #[test]
+    fn spreading_is_right_on_average_and_keeps_the_sum() {
+        let fine = |units: f64| (units * f64::from(FINE)) as i32;
+        // The last sum is a little too small, or too large.
+        for lost in [-0.001, 0.001] {
+            let shares = [0.25, 0.0, 2.5, 4093.25 - lost].map(fine);
+            let (mut sums, mut units) = ([0; 4], [0; 4]);
+            for place in 0..1000 {
+                spread(&shares, f64::from(place) / 1000.0, &mut units);
+                assert_eq!(units.map(u32::from).iter().sum::<u32>(), TOKEN as u32);
+                (sums.iter_mut().zip(units)).for_each(|(sum, units)| *sum += u32::from(units));
+            }
+            assert_eq!(sums, [250, 0, 2500, 4_093_250]);
+        }
     }
 }

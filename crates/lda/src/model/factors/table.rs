@@ -180,17 +180,17 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// The same for `topics`, one after the other.
-    pub fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f64>) {
-        if let Some(factors) = self.whole(row) {
-            to.extend(topics.iter().map(|&k| f64::from(factors[usize::from(k)])));
+    /// Appends e_kw of `topics`, one after the other.
+    pub fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f32>) {
+        if let Some(factors) = self.dense(row) {
+            to.extend(topics.iter().map(|&k| factors[usize::from(k)]));
             return;
         }
         let (smoothing, sparse) = (self.smoothing(), self.sparse(row));
         to.extend(topics.iter().map(|topic| {
             let weight = sparse.topics.binary_search(topic);
-            let weight = weight.map_or(0.0, |place| f64::from(sparse.weights[place]));
-            f64::from(smoothing.factors[usize::from(*topic)]) + weight
+            let weight = weight.map_or(0.0, |place| sparse.weights[place]);
+            smoothing.factors[usize::from(*topic)] + weight
         }));
     }
 }

@@ -31,6 +31,39 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn rows_add_up_with_and_without_moves(
+        rows in prop::collection::vec((0u32..50, prop::collection::vec(0u16..4097, 9), 1u32..3000), 0..40),
+        pairs in prop::collection::vec((0u32..50, 0u16..9), 0..40),
+    ) {
+        let mut aggregator = Moves::new(50, 9);
+        // Without the pairs, and then with them: no row is left of the first time.
+        for pairs in [&[], &pairs[..]] {
+            let mut twin = BTreeMap::new();
+            for (term, row, times) in &rows {
+                aggregator.add_row(*term, row, *times);
+                for (topic, &count) in (0..).zip(row) {
+                    *twin.entry((*term, topic)).or_insert(0i64) += i64::from(count) * i64::from(*times);
+                }
+            }
+            for &(term, topic) in pairs {
+                aggregator.assigned(term, &[topic]);
+                aggregator.add(term, topic, -3);
+                *twin.entry((term, topic)).or_insert(0) -= 2;
+            }
+            let mut found = BTreeMap::new();
+            let drained = drained(&mut aggregator);
+            prop_assert!(drained.is_sorted_by_key(|&(w, k, _)| (w, k)));
+            for (term, topic, count) in drained {
+                *found.entry((term, topic)).or_insert(0) += i64::from(count);
+            }
+            twin.retain(|_, count| *count != 0);
+            prop_assert_eq!(found, twin);
+        }
+    }
+}
+
 #[test]
 fn merging_parts_equals_the_whole_in_any_order() {
     let words = |pairs: &[(u32, u16)]| {

@@ -1,0 +1,40 @@
+//! Counts of terms in all topics, where most topics have some: a row of K sums for each term.
+
+use super::{Assigned, in_pieces};
+
+/// A row for each term that was counted so far.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Vec<i64>>,
+}
+
+impl Rows {
+    /// For a vocabulary of `vocabulary_size` terms.
+    pub(super) fn new(vocabulary_size: usize) -> Self {
+        Self {
+            rows: vec![Vec::new(); vocabulary_size],
+        }
+    }
+
+    /// Adds `counts`, K of them, `times` times.
+    #[inline]
+    pub(super) fn add(&mut self, term: u32, counts: &[u16], times: u32) {
+        let row = &mut self.rows[term as usize];
+        if row.is_empty() {
+            row.resize(counts.len(), 0);
+        }
+        for (sum, &count) in row.iter_mut().zip(counts) {
+            *sum += i64::from(count) * i64::from(times);
+        }
+    }
+
+    /// Hands over the counts, ascending by term, then topic, and forgets them.
+    pub(super) fn drain(&mut self, mut emit: impl FnMut(Assigned)) {
+        for (term, row) in (0..).zip(&mut self.rows) {
+            for (topic, sum) in (0..).zip(row) {
+                let count = std::mem::take(sum);
+                in_pieces(count, |count| emit(Assigned { term, topic, count }));
+            }
+        }
+    }
+}
