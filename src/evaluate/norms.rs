@@ -5,6 +5,7 @@
 //! share of people who gave that answer: `cue TAB associate TAB strength`, or with commas.
 
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -51,11 +52,19 @@ impl Norms {
     /// # Errors
     /// It cannot be read; a line is of another form, or repeats an earlier one; there is no pair.
     pub fn read(path: &Path) -> Result<Self, ForeignError> {
+        Self::parse(path, open(path)?)
+    }
+
+    /// The same of a file's content, unpacked.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn parse(path: &Path, file: impl BufRead) -> Result<Self, ForeignError> {
         let mut delimiter = None;
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut cues: Vec<(String, Vec<Pair>)> = Vec::new();
         let mut has_strengths = None;
-        for_each_line(path, open(path)?, |line, text| {
+        for_each_line(path, file, |line, text| {
             if text.trim().is_empty() {
                 return Ok(true);
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// A parser that takes any bytes.
 type Parser = fn(&[u8]);
 
-const PARSERS: [(&str, Parser); 12] = [
+const PARSERS: [(&str, Parser); 13] = [
     ("assignments", targets::assignments),
     ("environment", targets::environment),
     ("foreign_npy", targets::foreign_npy),
@@ -20,6 +20,7 @@ const PARSERS: [(&str, Parser); 12] = [
     ("job", targets::job),
     ("knowledge", targets::knowledge),
     ("model", targets::model),
+    ("norms", targets::norms),
     ("records", targets::records),
     ("wire", targets::wire),
 ];
