@@ -1,6 +1,8 @@
 //! The estimates of `topicmill plan`: the job's input, size, memory, disk and hosts, and the state
 //! of its output folder. Nothing is written.
 
+mod labels;
+
 use serde_json::json;
 
 use super::placement::Placement;
@@ -11,12 +13,15 @@ use crate::plan::estimate::seconds::Seconds;
 use crate::plan::estimate::{Estimate, estimate, fitting_sample};
 use crate::plan::preview::kept_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
+use labels::Labels;
 use lda::train::settings::{LocalMethod, Memory};
 
 /// Everything about a job that its file does not say.
 #[derive(Debug)]
 pub(super) struct Forecast {
     survey: Survey,
+    /// Where each label is a topic.
+    labels: Option<Labels>,
     /// Whether the run will make the corpus first.
     makes_corpus: bool,
     estimate: Estimate,
@@ -63,12 +68,17 @@ impl Forecast {
             Some(_) => survey.tokens,
             None => kept_tokens(job, &survey).unwrap_or(survey.tokens),
         };
+        let output = output_state(job)?;
+        let labels = (job.model.topics == 0).then(|| Labels::of(job, &survey, &output));
+        let sized = labels.as_ref().map(|labels| labels.size(job));
+        let sized = sized.as_ref().unwrap_or(job);
         Ok(Self {
-            seconds: Seconds::of(job, &survey, kept, processes * threads),
-            estimate: estimate(job, &survey, processes, threads),
+            seconds: Seconds::of(sized, &survey, kept, processes * threads),
+            estimate: estimate(sized, &survey, processes, threads),
             survey,
+            labels,
             makes_corpus: unmade.is_some(),
-            output: output_state(job)?,
+            output,
             addresses,
             processes,
             threads,
@@ -86,6 +96,9 @@ impl Forecast {
             ("time", self.time()),
             ("memory", self.memory()),
         ];
+        if let Some(labels) = &self.labels {
+            rows.insert(2, ("labels", labels.text.clone()));
+        }
         let disk = self.estimate.disk;
         let parts = [
             ("shards", disk.shards),
@@ -108,6 +121,7 @@ impl Forecast {
             "model_id": job.train_hash(),
             "makes_corpus": self.makes_corpus,
             "input": self.survey,
+            "labels": self.labels.as_ref().and_then(|labels| labels.count),
             "estimate": self.estimate,
             "seconds": self.seconds,
             "memory_peak_bytes": self.estimate.memory.peak(),
@@ -133,7 +147,9 @@ impl Forecast {
         if needed <= share {
             return Ok(());
         }
-        let fitting = fitting_sample(job, &self.survey, self.processes, self.threads, share);
+        let sized = self.labels.as_ref().map(|labels| labels.size(job));
+        let sized = sized.as_ref().unwrap_or(job);
+        let fitting = fitting_sample(sized, &self.survey, self.processes, self.threads, share);
         let remedy = match fitting {
             Some(documents) => format!("use a smaller sample: --set sample.documents={documents}"),
             None => {

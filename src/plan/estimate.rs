@@ -18,17 +18,18 @@
 pub mod seconds;
 mod sums;
 mod tree;
+mod weights;
 
 use super::survey::Survey;
 use crate::job::Job;
 use corpus::phrases::PAIRS_A_PART;
 use corpus::settings::SampleSize;
-use lda::infer::settings::{Estimator, Method};
-use lda::math::special::ln;
+use lda::infer::settings::Method;
 use lda::train::schedule::Schedule;
 use lda::train::settings::LocalMethod;
 use sums::sums;
 use tree::whole_rows;
+use weights::weight_count;
 
 /// Maximum share of tokens that stop lists leave.
 const NOT_STOPPED: f64 = 0.6;
@@ -56,13 +57,15 @@ const OPEN_PARTS: u64 = 2;
 /// (without its metadata), of a term's row; compressed ones are smaller.
 const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
-/// Labels that a labelled collection and each of its documents are taken to have: as in large catalogues of tags.
-const LABELS: [usize; 2] = [1000, 20];
+/// Labels that a labelled collection is taken to have, if `model.topics` does not say, and each of its documents: as
+/// in large catalogues of tags.
+pub const LABELS: u64 = 1000;
+const OWN_LABELS: u64 = 20;
 
 /// K, as far as it is known before the labels are.
 fn topic_count(job: &Job) -> usize {
     match job.model.topics {
-        0 => LABELS[0],
+        0 => LABELS as usize,
         topics => topics,
     }
 }
@@ -179,11 +182,16 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
         true => weights.stored.min(tokens_in(trained)),
         false => 0,
     });
+    // Each thread sums up γ in rows of all topics.
+    let summed = match job.train.method {
+        LocalMethod::Cvb0 if job.corpus.labels().is_none() => threads * weights.stored,
+        _ => 0,
+    };
     let histograms = match schedule.learns_alpha() {
         true => threads * topic_count(job) as u64 * 8 * (tokens_in(trained) / trained.max(1)),
         false => 0,
     };
-    let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| LABELS[1] as u64);
+    let own_topics = (job.corpus.labels()).map_or(topic_count(job) as u64, |_| OWN_LABELS);
     let remembered = match job.train.method {
         LocalMethod::Cvb0 => 2 * own_topics * pairs(tokens_in(trained), trained),
         _ => 2 * tokens_in(trained),
@@ -215,7 +223,7 @@ pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) ->
             model: weights.stored * PAIR_BYTES * (1 + u64::from(schedule.remembers())),
             factors: weights.stored * FACTOR_BYTES + weights.dense * 4,
             tree: tree.bytes,
-            statistics: 3 * statistics * PAIR_BYTES + histograms,
+            statistics: (3 * statistics + summed) * PAIR_BYTES + histograms,
             assignments: assignments(job, &schedule, [trained, remembered], processes),
             tables: threads.min(blocks) * parts(of_documents(job, survey), OPEN_PARTS),
             sums: sums(job, survey, threads),
@@ -322,38 +330,6 @@ fn pairs(tokens: u64, documents: u64) -> u64 {
 
 fn distinct_terms(tokens: u64) -> u64 {
     tokens.min((50.0 * (tokens as f64).sqrt()) as u64)
-}
-
-/// Weights of a model.
-struct Weights {
-    /// λ̃_kw > 0.
-    stored: u64,
-    /// Those of terms in enough topics to get a dense row too, K for each.
-    dense: u64,
-}
-
-fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
-    let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
-    let topics = topic_count(job) as f64;
-    let terms = kept as f64;
-    // Term of rank r is in reach / r topics, at most K.
-    let reach = match job.train.prune {
-        0.0 => f64::INFINITY,
-        _ if is_dense => f64::INFINITY,
-        prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
-    };
-    let full = (reach / topics).min(terms).max(1.0);
-    let tail = match full < terms {
-        true => reach * ln(terms / full),
-        false => 0.0,
-    };
-    let stored = (topics * full + tail).min(topics * terms);
-    let dense_from = (topics / 5.0).clamp(16.0, 512.0);
-    let dense = (reach / dense_from).min(terms) * topics;
-    Weights {
-        stored: stored as u64,
-        dense: dense as u64,
-    }
 }
 
 /// Bytes of the tables about documents.

@@ -6,6 +6,7 @@
 
 mod column;
 mod error;
+mod labels;
 mod language;
 mod records;
 
@@ -22,6 +23,7 @@ use corpus::settings::{CorpusSettings, Format};
 use corpus::stop_words::StopList;
 use corpus::tokenizer::Tokenizer;
 pub use error::PreviewError;
+pub use labels::{LabelCount, label_count};
 use records::Records;
 
 /// Bytes of a text file that are looked at.
@@ -100,22 +102,13 @@ pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
 /// Those of [`preview`]; a stop list that cannot be read.
 pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
     let input = input::discover(&job.corpus)?;
-    let mut records = Records::default();
-    for (format, _) in FORMATS {
-        if job.corpus.gives_counts(format) && of_format(&input, format).next().is_some() {
-            // These are counted already, and mostly without stop words.
-            return Ok(survey.tokens);
-        }
-        let files: Vec<&InputFile> = of_format(&input, format).collect();
-        let most = if format == Format::Text {
-            TEXT_FILES
-        } else {
-            LOOK_FILES
-        };
-        for file in files.iter().step_by(files.len().div_ceil(most).max(1)) {
-            records.read(file)?;
-        }
+    let is_counted =
+        |format| job.corpus.gives_counts(format) && of_format(&input, format).next().is_some();
+    if FORMATS.iter().any(|&(format, _)| is_counted(format)) {
+        // These are counted already, and mostly without stop words.
+        return Ok(survey.tokens);
     }
+    let records = first_records(&input)?;
     let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let mut count = |texts: &[&str]| {
@@ -135,6 +128,23 @@ pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
         0 => density * survey.content_bytes as f64,
         _ => mean * survey.documents as f64,
     } as u64)
+}
+
+/// The first records of some files of each format.
+fn first_records(input: &Input) -> Result<Records, PreviewError> {
+    let mut records = Records::default();
+    for (format, _) in FORMATS {
+        let files: Vec<&InputFile> = of_format(input, format).collect();
+        let most = if format == Format::Text {
+            TEXT_FILES
+        } else {
+            LOOK_FILES
+        };
+        for file in files.iter().step_by(files.len().div_ceil(most).max(1)) {
+            records.read(file)?;
+        }
+    }
+    Ok(records)
 }
 
 impl Preview {

@@ -124,3 +124,31 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
     );
     assert!(numbers.ends_with("--text COLUMN"), "{numbers}");
 }
+
+#[test]
+fn labels_are_counted_in_the_first_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[corpus]\ninput = \"*\"\nlabels = \"tags\"\nlabel_separator = \";\"\n[output]\npath = \"/no/such\"\n";
+    let count = |file: &str, content: &str| {
+        let path = folder.path().join(file);
+        std::fs::write(&path, content).unwrap();
+        let job = Job::parse(
+            text,
+            &folder.path().join("job"),
+            &[format!("corpus.input={file}")],
+        );
+        label_count(&job.unwrap()).unwrap()
+    };
+    let lines = "{\"text\": \"x\", \"tags\": [\"a\", \"b c\"]}\n{\"text\": \"x\", \"tags\": \"a; d;e\"}\n{\"text\": \"x\"}\n";
+    // One label is in two records, three in one.
+    let wanted = LabelCount {
+        seen: 4,
+        records: 3,
+        expected: 4 + 3 * 2 / (2 * 2),
+    };
+    assert_eq!(count("a.jsonl", lines), Some(wanted));
+    let all = "text,tags\nx,a;b\nx,b;a\n";
+    let counted = count("a.csv", all).map(|found| (found.seen, found.expected));
+    assert_eq!(counted, Some((2, 2)));
+    assert_eq!(count("b.csv", "text,tags\nx,\n"), None);
+}

@@ -1,0 +1,38 @@
+//! The weights of a model.
+
+use super::topic_count;
+use crate::job::Job;
+use lda::infer::settings::Estimator;
+use lda::math::special::ln;
+
+/// Weights of a model.
+pub(super) struct Weights {
+    /// λ̃_kw > 0.
+    pub(super) stored: u64,
+    /// Those of terms in enough topics to get a dense row too, K for each.
+    pub(super) dense: u64,
+}
+
+pub(super) fn weight_count(job: &Job, kept: u64, sample_tokens: u64) -> Weights {
+    let is_dense = job.train.estimator == Estimator::Soft || job.train.method.is_batch();
+    let topics = topic_count(job) as f64;
+    let terms = kept as f64;
+    // Term of rank r is in reach / r topics, at most K.
+    let reach = match job.train.prune {
+        0.0 => f64::INFINITY,
+        _ if is_dense => f64::INFINITY,
+        prune => 2.0 * sample_tokens as f64 / (prune * ln(terms.max(3.0))),
+    };
+    let full = (reach / topics).min(terms).max(1.0);
+    let tail = match full < terms {
+        true => reach * ln(terms / full),
+        false => 0.0,
+    };
+    let stored = (topics * full + tail).min(topics * terms);
+    let dense_from = (topics / 5.0).clamp(16.0, 512.0);
+    let dense = (reach / dense_from).min(terms) * topics;
+    Weights {
+        stored: stored as u64,
+        dense: dense as u64,
+    }
+}
