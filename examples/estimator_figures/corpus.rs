@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use lda::bags::Bags;
 use lda::math::random::{Stage, hash_unit};
 
-/// Documents held out: a tenth, but at most this many.
-const HELD_OUT: f64 = 0.1;
+/// Documents held out at most.
 const HELD_OUT_AT_MOST: f64 = 1000.0;
 
 /// A corpus, split.
@@ -26,8 +25,8 @@ pub struct Corpus {
     pub test: Bags,
 }
 
-/// Reads `docword*.txt` of a folder; `vocab*.txt` must have as many lines as there are terms.
-pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
+/// Reads `docword*.txt` of a folder, a share `held_out` of it held out; `vocab*.txt` must have as many lines as there are terms.
+pub fn read(folder: &Path, seed: u64, held_out: f64) -> Result<Corpus, Box<dyn Error>> {
     let (vocabulary_size, documents) = uci::read(&find(folder, "docword")?)?;
     let terms = fs::read_to_string(find(folder, "vocab")?)?.lines().count();
     if terms != vocabulary_size {
@@ -39,7 +38,7 @@ pub fn read(folder: &Path, seed: u64) -> Result<Corpus, Box<dyn Error>> {
         validation: Bags::default(),
         test: Bags::default(),
     };
-    let held_out = HELD_OUT.min(HELD_OUT_AT_MOST / documents.len() as f64);
+    let held_out = held_out.min(HELD_OUT_AT_MOST / documents.len() as f64);
     for (number, bag) in (0..).zip(documents) {
         let (terms, counts): (Vec<u32>, Vec<u32>) = bag.into_iter().unzip();
         let place = hash_unit(seed, Stage::HeldOut, number, 0) / held_out;

@@ -8,7 +8,8 @@
 //! counts (θ) and soft counts (θ^p) in both φ and φ^p, for one chain and several. Keys: topics,
 //! samples, chains (lists), passes (of training), burn_in, lag, seed (a list: runs). Writes CSV to
 //! standard output. With `table=4` it redoes Table 4 instead: the log-likelihood of the documents trained on,
-//! with θ and θ^p, φ and φ^p of one sample of their assignments.
+//! all of them, with θ and θ^p, φ and φ^p of one sample of their assignments. FOLDER can then be a gzipped state
+//! in MALLET's format, which has such a sample.
 
 #![allow(clippy::print_stdout, reason = "a program, not the library")]
 
@@ -16,6 +17,7 @@ mod corpus;
 #[path = "../common/halves.rs"]
 mod halves;
 mod soft_topics;
+mod state;
 
 use std::error::Error;
 use std::path::Path;
@@ -30,12 +32,15 @@ use lda::math::random::{Stage, Stream};
 use lda::math::special::exp;
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
+use lda::model::parameters::Parameters;
 use lda::train::settings::{Memory, MinibatchSize, TrainSettings};
 use lda::train::{Setup, Trained, train};
 
 /// The paper's α of every topic, and its β.
 const ALPHA: f64 = 0.1;
 const ETA: f64 = 0.01;
+/// Documents held out, where perplexity is measured: a tenth, but at most a thousand.
+const HELD_OUT: f64 = 0.1;
 
 /// What is asked for, with the paper's settings where nothing is.
 struct Wanted {
@@ -92,8 +97,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => "topics,chains,samples,phi,theta,seed,perplexity,scored_tokens",
         }
     );
+    let folder = Path::new(folder);
     for &seed in &wanted.seeds {
-        let corpus = corpus::read(Path::new(folder), seed)?;
+        if wanted.table == 4 && folder.is_file() {
+            let (documents, trained) = state::read(folder)?;
+            table(&documents, &trained, seed);
+            continue;
+        }
+        let held_out = if wanted.table == 4 { 0.0 } else { HELD_OUT };
+        let corpus = corpus::read(folder, seed, held_out)?;
         for &topics in &wanted.topics {
             run(&corpus, topics as usize, seed, &wanted)?;
         }
@@ -118,25 +130,14 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
         warm_start: None,
     };
     let trained = train(&corpus.train, &Bags::default(), &setup, |_, _| {})?;
-    let counted = Factors::prepare(&trained.parameters, &priors, |_| true, None);
-    let counted = [&counted];
-    let counted = FactorTable::new(&counted);
-    let soft = soft_topics::soft_topics(&corpus.train, &trained, counted, seed);
-    for (phi, parameters) in [("counts", &trained.parameters), ("soft", &soft)] {
-        let factors = Factors::prepare(parameters, &priors, |_| true, None);
+    if wanted.table == 4 {
+        table(&corpus.train, &trained, seed);
+        return Ok(());
+    }
+    for (phi, parameters) in models(&corpus.train, &trained, seed) {
+        let factors = Factors::prepare(&parameters, &priors, |_| true, None);
         let parts = [&factors];
         let table = FactorTable::new(&parts);
-        if wanted.table == 4 {
-            for (theta, sum) in
-                ["counts", "soft"]
-                    .iter()
-                    .zip(fit(corpus, &trained, [counted, table]))
-            {
-                let tokens = corpus.train.token_count();
-                println!("{topics},{phi},{theta},{seed},{sum:.0},{tokens}");
-            }
-            continue;
-        }
         for &chains in &wanted.chains {
             let (lines, tokens) = perplexities(corpus, (table, seed, chains), wanted)?;
             for (samples, values) in wanted.samples.iter().zip(lines) {
@@ -151,14 +152,41 @@ fn run(corpus: &Corpus, topics: usize, seed: u64, wanted: &Wanted) -> Result<(),
     Ok(())
 }
 
+/// φ and φ^p of the assignments of the documents trained on.
+fn models(documents: &Bags, trained: &Trained, seed: u64) -> [(&'static str, Parameters); 2] {
+    let counted = Factors::prepare(&trained.parameters, &trained.priors, |_| true, None);
+    let counted = [&counted];
+    let soft = soft_topics::soft_topics(documents, trained, FactorTable::new(&counted), seed);
+    [("counts", trained.parameters.clone()), ("soft", soft)]
+}
+
+/// The lines of Table 4.
+fn table(documents: &Bags, trained: &Trained, seed: u64) {
+    let models = models(documents, trained, seed);
+    let factors = models.each_ref().map(|(name, model)| {
+        let factors = Factors::prepare(model, &trained.priors, |_| true, None);
+        (*name, factors)
+    });
+    let counted = [&factors[0].1];
+    let counted = FactorTable::new(&counted);
+    let (topics, tokens) = (counted.topic_count(), documents.token_count());
+    for (phi, factors) in &factors {
+        let parts = [factors];
+        let sums = fit(documents, trained, [counted, FactorTable::new(&parts)]);
+        for (theta, sum) in ["counts", "soft"].iter().zip(sums) {
+            println!("{topics},{phi},{theta},{seed},{sum:.0},{tokens}");
+        }
+    }
+}
+
 /// The log-likelihood of the documents trained on, with θ and θ^p of their assignments, which count in the
 /// first model, and φ of the second.
-fn fit(corpus: &Corpus, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]) -> [f64; 2] {
+fn fit(documents: &Bags, trained: &Trained, [counted, phi]: [FactorTable<'_>; 2]) -> [f64; 2] {
     let (mut sampler, mut theta) = (Sampler::default(), Vec::new());
     let mut estimates: [Proportions; 2] = Default::default();
     let mut sums = [0.0; 2];
     for (index, assigned) in trained.assignments.iter().enumerate() {
-        let (terms, counts) = corpus.train.bag(index);
+        let (terms, counts) = documents.bag(index);
         let bag = Bag { terms, counts };
         sampler.resume(bag, counted, assigned);
         for estimate in &mut estimates {

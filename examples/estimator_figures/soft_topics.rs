@@ -26,12 +26,17 @@ pub fn soft_topics(
         let stream = &mut Stream::keyed(seed, Stage::Train, u64::MAX, train.document(index));
         soft.add(bag, table, &[], assigned, stream, &mut statistics);
     }
+    parameters(&mut statistics, 1.0 / TOKEN, [topics, terms])
+}
+
+/// The model of all statistics, each counting `weight` tokens, for K topics and V terms.
+pub fn parameters(statistics: &mut Moves, weight: f64, [topics, terms]: [usize; 2]) -> Parameters {
     let mut entries = Vec::new();
     statistics.drain(|entry| entries.push(entry.word()));
     let mut parameters = Parameters::new(topics, terms, 0, 1);
     let step = GlobalStep {
         step_size: 1.0,
-        weight: 1.0 / TOKEN,
+        weight,
     };
     global_step(&mut parameters, step, &entries);
     parameters

@@ -23,26 +23,26 @@ pub(super) fn is_state(first: &str) -> bool {
     first.trim() == HEADER
 }
 
-/// Reads a state. A line's fields are counted from its end, since a document's source may hold spaces.
+/// A token of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token<'a> {
+    /// The number of its document, and its source.
+    pub document: &'a str,
+    /// The number of its term.
+    pub index: usize,
+    /// Its term.
+    pub term: &'a str,
+    /// Its topic.
+    pub topic: u16,
+}
+
+/// Reads a state.
 ///
 /// # Errors
-/// It cannot be read; a line is not a token's; there is no α or β; a term has two numbers.
+/// Those of [`for_each_token`]; a topic is beyond those of α; a term has two names.
 pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignError> {
     let mut state = State::default();
-    for_each_line(path, file, |number, line| {
-        state
-            .take(line)
-            .map(|()| true)
-            .map_err(|problem| ForeignError::line(path, number, problem))
-    })?;
-    let refuse = |problem: &str| ForeignError::content(path, problem);
-    let beta = state
-        .beta
-        .ok_or_else(|| refuse("has no line `#beta : …`"))?;
-    let alpha = std::mem::take(&mut state.alpha);
-    if alpha.is_empty() {
-        return Err(refuse("has no line `#alpha : …`"));
-    }
+    let (alpha, beta) = for_each_token(path, file, |token| state.take(token))?;
     let topics = alpha.len();
     let mut weights = Weights::new(state.terms);
     for (term, counts) in state.counts.iter().enumerate() {
@@ -72,20 +72,45 @@ pub fn read(path: &Path, file: impl BufRead) -> Result<ForeignModel, ForeignErro
     Ok(model)
 }
 
-#[derive(Default)]
-struct State {
-    alpha: Vec<f64>,
-    beta: Option<f64>,
-    terms: Vec<String>,
-    /// Of each term (topic, tokens), by topic.
-    counts: Vec<Vec<(u16, u32)>>,
-    tokens: u64,
+/// Hands every token of a state to `visit`; gives α and β. A line's fields are counted from its end, since
+/// a document's source may hold spaces.
+///
+/// # Errors
+/// It cannot be read; a line is not a token's, or `visit` refuses it; there is no α or β.
+pub fn for_each_token(
+    path: &Path,
+    file: impl BufRead,
+    mut visit: impl FnMut(Token<'_>) -> Result<(), String>,
+) -> Result<(Vec<f64>, f64), ForeignError> {
+    let mut priors = Priors::default();
+    for_each_line(path, file, |number, line| {
+        let taken = match priors.take(line) {
+            Ok(true) => Ok(()),
+            Ok(false) => token(line).and_then(&mut visit),
+            Err(problem) => Err(problem),
+        };
+        let refuse = |problem| ForeignError::line(path, number, problem);
+        taken.map(|()| true).map_err(refuse)
+    })?;
+    let refuse = |problem: &str| ForeignError::content(path, problem);
+    let beta = (priors.beta).ok_or_else(|| refuse("has no line `#beta : …`"))?;
+    match priors.alpha.is_empty() {
+        true => Err(refuse("has no line `#alpha : …`")),
+        false => Ok((priors.alpha, beta)),
+    }
 }
 
-impl State {
-    fn take(&mut self, line: &str) -> Result<(), String> {
+#[derive(Default)]
+struct Priors {
+    alpha: Vec<f64>,
+    beta: Option<f64>,
+}
+
+impl Priors {
+    /// Takes a line that is not a token's; false if it is one.
+    fn take(&mut self, line: &str) -> Result<bool, String> {
         if line.is_empty() || line == HEADER {
-            return Ok(());
+            return Ok(true);
         }
         if let Some(values) = line.strip_prefix("#alpha :") {
             let positive = |text: &str| {
@@ -99,7 +124,7 @@ impl State {
             if !std::mem::replace(&mut self.alpha, values).is_empty() {
                 return Err("there are alpha before".to_owned());
             }
-            return Ok(());
+            return Ok(true);
         }
         if let Some(value) = line.strip_prefix("#beta :") {
             let beta = value.trim().parse().ok();
@@ -111,22 +136,49 @@ impl State {
             {
                 return Err("there is a beta before".to_owned());
             }
-            return Ok(());
+            return Ok(true);
         }
-        let mut fields = line.rsplitn(5, ' ');
-        let mut next = || fields.next().ok_or("a token's line has six fields");
-        let (topic, term) = (next()?, next()?);
-        let index = next()?;
-        let topic: u16 = topic
-            .parse()
-            .ok()
-            .filter(|&k| usize::from(k) < MAX_TOPICS)
-            .ok_or_else(|| format!("\"{topic}\" is no topic"))?;
-        let index: usize = index
-            .parse()
-            .ok()
-            .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
-            .ok_or_else(|| format!("\"{index}\" is no number of a term"))?;
+        Ok(false)
+    }
+}
+
+/// A token's line.
+fn token(line: &str) -> Result<Token<'_>, String> {
+    let mut fields = line.rsplitn(5, ' ');
+    let mut next = || fields.next().ok_or("a token's line has six fields");
+    let (topic, term, index) = (next()?, next()?, next()?);
+    let topic: u16 = topic
+        .parse()
+        .ok()
+        .filter(|&k| usize::from(k) < MAX_TOPICS)
+        .ok_or_else(|| format!("\"{topic}\" is no topic"))?;
+    let index: usize = index
+        .parse()
+        .ok()
+        .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
+        .ok_or_else(|| format!("\"{index}\" is no number of a term"))?;
+    let document = fields.nth(1).unwrap_or_default();
+    Ok(Token {
+        document,
+        index,
+        term,
+        topic,
+    })
+}
+
+#[derive(Default)]
+struct State {
+    terms: Vec<String>,
+    /// Of each term (topic, tokens), by topic.
+    counts: Vec<Vec<(u16, u32)>>,
+    tokens: u64,
+}
+
+impl State {
+    fn take(&mut self, token: Token<'_>) -> Result<(), String> {
+        let Token {
+            index, term, topic, ..
+        } = token;
         self.name(index, term)?;
         let counts = &mut self.counts[index];
         match counts.binary_search_by_key(&topic, |&(k, _)| k) {
