@@ -48,7 +48,7 @@ def measure(source: Path, keys: list[str], path: Path) -> None:
 
 
 def table_of_states(folder: Path, out: Path, python: Path) -> None:
-    """Table 4: nats per token of the documents trained on, on a state of each sampler; means of the seeds."""
+    """Table 4: log-likelihood of the documents trained on, on a state of each sampler; means of the seeds."""
     found: dict[tuple[str, str], list[float]] = {}
     for seed in SEEDS:
         problem = processes.run([python, "-m", "figures.states", folder, out, str(seed), str(TOPICS)])
@@ -60,10 +60,10 @@ def table_of_states(folder: Path, out: Path, python: Path) -> None:
             measure(source, ["table=4", f"topics={TOPICS}", f"seed={seed}"], path)
             with open(path, encoding="utf-8") as lines:
                 for line in csv.DictReader(lines):
-                    nats = float(line["log_likelihood"]) / int(line["tokens"])
-                    found.setdefault((name, f"{line['phi']}, {line['theta']}"), []).append(nats)
+                    millions = float(line["log_likelihood"]) / 1e6
+                    found.setdefault((name, f"{line['phi']}, {line['theta']}"), []).append(millions)
     columns = list(dict.fromkeys(column for _, column in found))
-    rows = ["| φ, θ of the state of | " + " | ".join(columns) + " |", "| --- " * (len(columns) + 1) + "|"]
+    rows = ["| millions of nats: φ, θ | " + " | ".join(columns) + " |", "| --- " * (len(columns) + 1) + "|"]
     for name in dict.fromkeys(name for name, _ in found):
         rows.append(f"| {name} | " + " | ".join(f"{statistics.mean(found[name, column]):.4f}" for column in columns) + " |")
     (out / "table.md").write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Tokens of one term in a document share one γ, which is remembered in units of 2⁻¹² token and rounded at
-//! random ([`spread`]): n' are integers, and what leaves them is what has entered. Within a document n'_dk
+//! random (`units::spread`): n' are integers, and what leaves them is what has entered. Within a document n'_dk
 //! changes with every term; n'_kw and n'_k are those of the pass before, as where processors share documents
 //! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels only (Papanikolaou
 //! 2017, §2.3). O(K) a distinct term, or O(labels), in loops over f32 of which a processor takes several at
