@@ -42,7 +42,7 @@ impl Priors {
     /// whether training learns α.
     ///
     /// Without a value in the job, α is symmetric. Where it is learnt it begins at 0.1 a topic, in
-    /// all at least 5 and at most 2 √K: wide enough for documents to try many topics before they
+    /// all at least 10 and at most 2 √K: wide enough for documents to try many topics before they
     /// settle (docs/EXPERIMENTS.md, “Where α starts”). The sum is a fifth of the mean length of a
     /// document at most, or it would outweigh what short documents say: on 262,000 commit messages
     /// of 28 tokens on average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. Held
@@ -67,7 +67,7 @@ impl Priors {
                 true => {
                     let mean_length = tokens as f64 / documents.max(1) as f64;
                     let topics = settings.topics as f64;
-                    let start = (0.1 * topics).max(5.0).min(2.0 * topics.sqrt());
+                    let start = (0.1 * topics).max(10.0).min(2.0 * topics.sqrt());
                     start.min((mean_length / 5.0).max(1.0))
                 }
                 false => 5.0,

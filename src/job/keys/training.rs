@@ -39,7 +39,7 @@ pub(super) const MODEL: Section = rows! {
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic.
     alpha: Prior(POSITIVE), Absent;
     /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` means 0.1 a topic, in all
-    /// at least 5 and at most 2 √`topics` or a fifth of the mean document length; 5 if it is fixed.
+    /// at least 10 and at most 2 √`topics` or a fifth of the mean document length; 5 if it is fixed.
     alpha_sum: Auto(&Real(POSITIVE)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
     eta: Auto(&Real(POSITIVE)), Default("auto");
