@@ -76,7 +76,7 @@ pub(super) fn find(
     let receive = move |block: Block| received.borrow_mut().receive(block.words());
     let mut delivery = Delivery::new(worker, "copies", route(), receive);
     let mut outbox = Outbox::new([worker.index(), worker.peers()]);
-    // Volumes with each key, and all.
+    // The volumes with each key, then all volumes.
     let mut counts = vec![0; filters.unique_by.len() + 1];
     loop {
         let place = first + shared.volumes.take() * step;
@@ -114,7 +114,8 @@ pub(super) fn find(
     Ok(copies.map(|[place]| place as usize).collect())
 }
 
-/// Refuses a first key that no volume has, and warns of others. `counts`: volumes with each key, and all.
+/// Fails if no volume has the first key, and warns of each other key that no volume has. `counts` are the volumes with
+/// each key, then all volumes.
 fn check_keys(
     worker: &Worker,
     shared: &IngestShared,
