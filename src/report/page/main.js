@@ -55,12 +55,15 @@ function show(moved) {
   else main.querySelector("h2").focus({ preventScroll: true });
 }
 
-/** Draws again what λ names, except the slider in use. */
+/** Draws again what λ names, except the slider in use; tables that were open stay open. */
 function drawNames() {
   drawList();
+  list.removeAttribute("aria-busy");
   const focused = document.activeElement?.id;
   const scrolled = scrollY;
+  const open = [...main.querySelectorAll("details")].map((details) => details.open);
   show(false);
+  main.querySelectorAll("details").forEach((details, at) => { details.open = open[at]; });
   scrollTo(0, scrolled);
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }

@@ -84,6 +84,7 @@ function termTable(topic) {
   // Each step of a key is a change: the list and the map wait for the last.
   let names;
   slider.addEventListener("change", () => {
+    list.setAttribute("aria-busy", "true");
     clearTimeout(names);
     names = setTimeout(drawNames, 250);
   });
