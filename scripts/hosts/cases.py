@@ -17,6 +17,8 @@ from runs import PORT, Ground, Run
 STAGES = ("ingest", "train", "project")
 SHORT = ("--peer-timeout", "3")
 CHECKPOINT = "checkpoints/train.model"
+# Seconds that a launch may take, of a large collection too.
+LONG = 3600.0
 
 
 @dataclass
@@ -88,6 +90,28 @@ def kill(ground: Ground) -> Iterator[Row]:
             times = f"{min(seen[stage]):.2f}–{max(seen[stage]):.2f}"
             case = f"kill −9 of process {victim} in {stage}, {len(seen[stage])} ×"
             yield Row(case, times, *said[stage], "yes")
+
+
+def launched(ground: Ground) -> Iterator[Row]:
+    """A host lost in each stage of a run that `topicmill launch` started: it finishes by itself."""
+    ground.clear()
+    started, killed = time.monotonic(), 0.0
+    run = ground.launch()
+    for victim, stage in enumerate(STAGES, 1):
+        while not ground.reached(stage) or not ground.met(killed):
+            check(run.poll(), f"the launcher waits for {stage}", run)
+            time.sleep(0.002)
+        # Training depends on the sample, which is the same for every collection.
+        time.sleep(ground.random.uniform(0, 0.1) * (1 if stage == "train" else ground.scale))
+        killed = time.time()
+        ground.hosts[victim % len(ground.hosts)].kill()
+    run.wait(patience=LONG)
+    check(run.codes() == "0", "the launch ends well", run)
+    restarts = [line for line in run.ended[0].said.splitlines() if "restarting all" in line]
+    check(len(restarts) == len(STAGES), "a restart for each host lost", run)
+    check(ground.digest() == ground.expected, "the same bytes after three lost hosts")
+    case = "`launch`; everything on a host killed in " + ", ".join(STAGES)
+    yield Row(case, f"{run.ended[0].at - started:.1f}", run.codes(), restarts[-1], "yes, by itself")
 
 
 def frozen(ground: Ground) -> Iterator[Row]:
@@ -287,12 +311,14 @@ def damage(ground: Ground) -> Iterator[Row]:
     """A checkpoint that was damaged while nobody looked."""
     for case in ("a flipped byte", "the end cut off"):
         ground.clear()
-        run = ground.start(*SHORT)
         path = os.path.join(ground.out, CHECKPOINT)
-        while not os.path.exists(path) or not os.path.exists(path.replace("train", "train.previous")):
-            check(run.poll() and not run.ended, "training lasts until the second checkpoint", run)
-            time.sleep(0.002)
-        run.kill()
+        # A run killed between the two renames that turn checkpoints has no newest one: the next run goes on from there.
+        while not os.path.exists(path):
+            run = ground.start(*SHORT)
+            while not os.path.exists(path) or not os.path.exists(path.replace("train", "train.previous")):
+                check(run.poll() and not run.ended, "training lasts until the second checkpoint", run)
+                time.sleep(0.002)
+            run.kill()
         with open(path, "r+b") as file:
             content = bytearray(file.read())
             content[len(content) // 2] ^= 0x20
@@ -341,5 +367,5 @@ def asked(ground: Ground) -> Iterator[Row]:
 
 CASES: dict[str, Callable[[Ground], Iterator[Row]]] = {
     case.__name__: case
-    for case in (kill, frozen, cut, late, strange, strangers, disk, damage, twice, asked)
+    for case in (kill, launched, frozen, cut, late, strange, strangers, disk, damage, twice, asked)
 }

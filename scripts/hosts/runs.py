@@ -9,7 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from network import Host
+from network import FIRST, Host
 
 PORT = 7101
 PATIENCE = 240.0
@@ -17,15 +17,15 @@ JOB = """
 [synth]
 path = "{folder}/planted"
 topics = 8
-documents = 30000
+documents = {documents}
 terms = 3000
-mean_length = 60
+mean_length = {length}
 [corpus]
 block_mib = 0.5
 [vocabulary]
 stop_words = "none"
 [sample]
-fraction = 0.4
+documents = 12000
 held_out = 0.05
 [model]
 topics = 12
@@ -37,6 +37,12 @@ patience = 0
 checkpoint_every = 5
 [output]
 path = "{folder}/out"
+"""
+# ssh ADDRESS COMMAND, for the hosts of this machine.
+SSH = f"""#!/bin/sh
+host=host$((${{1##*.}} - {FIRST}))
+shift
+exec nsenter --net=/run/netns/$host sh -c "$*"
 """
 
 
@@ -100,13 +106,15 @@ class Run:
 class Ground:
     """A folder with a job, hosts to run it on, and the digest that it must end in."""
 
-    def __init__(self, binary: str, folder: str, hosts: list[Host], threads: int, seed: int):
+    def __init__(self, binary: str, folder: str, hosts: list[Host], threads: int, seed: int, documents: int, length: int):
         self.binary, self.folder, self.hosts, self.threads = binary, folder, hosts, threads
         self.random = random.Random(seed)
+        # How many times as long as with the usual job a stage takes.
+        self.scale = max(1.0, documents * length / (30_000 * 60))
         os.makedirs(folder, exist_ok=True)
         self.job = os.path.join(folder, "job.toml")
         with open(self.job, "w", encoding="utf-8") as file:
-            file.write(JOB.format(folder=folder))
+            file.write(JOB.format(folder=folder, documents=documents, length=length))
         self.host_file = os.path.join(folder, "hosts.txt")
         with open(self.host_file, "w", encoding="utf-8") as file:
             file.writelines(f"{host.address}:{PORT}\n" for host in hosts)
@@ -149,6 +157,16 @@ class Ground:
         words = self.hosts[0].inside(*words)
         return subprocess.run(words, env=self.environment(), capture_output=True, text=True, check=False)
 
+    def launch(self) -> Run:
+        """Starts the launcher, outside the hosts; it reaches them by what takes the place of ssh."""
+        ssh = os.path.join(self.folder, "ssh")
+        with open(ssh, "w", encoding="utf-8") as file:
+            file.write(SSH)
+        os.chmod(ssh, 0o755)
+        words = [self.binary, "launch", self.job, "--quiet", "-w", str(self.threads), "--hosts", self.host_file, "--ssh", ssh]
+        return Run({0: subprocess.Popen(
+            words, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)})
+
     def start(self, *more: str) -> Run:
         """Starts all processes."""
         return Run({number: self.spawn(number, *more) for number in range(len(self.hosts))})
@@ -162,17 +180,17 @@ class Ground:
             return os.path.exists(os.path.join(folder, "collection.json"))
         return os.path.isdir(folder) and len(os.listdir(folder)) >= marks[stage]
 
-    def met(self, run: Run) -> bool:
-        """Whether every process has met the others in this run: it tells its status from then on."""
-        for number in run.processes:
+    def met(self, since: float) -> bool:
+        """Whether every process has met the others since then: it tells its status from that moment on."""
+        for number in range(len(self.hosts)):
             path = os.path.join(self.out, f"logs/status-{number:05}.json")
-            if not os.path.exists(path) or os.path.getmtime(path) < run.started:
+            if not os.path.exists(path) or os.path.getmtime(path) < since:
                 return False
         return True
 
     def await_stage(self, run: Run, stage: str, pause: float) -> bool:
         """Waits until all are met and a stage has begun, and a moment more; false if the run ended before."""
-        while not self.reached(stage) or not self.met(run):
+        while not self.reached(stage) or not self.met(run.started):
             if not run.poll() or run.ended:
                 return False
             time.sleep(0.002)
