@@ -12,14 +12,15 @@
 
 use std::collections::VecDeque;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use lda::model::statistics::Assigned;
 use mesh::{ClusterSettings, Failure, Placement, execute};
+use parking_lot::Mutex;
 use timely::bytes::arc::BytesMut;
 use timely::dataflow::channels::ContainerBytes;
 use topicmill::dataflow::block::{Block, MAX_BLOCK_WORDS};
@@ -130,7 +131,7 @@ fn process(placement: Placement, orders: Receiver<usize>, done: Sender<u64>) {
     // timely wants what it shares between threads to be so, though there is one.
     let ends = Arc::new(Mutex::new((orders, done)));
     let rounds = execute(&placement, &ClusterSettings::default(), move |worker| {
-        let ends = ends.lock().unwrap();
+        let ends = ends.lock();
         let entries = Entries { length: 0, sum: 0 };
         let mut rounds = Rounds::new(worker, 1, [TERMS, TOPICS], entries);
         while let Ok(length) = ends.0.recv() {

@@ -30,19 +30,19 @@ pub struct Influences(Vec<[AtomicU64; 2]>);
 
 impl Influences {
     /// Of each document.
-    pub fn new(influences: impl Iterator<Item = Influence>) -> Self {
+    pub(crate) fn new(influences: impl Iterator<Item = Influence>) -> Self {
         let words = influences.map(bytemuck::cast::<_, [u64; 2]>);
         Self(words.map(|words| words.map(AtomicU64::new)).collect())
     }
 
     /// That of a document.
-    pub fn get(&self, index: usize) -> Influence {
+    pub(crate) fn get(&self, index: usize) -> Influence {
         let words = self.0[index].each_ref();
         bytemuck::cast(words.map(|word| word.load(Ordering::Relaxed)))
     }
 
     /// Replaces it.
-    pub fn set(&self, index: usize, influence: Influence) {
+    pub(crate) fn set(&self, index: usize, influence: Influence) {
         let words: [u64; 2] = bytemuck::cast(influence);
         for (place, word) in self.0[index].iter().zip(words) {
             place.store(word, Ordering::Relaxed);
@@ -92,35 +92,20 @@ impl Assignments {
     }
 
     /// What a schedule that draws documents keeps of them.
-    pub fn influences(&self) -> Option<&Influences> {
+    pub(crate) fn influences(&self) -> Option<&Influences> {
         self.influences.as_deref()
     }
 
-    /// Documents.
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// True without documents.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Tokens of a document.
-    pub fn token_count(&self, index: usize) -> usize {
+    pub(crate) fn token_count(&self, index: usize) -> usize {
         self.starts[index + 1] - self.starts[index]
-    }
-
-    /// True if they are in a file.
-    pub fn is_on_disk(&self) -> bool {
-        matches!(self.store, Store::Disk(_))
     }
 
     /// A document's assignments, into `assignments`.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&self, index: usize, assignments: &mut Vec<u16>) -> io::Result<()> {
+    pub(crate) fn read(&self, index: usize, assignments: &mut Vec<u16>) -> io::Result<()> {
         let (start, end) = (self.starts[index], self.starts[index + 1]);
         assignments.clear();
         match &self.store {
@@ -144,7 +129,7 @@ impl Assignments {
     ///
     /// # Panics
     /// There are more or fewer of them.
-    pub fn write(&self, index: usize, assignments: &[u16]) -> io::Result<()> {
+    pub(crate) fn write(&self, index: usize, assignments: &[u16]) -> io::Result<()> {
         let (start, end) = (self.starts[index], self.starts[index + 1]);
         assert_eq!(assignments.len(), end - start, "one topic a token");
         match &self.store {
@@ -171,7 +156,7 @@ mod tests {
         let path = folder.path().join("assignments");
         for most_bytes in [1 << 20, 3] {
             let assignments = Assignments::new([3, 0, 4].into_iter(), most_bytes, &path).unwrap();
-            assert_eq!(assignments.is_on_disk(), most_bytes == 3);
+            assert_eq!(matches!(assignments.store, Store::Disk(_)), most_bytes == 3);
             assert!(!path.exists());
             assignments.write(2, &[7, 8, 9, 65_534]).unwrap();
             assignments.write(0, &[1, 2, 3]).unwrap();
@@ -182,7 +167,7 @@ mod tests {
             assignments.read(2, &mut own).unwrap();
             assert_eq!(own, [7, 8, 9, 65_534]);
             assignments.read(1, &mut own).unwrap();
-            assert_eq!((own.len(), assignments.len()), (0, 3));
+            assert_eq!((own.len(), assignments.starts.len()), (0, 4));
         }
     }
 }

@@ -26,15 +26,15 @@ use lda::train::schedule::Position;
 use lda::train::stop::StopRule;
 
 /// What a model file begins with.
-pub const MAGIC: &[u8; 8] = b"tmmodel2";
+pub(crate) const MAGIC: &[u8; 8] = b"tmmodel2";
 
 /// Everything about a model but its numbers per term.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Hash of the settings that the model depends on; another hash is another model.
-    pub settings_hash: String,
+    pub(crate) settings_hash: String,
     /// Fingerprint of the vocabulary that defines the term ids.
-    pub vocabulary_hash: String,
+    pub(crate) vocabulary_hash: String,
     /// K.
     pub topic_count: usize,
     /// V.
@@ -44,7 +44,7 @@ pub struct Header {
     /// The η that φ is published with; `None` during training.
     pub published_eta: Option<f64>,
     /// π: what stored values are multiplied by.
-    pub scale: f64,
+    pub(crate) scale: f64,
     /// Rounds taken.
     pub rounds: u64,
     /// The round that training resumes with; `None` when it is over.
@@ -52,14 +52,14 @@ pub struct Header {
     /// Samples of counts that the parameters are the average of; 0 if they are no average.
     pub averaged: u64,
     /// What the rule that ends the phase has seen.
-    pub stop: StopRule,
+    pub(crate) stop: StopRule,
     /// The training log so far; empty in a finished model, for seconds are not reproducible.
     pub log: Vec<RoundReport>,
 }
 
 impl Header {
     /// The priors of the published model; of a checkpoint, those of training.
-    pub fn published(&self) -> Priors {
+    pub(crate) fn published(&self) -> Priors {
         published(&self.priors, self.published_eta.unwrap_or(self.priors.eta))
     }
 
@@ -96,7 +96,7 @@ pub struct Saved {
     /// Everything but the numbers per term.
     pub header: Header,
     /// SHA-256 of the file's content, in hexadecimal: names the model.
-    pub hash: String,
+    pub(crate) hash: String,
     totals: Vec<f64>,
     starts: Vec<usize>,
     entries: Vec<Entry>,
@@ -117,7 +117,7 @@ impl Saved {
 
 /// Writes a model to `path`, which is overwritten, and syncs it. `parts` are all its parts. Gives
 /// the hash that names the model.
-pub fn write(
+pub(crate) fn write(
     path: &Path,
     header: &Header,
     parts: &[&Parameters],

@@ -50,12 +50,10 @@ use std::sync::OnceLock;
 
 use clap::{CommandFactory, FromArgMatches};
 
-pub use args::{Cli, Command};
-pub use failure::{Exit, Failure};
-pub use placement::{Placement, PlacementError, Threads};
-pub use progress::Renderer;
-pub use screen::Display;
-pub use summary::Page;
+pub(crate) use args::{Cli, Command};
+pub(crate) use failure::{Exit, Failure};
+pub(crate) use screen::Display;
+pub(crate) use summary::Page;
 
 use crate::job::Stages;
 use crate::tables::output::exists;

@@ -4,32 +4,32 @@
 //! each to one worker or to all. [`gather`] lets all workers meet between two stages.
 
 #[cfg(feature = "abomonation")]
-pub mod abomonated;
+pub(crate) mod abomonated;
 pub mod block;
-pub mod coherence;
+pub(crate) mod coherence;
 pub mod error;
-pub mod evaluate;
+pub(crate) mod evaluate;
 mod examples;
 pub mod exchange;
-pub mod finish;
-pub mod frequencies;
+pub(crate) mod finish;
+mod frequencies;
 pub mod gather;
 pub mod ingest;
-pub mod joint;
+pub(crate) mod joint;
 mod label_model;
-pub mod maxent;
+pub(crate) mod maxent;
 mod merge;
 mod names;
 mod outbox;
 pub mod process;
 pub mod process_model;
-pub mod profile;
-pub mod progress;
-pub mod project;
-pub mod record;
-pub mod reference;
+pub(crate) mod profile;
+pub(crate) mod progress;
+pub(crate) mod project;
+pub(crate) mod record;
+pub(crate) mod reference;
 pub mod rounds;
-pub mod run;
+pub(crate) mod run;
 pub mod sample;
-pub mod sum;
+pub(crate) mod sum;
 pub mod train;

@@ -3,6 +3,6 @@
 //! (`norms`).
 
 pub mod foreign;
-pub mod measure;
+pub(crate) mod measure;
 pub mod norms;
-pub mod settings;
+pub(crate) mod settings;

@@ -18,10 +18,10 @@ mod source;
 
 use std::path::{Path, PathBuf};
 
-pub use error::ExportError;
-pub use sink::Sink;
+pub(crate) use error::ExportError;
+pub(crate) use sink::Sink;
 use source::Phi;
-pub use source::Source;
+pub(crate) use source::Source;
 
 /// What a result can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Format {
     }
 
     /// What is written, in a line.
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::MalletState => "a topic for each token, as MALLET's --output-state",
             Self::MalletDiagnostics => {
@@ -78,7 +78,7 @@ impl Format {
     }
 
     /// The format of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
@@ -108,7 +108,7 @@ impl Format {
 /// # Errors
 /// The result is not complete, lacks what the format needs, or cannot be read; a file is there
 /// already; a file cannot be written.
-pub fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), ExportError> {
+pub(crate) fn export(source: &Source, format: Format, sink: &Sink) -> Result<(), ExportError> {
     match format {
         Format::MalletState => mallet_state::write(source, sink),
         Format::MalletDiagnostics => mallet_diagnostics::write(source, sink),

@@ -42,14 +42,14 @@ use settings::{ProjectSettings, TreeSettings};
 use source::Source;
 
 pub use error::{JobError, Place};
-pub use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
-pub use stages::Stages;
-pub use summary::{
-    DriftSummary, Faulty, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults,
-    TopicSummary, TrainSummary,
+pub(crate) use progress::{CheckpointMark, ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
+pub(crate) use stages::Stages;
+pub(crate) use summary::{
+    DriftSummary, IngestSummary, LabelSummary, ProjectSummary, Summary, TopicFaults, TopicSummary,
+    TrainSummary,
 };
-pub use template::Template;
-pub use words::schedule_name;
+pub(crate) use template::Template;
+pub(crate) use words::schedule_name;
 
 /// A job, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,7 @@ pub struct Job {
     /// How text is cut into tokens.
     pub tokens: TokenSettings,
     /// Which tokens are joined, replaced and deleted.
-    pub phrases: PhraseSettings,
+    pub(crate) phrases: PhraseSettings,
     /// Which terms are kept.
     pub vocabulary: VocabularySettings,
     /// What is trained on.
@@ -73,19 +73,19 @@ pub struct Job {
     /// How it is trained.
     pub train: TrainSettings,
     /// The folder of the result that training starts from.
-    pub warm_start: Option<PathBuf>,
+    pub(crate) warm_start: Option<PathBuf>,
     /// How documents are projected, and what of that is written.
     pub project: ProjectSettings,
     /// What `topicmill evaluate` computes, and on which documents.
-    pub evaluate: EvaluateSettings,
+    pub(crate) evaluate: EvaluateSettings,
     /// Where the result goes.
     pub output: OutputSettings,
     /// What its processes need to find each other.
-    pub cluster: ClusterSection,
+    pub(crate) cluster: ClusterSection,
     /// The corpus that the run makes first, if it makes its own.
     pub synth: Option<SynthStage>,
     /// The word lists that the job names, with what they held when it was read.
-    pub files: Vec<NamedFile>,
+    pub(crate) files: Vec<NamedFile>,
     /// What the settings were filled from. Hashes and the resolved job are made of these, not of the fields.
     values: Values,
 }
@@ -97,17 +97,17 @@ pub struct OutputSettings {
     pub path: PathBuf,
     /// For an output in an object store: the folder that processes keep their working copies in;
     /// the system's temporary folder where the job does not say.
-    pub scratch: Option<PathBuf>,
+    pub(crate) scratch: Option<PathBuf>,
     /// Whether the run writes a report.
-    pub report: bool,
+    pub(crate) report: bool,
 }
 
 /// Section `[cluster]` of a job: no part of any hash, since it changes no result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterSection {
+pub(crate) struct ClusterSection {
     /// The file with the secret that the processes of a run share; from the root or relative to
     /// the current directory.
-    pub secret_file: Option<PathBuf>,
+    pub(crate) secret_file: Option<PathBuf>,
 }
 
 /// Section `[synth]` of a job: the corpus that the run makes before it reads it.
@@ -115,7 +115,7 @@ pub struct ClusterSection {
 pub struct SynthStage {
     /// The folder to make, relative to the current directory: JSON Lines files
     /// `documents-*.jsonl`, and `answer/` out of the input's way.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What it looks like.
     pub settings: SynthSettings,
 }
@@ -126,7 +126,7 @@ impl SynthStage {
     ///
     /// # Errors
     /// Unknown keys, wrong types and ranges; each names the flag.
-    pub fn from_flags(
+    pub(crate) fn from_flags(
         path: &Path,
         flags: impl IntoIterator<Item = (&'static str, toml::Value)>,
     ) -> Result<Self, JobError> {
@@ -146,18 +146,18 @@ impl SynthStage {
     }
 
     /// Whether the folder contains a finished corpus, of these settings or others.
-    pub fn is_made(&self) -> bool {
+    pub(crate) fn is_made(&self) -> bool {
         self.path.join("answer/corpus.json").exists()
     }
 }
 
 /// A file whose contents are part of the job: the hashes cover them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedFile {
+pub(crate) struct NamedFile {
     /// The file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The sha256 of its contents, in hex; of a tree, of what it says.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl Job {
@@ -234,7 +234,7 @@ impl Job {
     ///
     /// # Errors
     /// A list of phrases, or the file of `phrases.found`, cannot be used.
-    pub fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, JobError> {
+    pub(crate) fn tokenizer(&self, found: &[Phrase]) -> Result<Tokenizer, JobError> {
         let mut passes = phrases::load(&self.phrases, &self.tokens)?;
         if let Some(path) = &self.phrases.found {
             passes.extend(phrases::rules(&Collection::read_file(path)?.phrases));

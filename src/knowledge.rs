@@ -28,15 +28,15 @@ use constraints::Constraint;
 use corpus::settings::TokenSettings;
 use corpus::vocabulary::Vocabulary;
 use dictionary::Entry;
-pub use error::KnowledgeError;
+pub(crate) use error::KnowledgeError;
 use lexicon::Lexicon;
 use outline::Outline;
-pub use pruned::Pruned;
+pub(crate) use pruned::Pruned;
 use wordnet::{WordNet, WordNetSettings};
 
 /// What a file or folder of knowledge is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A text file of linked words.
     Constraints,
     /// A tree in TOML or JSON.
@@ -50,7 +50,7 @@ pub enum Kind {
 impl Kind {
     /// The kind by its name: a folder is a WordNet database; `.toml` and `.json` are a tree, `.tsv`
     /// and `.csv` a dictionary; other files list linked words.
-    pub fn guess(path: &Path) -> Self {
+    pub(crate) fn guess(path: &Path) -> Self {
         let ending = path.extension().and_then(|ending| ending.to_str());
         match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("toml" | "json") => Self::Outline,
@@ -97,7 +97,7 @@ pub enum Content {
 ///
 /// # Errors
 /// It cannot be read, or is not of this kind: the file, the line and the remedy.
-pub fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
+pub(crate) fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
     let file = path.file_name().unwrap_or(path.as_os_str());
     let file = file.to_string_lossy().into_owned();
     let content = match kind {
@@ -117,7 +117,7 @@ pub fn read(path: &Path, kind: Kind) -> Result<Knowledge, KnowledgeError> {
 
 impl Knowledge {
     /// How many words it names, those that it names again counted again.
-    pub fn word_count(&self) -> usize {
+    pub(crate) fn word_count(&self) -> usize {
         match &self.content {
             Content::Constraints(lines) => lines.iter().map(|(_, line)| line.word_count()).sum(),
             Content::Outline(outline) => outline.word_count(),
@@ -127,7 +127,7 @@ impl Knowledge {
     }
 
     /// SHA-256 of what the file says, its name aside: 64 hexadecimal digits.
-    pub fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let content = serde_json::to_vec(&self.content).expect("texts and numbers are JSON");
         hex::encode(Sha256::digest(content))
     }

@@ -10,6 +10,11 @@
 //! stand alone, among them the mathematics, [`lda`]. ARCHITECTURE.md describes them;
 //! `tests/it/architecture.rs` enforces the order.
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "made for the program: most of it is read with `cargo doc --document-private-items`"
+)]
+
 pub use {corpus, lda, liveness, mesh, store};
 
 pub mod assignments;

@@ -2,7 +2,7 @@
 //! rounds and disk that follow from it ([`estimate`]); and what a first job for an input would be,
 //! from its first records ([`preview`]). Nothing that runs depends on these.
 
-pub mod estimate;
+pub(crate) mod estimate;
 mod look;
-pub mod preview;
+pub(crate) mod preview;
 pub mod survey;

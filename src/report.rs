@@ -52,7 +52,7 @@ const JOB: &str = "job.toml";
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
-pub enum ReportError {
+pub(crate) enum ReportError {
     /// A table cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -78,7 +78,7 @@ impl From<MatrixError> for ReportError {
 ///
 /// # Errors
 /// A table cannot be read, or they contradict each other.
-pub fn report(output: &Output) -> Result<String, ReportError> {
+pub(crate) fn report(output: &Output) -> Result<String, ReportError> {
     for table in TABLES {
         for name in output.names(table)? {
             output.local(&format!("{table}/{name}"))?;

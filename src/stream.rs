@@ -10,24 +10,24 @@
 //! its tables, on any number of threads. The work in flight is bounded for a stream of any length,
 //! and a line is answered without waiting for the next one.
 
-pub mod answer;
+pub(crate) mod answer;
 mod bag;
 mod error;
-pub mod flow;
-pub mod lines;
+pub(crate) mod flow;
+pub(crate) mod lines;
 mod model;
 mod room;
 
-pub use error::StreamError;
-pub use flow::{Options, Summary, run};
-pub use lines::Line;
+pub(crate) use error::StreamError;
+pub(crate) use flow::{Options, Summary, run};
+pub(crate) use lines::Line;
 pub use model::{Source, StreamModel};
 
 /// A line that contains a document, with the document's number.
 #[derive(Debug)]
-pub struct Numbered {
+pub(crate) struct Numbered {
     /// The document's number in the stream, from 0; blank lines have none.
-    pub doc_id: u64,
+    pub(crate) doc_id: u64,
     /// The line.
-    pub line: Line,
+    pub(crate) line: Line,
 }

@@ -8,39 +8,39 @@
 pub mod columns;
 pub mod compare;
 pub mod digest;
-pub mod document_scores;
-pub mod document_topics;
+pub(crate) mod document_scores;
+pub(crate) mod document_topics;
 pub mod documents;
-pub mod drift;
-pub mod evaluation;
-pub mod group_topics;
-pub mod labels;
+pub(crate) mod drift;
+pub(crate) mod evaluation;
+pub(crate) mod group_topics;
+pub(crate) mod labels;
 pub mod manifest;
 pub mod matrix;
 mod metadata;
 pub mod output;
 mod parts;
-pub mod phrases;
-pub mod predictions;
+pub(crate) mod phrases;
+pub(crate) mod predictions;
 pub mod projected;
 pub mod read;
 mod records;
 mod schema;
-pub mod similar;
-pub mod topic_changes;
-pub mod topic_correlations;
-pub mod topic_documents;
-pub mod topic_nodes;
-pub mod topic_scores;
-pub mod topic_term_diagnostics;
-pub mod topic_terms;
-pub mod topic_trends;
+pub(crate) mod similar;
+pub(crate) mod topic_changes;
+pub(crate) mod topic_correlations;
+pub(crate) mod topic_documents;
+pub(crate) mod topic_nodes;
+pub(crate) mod topic_scores;
+pub(crate) mod topic_term_diagnostics;
+pub(crate) mod topic_terms;
+pub(crate) mod topic_trends;
 pub mod topics;
-pub mod training_log;
-pub mod verify;
-pub mod views;
-pub mod vocabulary;
-pub mod wide;
+pub(crate) mod training_log;
+pub(crate) mod verify;
+pub(crate) mod views;
+pub(crate) mod vocabulary;
+pub(crate) mod wide;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -49,18 +49,21 @@ use parquet::errors::ParquetError;
 
 pub use digest::digest;
 pub use manifest::Manifest;
-pub use metadata::{COMMIT, FileMetadata, VERSION};
-pub use output::{Output, part_name};
-pub use parts::scan;
-pub use schema::{Column, Kind, Row, TableSpec};
-pub use verify::{VerifyReport, verify};
-pub use writer::{PartInfo, TableWriter, write_part};
+pub use metadata::FileMetadata;
+pub(crate) use metadata::{COMMIT, VERSION};
+pub use output::Output;
+pub(crate) use output::part_name;
+pub(crate) use schema::{Column, Row, TableSpec};
+pub(crate) use verify::VerifyReport;
+pub use verify::verify;
+pub use writer::TableWriter;
+pub(crate) use writer::{PartInfo, write_part};
 
 /// Version of the tables' columns; rises when one changes its meaning.
-pub const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 2;
 
 /// Every table that a job can write, by name.
-pub const TABLES: [TableSpec; 20] = [
+pub(crate) const TABLES: [TableSpec; 20] = [
     document_scores::SPEC,
     document_topics::SPEC,
     documents::SPEC,

@@ -10,7 +10,7 @@ use lda::model::Priors;
 use lda::model::statistics::Moves;
 use lda::train::Trained;
 use topicmill::corpus::compression::Compression;
-use topicmill::evaluate::foreign::mallet_state::for_each_token;
+pub use topicmill::evaluate::foreign::mallet_state::for_each_token;
 
 use crate::soft_topics::parameters;
 

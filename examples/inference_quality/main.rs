@@ -28,7 +28,7 @@ use lda::infer::settings::{Estimator, InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::FactorTable;
 use topicmill::job::defaults;
-use topicmill::job::settings::Budget;
+pub use topicmill::job::settings::Budget;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

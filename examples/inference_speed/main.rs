@@ -28,7 +28,7 @@ use topicmill::corpus::collection::Collection;
 use topicmill::corpus::sample::{SampleRule, Split};
 use topicmill::corpus::shard::{Columns, ShardReader};
 use topicmill::job::defaults;
-use topicmill::job::settings::Budget;
+pub use topicmill::job::settings::Budget;
 use topicmill::stream::{Source, StreamModel};
 
 fn main() -> Result<(), Box<dyn Error>> {

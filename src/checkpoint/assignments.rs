@@ -20,7 +20,7 @@ const MAGIC: &[u8; 8] = b"tmassig1";
 const MAGIC_DRAWN: &[u8; 8] = b"tmassig2";
 
 /// The file of a process, below the folder of checkpoints.
-pub fn file_name(round: u64, process: usize) -> String {
+pub(crate) fn file_name(round: u64, process: usize) -> String {
     format!("assignments-{round:08}-{process:04}.bin")
 }
 
@@ -34,7 +34,7 @@ pub fn round_of(file_name: &str) -> Option<u64> {
 ///
 /// # Errors
 /// The file system refuses.
-pub fn write(
+pub(crate) fn write(
     path: &Path,
     round: u64,
     documents: &Minibatches,

@@ -23,9 +23,9 @@ const MAGIC: &[u8; 8] = b"tmmaxen1";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassifierHeader {
     /// Hash of the settings that it depends on; another hash is another classifier.
-    pub settings_hash: String,
+    pub(crate) settings_hash: String,
     /// The hash that names the model whose proportions it has learnt.
-    pub model_hash: String,
+    pub(crate) model_hash: String,
     /// K.
     pub topic_count: usize,
     /// V.
@@ -37,7 +37,7 @@ pub struct ClassifierHeader {
     /// Iterations taken.
     pub iterations: u32,
     /// The mean loss of a document, the prior's part included, in nats.
-    pub loss: f64,
+    pub(crate) loss: f64,
 }
 
 /// Writes a classifier to `path`, which is overwritten, and syncs it. The header's counts are the
@@ -45,7 +45,7 @@ pub struct ClassifierHeader {
 ///
 /// # Errors
 /// The file system refuses.
-pub fn write(
+pub(crate) fn write(
     path: &Path,
     header: &ClassifierHeader,
     classifier: &Classifier,

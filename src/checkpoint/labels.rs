@@ -17,7 +17,7 @@ use lda::model::MAX_TOPICS;
 use lda::regression::Linear;
 
 /// Path of the file in the output folder.
-pub const LABELS_FILE: &str = "model/labels";
+pub(crate) const LABELS_FILE: &str = "model/labels";
 
 const MAGIC: &[u8; 8] = b"tmlabel1";
 
@@ -30,14 +30,18 @@ struct Header {
     /// Terms with a weight in the regression; `None` without one.
     term_count: Option<usize>,
     /// T; 0 if labels are independent.
-    topic_count: usize,
+    pub topic_count: usize,
 }
 
 /// Writes what was learnt beside the model of this hash to `path`, which is overwritten, and syncs it.
 ///
 /// # Errors
 /// The file system refuses.
-pub fn write(path: &Path, model_hash: &str, model: &LabelModel) -> Result<(), CheckpointError> {
+pub(crate) fn write(
+    path: &Path,
+    model_hash: &str,
+    model: &LabelModel,
+) -> Result<(), CheckpointError> {
     sealed::write(path, |out| write_body(out, model_hash, model)).map(|_| ())
 }
 
@@ -66,7 +70,7 @@ fn write_body(out: &mut impl Write, model_hash: &str, model: &LabelModel) -> std
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
-pub fn read(path: &Path) -> Result<(String, LabelModel), CheckpointError> {
+pub(crate) fn read(path: &Path) -> Result<(String, LabelModel), CheckpointError> {
     sealed::read_file(path, read_from)
 }
 

@@ -21,17 +21,17 @@ use clap_complete::Shell;
 use super::peers::PeerArgs;
 use crate::job::keys;
 use mesh::exit::EXIT_CODES;
-pub use watching::WatchingArgs;
+pub(crate) use watching::WatchingArgs;
 
-pub use constrain::{ConstrainArgs, Unassign};
-pub use evaluate::EvaluateArgs;
-pub use export::ExportArgs;
-pub use inspect::{CompareArgs, InspectArgs};
-pub use launch::LaunchArgs;
-pub use project::ProjectArgs;
-pub use report::ReportArgs;
-pub use similar::SimilarArgs;
-pub use starter::{NewArgs, StartArgs, StarterArgs, TopicsArgs};
+pub(crate) use constrain::{ConstrainArgs, Unassign};
+pub(crate) use evaluate::EvaluateArgs;
+pub(crate) use export::ExportArgs;
+pub(crate) use inspect::{CompareArgs, InspectArgs};
+pub(crate) use launch::LaunchArgs;
+pub(crate) use project::ProjectArgs;
+pub(crate) use report::ReportArgs;
+pub(crate) use similar::SimilarArgs;
+pub(crate) use starter::{NewArgs, StartArgs, StarterArgs, TopicsArgs};
 
 /// The version, and the build that all processes of a run must be of.
 const VERSION: &str = concat!(
@@ -62,12 +62,12 @@ const LONG_VERSION: &str = concat!(
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Find the topics of files, folders or standard input, without a job file
     #[command(after_help = starter::TOPICS_EXAMPLES)]
     Topics(TopicsArgs),
@@ -194,30 +194,30 @@ Example:
 
 /// Flags of run, ingest, train and project.
 #[derive(Clone, Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The job file
     #[arg(value_name = "JOB")]
-    pub job: PathBuf,
+    pub(crate) job: PathBuf,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
     /// How much time to spend on a document's topics: sets `project.budget`
     #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
-    pub budget: Option<String>,
+    pub(crate) budget: Option<String>,
     /// Replace an output of another configuration, instead of refusing to touch it
     #[arg(long)]
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
     /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) placement: PlacementArgs,
     /// The flags as typed, without the placement, for other processes; `forward` fills it in.
     #[arg(skip)]
-    pub given: Vec<OsString>,
+    pub(crate) given: Vec<OsString>,
     #[command(flatten)]
     pub(crate) peers: PeerArgs,
     #[command(flatten)]
@@ -226,7 +226,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// The keys of the job that the command line sets, `section.key=value`; later ones win.
-    pub fn overrides(&self) -> Vec<String> {
+    pub(crate) fn overrides(&self) -> Vec<String> {
         let budget = self.budget.iter();
         let budget = budget.map(|budget| format!("project.budget={budget}"));
         budget.chain(self.set.iter().cloned()).collect()
@@ -236,134 +236,134 @@ impl RunArgs {
 /// Where a job runs, as typed.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Where it runs")]
-pub struct PlacementArgs {
+pub(crate) struct PlacementArgs {
     /// Threads of each process [default: the machine's cores, shared among its processes]
     #[arg(short = 'w', long, value_name = "N")]
-    pub threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Start this many processes on this machine
     #[arg(long, value_name = "N")]
-    pub processes: Option<usize>,
+    pub(crate) processes: Option<usize>,
     /// Total number of processes, including this one
     #[arg(short = 'n', long, value_name = "N")]
-    pub process_count: Option<usize>,
+    pub(crate) process_count: Option<usize>,
     /// Number of this process, from 0
     #[arg(short = 'p', long, value_name = "I")]
-    pub process: Option<usize>,
+    pub(crate) process: Option<usize>,
     /// A file with the `host:port` of each process, one per line; `#` starts a comment
     #[arg(long, value_name = "FILE")]
-    pub hosts: Option<PathBuf>,
+    pub(crate) hosts: Option<PathBuf>,
     /// First port on each host, if a scheduler provides the hosts [default: TOPICMILL_PORT, or 7101]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: Option<u16>,
+    pub(crate) port: Option<u16>,
 }
 
 /// Flags of plan.
 #[derive(Clone, Debug, Args)]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     /// The job file
     #[arg(value_name = "JOB")]
-    pub job: PathBuf,
+    pub(crate) job: PathBuf,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
     /// Print the complete job instead, with every key and its value, as TOML
     #[arg(long, conflicts_with = "json")]
-    pub resolved: bool,
+    pub(crate) resolved: bool,
     /// Print the plan as one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) placement: PlacementArgs,
 }
 
 /// Flags of verify.
 #[derive(Clone, Debug, Args)]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// An output folder
     #[arg(value_name = "OUT")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Print one digest of all tables' contents and the model
     #[arg(long)]
-    pub digest: bool,
+    pub(crate) digest: bool,
     /// With --digest: one line per column of each table instead, to see where two results differ
     #[arg(long, requires = "digest")]
-    pub tables: bool,
+    pub(crate) tables: bool,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Flags of status.
 #[derive(Clone, Debug, Args)]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     /// An output folder
     #[arg(value_name = "OUT")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Repeat every SECONDS until the run ends; 5 if no number is given
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub watch: Option<u64>,
+    pub(crate) watch: Option<u64>,
 }
 
 /// Flags of synth.
 #[derive(Clone, Debug, Args)]
-pub struct SynthArgs {
+pub(crate) struct SynthArgs {
     /// The folder to create
     #[arg(long, value_name = "FOLDER")]
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Topics to plant
     #[arg(long, value_name = "K", default_value = keys::default_of("synth.topics"))]
-    pub topics: u64,
+    pub(crate) topics: u64,
     /// Documents to write
     #[arg(long, value_name = "N", default_value = keys::default_of("synth.documents"))]
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// Terms in the vocabulary
     #[arg(long, value_name = "V", default_value = keys::default_of("synth.terms"))]
-    pub terms: u64,
+    pub(crate) terms: u64,
     /// Average number of tokens in a document
     #[arg(long, value_name = "TOKENS", default_value = keys::default_of("synth.mean_length"))]
-    pub mean_length: f64,
+    pub(crate) mean_length: f64,
     /// Sum of the Dirichlet prior of documents' proportions: the smaller, the fewer topics per document
     #[arg(long, value_name = "A", default_value = keys::default_of("synth.alpha_sum"))]
-    pub alpha_sum: f64,
+    pub(crate) alpha_sum: f64,
     /// Zipf exponent of the terms' frequencies
     #[arg(long, value_name = "S", default_value = keys::default_of("synth.zipf"))]
-    pub zipf: f64,
+    pub(crate) zipf: f64,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value = keys::default_of("synth.seed"))]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Use the words in this file, one per line, instead of generated ones
     #[arg(long, value_name = "FILE")]
-    pub words: Option<PathBuf>,
+    pub(crate) words: Option<PathBuf>,
     /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Flags of certificates.
 #[derive(Clone, Debug, Args)]
-pub struct CertificatesArgs {
+pub(crate) struct CertificatesArgs {
     /// A file with the `host:port` of each process, one per line; `#` starts a comment
     #[arg(long, value_name = "FILE")]
-    pub hosts: PathBuf,
+    pub(crate) hosts: PathBuf,
     /// The folder to write to; nothing in it is overwritten
     #[arg(long, value_name = "FOLDER")]
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// Days until the certificates expire
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
-    pub days: u32,
+    pub(crate) days: u32,
 }
 
 /// Flags of completions.
 #[derive(Clone, Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
-    pub shell: Shell,
+    pub(crate) shell: Shell,
 }

@@ -32,7 +32,7 @@ pub enum Exit {
 
 impl Exit {
     /// The exit with this code; an internal error if there is none.
-    pub fn of(code: u8) -> Self {
+    pub(crate) fn of(code: u8) -> Self {
         let all = [
             Self::Usage,
             Self::Data,
@@ -61,14 +61,14 @@ pub struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// The error, with its causes.
-    pub error: anyhow::Error,
+    pub(crate) error: anyhow::Error,
     /// What to do about it.
-    pub help: Option<String>,
+    pub(crate) help: Option<String>,
 }
 
 impl Failure {
     /// A failure without a remedy.
-    pub fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
         Self {
             exit,
             error: error.into(),
@@ -77,7 +77,7 @@ impl Failure {
     }
 
     /// A failure that is a sentence.
-    pub fn message(exit: Exit, message: impl fmt::Display) -> Self {
+    pub(crate) fn message(exit: Exit, message: impl fmt::Display) -> Self {
         Self {
             exit,
             error: anyhow::anyhow!("{message}"),
@@ -86,20 +86,20 @@ impl Failure {
     }
 
     /// A failure that another process has told the user about already.
-    pub fn said(exit: Exit) -> Self {
+    pub(crate) fn said(exit: Exit) -> Self {
         Self::message(exit, "")
     }
 
     /// The same, with what was being done.
     #[must_use]
-    pub fn context(mut self, context: impl fmt::Display) -> Self {
+    pub(crate) fn context(mut self, context: impl fmt::Display) -> Self {
         self.error = self.error.context(context.to_string());
         self
     }
 
     /// The same, with a remedy.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }

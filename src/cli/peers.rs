@@ -21,30 +21,30 @@ const HOST: &str = "{host}";
 /// How a process gets on with the others of its run, as typed.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Other processes")]
-pub struct PeerArgs {
+pub(crate) struct PeerArgs {
     /// Seconds within which all processes must join [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
-    pub join_timeout: Option<u64>,
+    join_timeout: Option<u64>,
     /// Seconds without data from a process after which it counts as lost [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
-    pub peer_timeout: Option<u64>,
+    pub(crate) peer_timeout: Option<u64>,
     /// Seconds without progress after which a worker thread counts as stalled and the run ends;
     /// 0 disables the check [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(0..=86_400))]
-    pub stall_timeout: Option<u64>,
+    pub(crate) stall_timeout: Option<u64>,
     /// Encrypt connections: the certificate of the authority that all processes trust, PEM; needs a
     /// build with `--features tls`
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
-    pub tls_ca: Option<PathBuf>,
+    tls_ca: Option<PathBuf>,
     /// This process's certificate, PEM; `{host}` is replaced by its host in the host file
     #[arg(long, value_name = "FILE", requires = "tls_ca")]
-    pub tls_cert: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
     /// The certificate's key, PEM; `{host}` as above
     #[arg(long, value_name = "FILE", requires = "tls_ca")]
-    pub tls_key: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     /// Compress traffic between processes; pays on slow links (docs/SCALING.md)
     #[arg(long)]
-    pub compress: bool,
+    pub(crate) compress: bool,
 }
 
 impl PeerArgs {

@@ -12,11 +12,11 @@ use mesh::hosts::Peers;
 use mesh::settings::RUN_VARIABLE;
 
 /// Worker threads of one process, ≥ 1.
-pub type Threads = usize;
+pub(crate) type Threads = usize;
 
 /// Where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub(crate) enum Placement {
     /// In this process, on this many threads.
     Threads(Threads),
     /// In processes that this one starts on this machine.
@@ -45,7 +45,7 @@ pub enum Placement {
 
 /// Flags that do not fit together.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum PlacementError {
+pub(crate) enum PlacementError {
     /// A number is out of range.
     #[error("{flag} is {found}, but must be from {least} to {most}")]
     Range {
@@ -76,7 +76,7 @@ pub enum PlacementError {
 
 impl PlacementError {
     /// What to do about it, in one sentence.
-    pub fn help(&self) -> Option<String> {
+    pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Range { .. } => None,
             Self::BothWays { .. } => Some(
@@ -133,7 +133,7 @@ impl Placement {
     /// # Errors
     /// Numbers out of range; flags that exclude or need each other; an environment that makes no
     /// sense.
-    pub fn check(args: &PlacementArgs) -> Result<Self, Failure> {
+    pub(crate) fn check(args: &PlacementArgs) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self::check_on(args, cores, Surroundings::look(args)?)?)
     }
@@ -211,7 +211,7 @@ impl Placement {
 
     /// What the processes of this attempt share and a process of another attempt does not: the
     /// variable `TOPICMILL_RUN`, or what a scheduler says; empty if neither.
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         let own = std::env::var(RUN_VARIABLE).ok();
         let found = match self {
             Self::Member { token, .. } => token.clone(),
@@ -221,7 +221,7 @@ impl Placement {
     }
 
     /// Processes in all.
-    pub fn process_count(&self) -> usize {
+    pub(crate) fn process_count(&self) -> usize {
         match self {
             Self::Threads(_) => 1,
             Self::Spawn { processes, .. } => *processes,
@@ -230,17 +230,12 @@ impl Placement {
     }
 
     /// Threads of each process.
-    pub fn threads(&self) -> Threads {
+    pub(crate) fn threads(&self) -> Threads {
         match self {
             Self::Threads(threads) | Self::Spawn { threads, .. } | Self::Member { threads, .. } => {
                 *threads
             }
         }
-    }
-
-    /// Workers in all: processes × threads.
-    pub fn workers(&self) -> usize {
-        self.process_count() * self.threads()
     }
 }
 

@@ -4,9 +4,11 @@
 //! few seconds; for programs, one JSON object per line. Control characters are written only to a
 //! terminal.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::pace::Pace;
 use super::screen::{self, Display, Screen};
@@ -17,14 +19,17 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// The thread that shows progress, from [`start`](Self::start) to [`finish`](Self::finish).
 #[derive(Debug)]
-pub struct Renderer {
+pub(crate) struct Renderer {
     stop: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Renderer {
     /// Starts to show what `poll` returns, ten times a second.
-    pub fn start(display: Display, poll: impl Fn() -> ProgressSnapshot + Send + 'static) -> Self {
+    pub(crate) fn start(
+        display: Display,
+        poll: impl Fn() -> ProgressSnapshot + Send + 'static,
+    ) -> Self {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let Some(screen) = screen::of(display) else {
             return Self { stop, thread: None };
@@ -38,7 +43,7 @@ impl Renderer {
     }
 
     /// Shows the last state and clears the bar.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         drop(self);
     }
 }
@@ -46,7 +51,7 @@ impl Renderer {
 impl Drop for Renderer {
     fn drop(&mut self) {
         let (stopped, woken) = &*self.stop;
-        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *stopped.lock() = true;
         woken.notify_all();
         if let Some(thread) = self.thread.take() {
             // A display that panicked has said so already; the job's result is not its affair.
@@ -64,9 +69,10 @@ fn watch(
     let mut pace: Option<Pace> = None;
     loop {
         let stopped = {
-            let guard = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let wait = stop.1.wait_timeout_while(guard, POLL, |stopped| !*stopped);
-            *wait.unwrap_or_else(PoisonError::into_inner).0
+            let mut stopped = stop.0.lock();
+            stop.1
+                .wait_while_for(&mut stopped, |stopped| !*stopped, POLL);
+            *stopped
         };
         step(&mut *screen, &mut pace, poll(), start.elapsed());
         if stopped {
@@ -118,7 +124,7 @@ mod tests {
         let seen = Arc::clone(&stop);
         let thread = thread::spawn(move || {
             watch(&seen, screen, move || {
-                *count.lock().expect("no panic while locked") += 1;
+                *count.lock() += 1;
                 ProgressSnapshot {
                     phase: "ingest",
                     done: 1,
@@ -131,7 +137,7 @@ mod tests {
             thread: Some(thread),
         }
         .finish();
-        assert!(*polled.lock().expect("no panic while locked") >= 1);
+        assert!(*polled.lock() >= 1);
     }
 
     /// A screen without a viewer.

@@ -17,7 +17,7 @@ const JSON_EVERY: Duration = Duration::from_secs(1);
 
 /// How a person or a program watches a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Display {
+pub(crate) enum Display {
     /// Nothing but errors.
     Quiet,
     /// Plain lines on stderr.
@@ -30,7 +30,7 @@ pub enum Display {
 
 impl Display {
     /// What the flags ask for, given where stderr goes.
-    pub fn choose(quiet: bool, json: bool) -> Self {
+    pub(crate) fn choose(quiet: bool, json: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         match (quiet, json) {
             (true, _) => Self::Quiet,

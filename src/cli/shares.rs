@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::job::ProgressSnapshot;
 use crate::job::process_status::{ProcessStatus, STATUS_EVERY};
@@ -45,7 +46,7 @@ impl Shares {
         if self.processes == 1 || own.unit == "rounds" || own.phase.is_empty() {
             return own;
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if seen.is_due() {
             seen.at = Some(Instant::now());
             seen.take(&own, &ProcessStatus::read_all(&self.logs));

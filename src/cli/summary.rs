@@ -19,13 +19,13 @@ const MOST_TOPICS: usize = 30;
 
 /// The end of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Page<'a> {
+pub(crate) struct Page<'a> {
     /// Its figures.
-    pub summary: Summary,
+    pub(crate) summary: Summary,
     /// The job that was run.
-    pub job: Option<&'a Job>,
+    pub(crate) job: Option<&'a Job>,
     /// The held-out likelihood during training.
-    pub curve: Vec<CurvePoint>,
+    pub(crate) curve: Vec<CurvePoint>,
 }
 
 impl<'a> Page<'a> {
@@ -33,7 +33,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn new(mut summary: Summary, job: &'a Job) -> Result<Self, TableError> {
+    pub(crate) fn new(mut summary: Summary, job: &'a Job) -> Result<Self, TableError> {
         let root = &summary.output;
         let mut curve = Vec::new();
         if !is_remote(root) {
@@ -53,7 +53,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// stdout cannot be written.
-    pub fn print(&self, display: Display) -> Result<(), Failure> {
+    pub(crate) fn print(&self, display: Display) -> Result<(), Failure> {
         match display {
             Display::Quiet => Ok(()),
             Display::Json => super::print(&json_summary(&self.summary)),
@@ -62,7 +62,7 @@ impl<'a> Page<'a> {
     }
 
     /// The page, `width` characters wide.
-    pub fn text(&self, width: usize) -> String {
+    pub(crate) fn text(&self, width: usize) -> String {
         let summary = &self.summary;
         let mut page = String::new();
         if !summary.topics.is_empty() {

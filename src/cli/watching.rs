@@ -9,10 +9,11 @@ mod metrics;
 mod profile;
 mod rate;
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Condvar, Mutex};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
@@ -176,7 +177,7 @@ impl Watched {
         match served {
             Ok(address) => {
                 tracing::info!(%address, "metrics are served");
-                *lock(&self.metrics_address) = Some(address.to_string());
+                *self.metrics_address.lock() = Some(address.to_string());
             }
             Err(error) => {
                 tracing::warn!(address, %error, "metrics are not served");
@@ -197,7 +198,7 @@ impl Watched {
             let snapshot = self.process.progress.snapshot();
             let is_new = snapshot.phase != phase;
             phase = snapshot.phase.to_owned();
-            lock(&self.gauge).see(snapshot, self.started.elapsed());
+            self.gauge.lock().see(snapshot, self.started.elapsed());
             if !is_open && self.process.is_joined() {
                 self.open_log();
                 is_open = true;
@@ -217,11 +218,10 @@ impl Watched {
                 }
                 said = now;
             }
-            let is_ended = lock(&self.is_ended);
-            let waited = self
-                .ending
-                .wait_timeout_while(is_ended, POLL, |ended| !*ended);
-            if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            let mut is_ended = self.is_ended.lock();
+            self.ending
+                .wait_while_for(&mut is_ended, |ended| !*ended, POLL);
+            if *is_ended {
                 return;
             }
         }
@@ -231,7 +231,7 @@ impl Watched {
     fn write_status(&self) {
         let status = self.status(None);
         // Held while writing, so that nothing comes after the last one.
-        let is_ended = lock(&self.is_ended);
+        let is_ended = self.is_ended.lock();
         if !*is_ended {
             // A reader sees the age of the previous status; the next write may succeed.
             let _ = status.write(&self.process.output.logs());
@@ -275,7 +275,7 @@ impl Watched {
 
     /// The last line and the last status; only of the first end.
     fn end(&self, code: u8, reason: &str) {
-        if std::mem::replace(&mut *lock(&self.is_ended), true) {
+        if std::mem::replace(&mut *self.is_ended.lock(), true) {
             return;
         }
         self.ending.notify_all();
@@ -336,18 +336,20 @@ impl Watched {
             bytes_sent: mesh::bytes_sent(),
             memory_bytes: machine::resident_bytes(),
             peak_memory_bytes: machine::peak_resident_bytes(),
-            metrics_address: lock(&self.metrics_address).clone(),
+            metrics_address: self.metrics_address.lock().clone(),
             peers_lost: mesh::guard::lost_peers(),
             exit,
             ..self.identity.clone()
         };
-        lock(&self.gauge).describe(&mut status);
+        self.gauge.lock().describe(&mut status);
         status
     }
 
     fn figures(&self) -> Figures {
         let progress = &self.process.progress;
-        lock(&self.gauge).see(progress.snapshot(), self.started.elapsed());
+        self.gauge
+            .lock()
+            .see(progress.snapshot(), self.started.elapsed());
         Figures {
             status: self.status(None),
             spent: progress.training().spent,
@@ -355,8 +357,4 @@ impl Watched {
             traffic: mesh::traffic(),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

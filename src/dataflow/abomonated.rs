@@ -49,7 +49,7 @@ impl ContainerBytes for Block {
     unsafe_code,
     reason = "abomonation has no safe interface; the feature is never on by default"
 )]
-pub fn encode(words: &Vec<u64>, writer: &mut impl Write) -> std::io::Result<()> {
+pub(crate) fn encode(words: &Vec<u64>, writer: &mut impl Write) -> std::io::Result<()> {
     // SAFETY: the bytes of a `Vec<u64>` that are read are all initialised: it is three words, and
     // has no room for padding (asserted above). Those of its elements are plain numbers.
     unsafe { abomonation::encode(words, writer) }
@@ -61,7 +61,7 @@ pub fn encode(words: &Vec<u64>, writer: &mut impl Write) -> std::io::Result<()> 
     unsafe_code,
     reason = "abomonation has no safe interface; the feature is never on by default"
 )]
-pub fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<u64>> {
     let count = bytes.len().checked_sub(8 * VECTOR_WORDS)? / 8;
     if !bytes.len().is_multiple_of(8) {
         return None;

@@ -98,17 +98,17 @@ impl Block {
     }
 
     /// The worker that made the block.
-    pub fn source(&self) -> usize {
+    pub(crate) fn source(&self) -> usize {
         self.source as usize
     }
 
     /// The worker that the block is for, or none when it is for all.
-    pub fn target(&self) -> Option<usize> {
+    pub(crate) fn target(&self) -> Option<usize> {
         (self.target != EVERYONE).then_some(self.target as usize)
     }
 
     /// What the maker of the block noted.
-    pub fn tag(&self) -> u64 {
+    pub(crate) fn tag(&self) -> u64 {
         self.tag
     }
 
@@ -117,14 +117,6 @@ impl Block {
         match &self.words {
             Words::Owned(words) => words,
             Words::Received(bytes) => bytemuck::cast_slice(bytes),
-        }
-    }
-
-    /// The words as a vector, without a copy if they are not shared.
-    pub fn into_words(self) -> Vec<u64> {
-        match self.words {
-            Words::Owned(words) => Arc::try_unwrap(words).unwrap_or_else(|shared| shared.to_vec()),
-            Words::Received(bytes) => bytemuck::cast_slice(&bytes).to_vec(),
         }
     }
 
@@ -259,7 +251,6 @@ mod tests {
             assert_eq!((read.source(), read.target()), (3, Some(70_000)));
             assert_eq!((read.tag(), read.record_count()), (99, 1));
             assert_eq!(read.words(), words);
-            assert_eq!(read.into_words(), words);
         }
     }
 
@@ -277,10 +268,6 @@ mod tests {
         let block = Block::to_everyone(0, 2, 0, vec![1, 2, 3]);
         let clone = block.clone();
         assert_eq!(clone.words().as_ptr(), block.words().as_ptr());
-        drop(clone);
-        let pointer = block.words().as_ptr();
-        let words = block.into_words();
-        assert_eq!(words.as_ptr(), pointer);
     }
 
     #[test]

@@ -13,23 +13,23 @@ use lda::model::published::PublishedTopic;
 
 /// What the training documents say of the topics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Coherence {
+pub(crate) struct Coherence {
     /// UMass and NPMI of each topic; `None` where it has too few terms to tell.
-    pub topics: Vec<(Option<f64>, Option<f64>)>,
+    pub(crate) topics: Vec<(Option<f64>, Option<f64>)>,
     /// Each topic's heaviest terms, by rank.
-    pub terms: Vec<Vec<TopTerm>>,
+    pub(crate) terms: Vec<Vec<TopTerm>>,
 }
 
 /// A topic's top term on the training documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TopTerm {
+pub(crate) struct TopTerm {
     /// The term.
-    pub term: u32,
+    pub(crate) term: u32,
     /// Documents that hold it.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// How badly it goes with the terms before it:
     /// [`term_umass`](lda::evaluate::coherence::CoherenceCounter::term_umass).
-    pub coherence: f64,
+    pub(crate) coherence: f64,
 }
 
 /// Counts the topics' heaviest terms on the training documents of all processes: who is free takes
@@ -37,7 +37,7 @@ pub struct TopTerm {
 ///
 /// # Errors
 /// The documents cannot be read.
-pub fn coherence(
+pub(crate) fn coherence(
     worker: &mut Worker,
     process: &Process,
     (training, tickets): (&Minibatches, &Tickets),

@@ -121,7 +121,7 @@ impl RunError {
     }
 
     /// The exit code for this error.
-    pub fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Input(error) if error.is_io() => exit::IO,
             Self::Foreign(error) if error.is_io() => exit::IO,

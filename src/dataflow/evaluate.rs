@@ -46,23 +46,23 @@ use score::{Chosen, Shards};
 
 /// An external model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foreign {
+pub(crate) struct Foreign {
     /// Its file or folder.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The list of its terms, for forms that do not name them.
-    pub terms: Option<PathBuf>,
+    pub(crate) terms: Option<PathBuf>,
 }
 
 /// One process's part in an evaluation.
-pub struct Evaluation {
+pub(crate) struct Evaluation {
     /// The job with the output that the result goes to.
-    pub process: Arc<Process>,
+    pub(crate) process: Arc<Process>,
     /// The same job with its own output, which is only read.
-    pub run: Process,
+    pub(crate) run: Process,
     /// The model, if it is not the job's own.
-    pub model: Option<Foreign>,
+    pub(crate) model: Option<Foreign>,
     /// Whether the result of another evaluation may be replaced.
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
     shared: Shared,
 }
 
@@ -82,15 +82,15 @@ struct Shared {
 
 /// The result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct EvaluationSummary {
+pub(crate) struct EvaluationSummary {
     /// The figures, in the order of the metrics.
-    pub figures: Vec<Figure>,
+    pub(crate) figures: Vec<Figure>,
     /// On which documents.
-    pub split: &'static str,
+    pub(crate) split: &'static str,
     /// What the model is, what it lacks of the collection, and where its prior is from.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// The result's folder.
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
 }
 
 /// What the workers have made, before it is written.
@@ -104,7 +104,7 @@ struct Made {
 
 impl Evaluation {
     /// An evaluation that has not begun.
-    pub fn new(process: Arc<Process>, run: Process, model: Option<Foreign>) -> Self {
+    pub(crate) fn new(process: Arc<Process>, run: Process, model: Option<Foreign>) -> Self {
         Self {
             process,
             run,
@@ -120,7 +120,7 @@ impl Evaluation {
 /// # Errors
 /// The processes could not come together, or what ended an evaluation of a single worker; a worker
 /// among several ends the process (`mesh::guard`).
-pub fn evaluate(
+pub(crate) fn evaluate(
     evaluation: &Arc<Evaluation>,
     settings: ClusterSettings,
 ) -> Result<EvaluationSummary, ClusterError> {

@@ -38,7 +38,7 @@ pub fn route() -> DistributorPact<impl FnOnce(usize) -> ByHeader> {
 
 /// The same within the process of worker `index`, which has `threads`: a block for the i-th thread of
 /// any process goes to the i-th of this one.
-pub fn route_within(
+pub(crate) fn route_within(
     index: usize,
     threads: usize,
 ) -> DistributorPact<impl FnOnce(usize) -> ByHeader> {

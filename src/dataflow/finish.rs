@@ -33,7 +33,7 @@ use lda::model::Priors;
 use lda::model::published::{PublishedNode, PublishedTopic};
 
 /// The hashes of a job's settings, by the stage that they shape.
-pub fn settings(job: &Job) -> BTreeMap<String, String> {
+pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("corpus".to_owned(), job.corpus_hash()),
         ("train".to_owned(), job.train_hash()),
@@ -42,21 +42,21 @@ pub fn settings(job: &Job) -> BTreeMap<String, String> {
 }
 
 /// What the last tables are made from.
-pub struct Finished<'a> {
+pub(crate) struct Finished<'a> {
     /// The collection.
-    pub collection: &'a Collection,
+    pub(crate) collection: &'a Collection,
     /// What every part says about itself.
-    pub metadata: &'a FileMetadata,
+    pub(crate) metadata: &'a FileMetadata,
     /// What was found of the documents, if they were projected.
-    pub projected: Option<&'a Projected>,
+    pub(crate) projected: Option<&'a Projected>,
     /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
-    pub nodes: Vec<Vec<PublishedNode>>,
+    pub(crate) nodes: Vec<Vec<PublishedNode>>,
     /// The topics that training started from, after a warm start.
-    pub before: Option<&'a [PublishedTopic]>,
+    pub(crate) before: Option<&'a [PublishedTopic]>,
 }
 
 /// Writes the remaining tables and declares the output complete.
-pub fn finish(
+pub(crate) fn finish(
     process: &Process,
     finished: &Finished<'_>,
     priors: &Priors,

@@ -24,9 +24,9 @@ use super::gather::PARK;
 use corpus::terms::TermCounter;
 
 /// A term as it travels.
-pub type Term = Box<str>;
+pub(crate) type Term = Box<str>;
 /// Tokens and documents.
-pub type Counts = (isize, isize);
+pub(crate) type Counts = (isize, isize);
 
 /// Fewest tokens between two flushes.
 const FLUSH_TOKENS: u64 = 8 << 20;
@@ -38,7 +38,7 @@ const KEYS_A_STEP: usize = 32 * 1024;
 const FLUSHES_AHEAD: u64 = 4;
 
 /// Sums by key in the making, on one worker.
-pub struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
+pub(crate) struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
     input: InputSession<u64, K, R>,
     trace: TraceAgent<KeySpine<K, u64, R>>,
     probe: ProbeHandle<u64>,
@@ -46,7 +46,7 @@ pub struct Sums<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> {
 
 impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
     /// Builds the dataflow; every worker must.
-    pub fn new(worker: &mut Worker, name: &str) -> Self {
+    pub(crate) fn new(worker: &mut Worker, name: &str) -> Self {
         let mut input = InputSession::new();
         let probe = ProbeHandle::new();
         let mut trace = worker.dataflow_named(name, |scope| {
@@ -65,7 +65,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
     }
 
     /// Sends what `give` hands over, key by key, and waits for workers that are far behind.
-    pub fn flush(&mut self, worker: &mut Worker, give: impl FnOnce(&mut dyn FnMut(K, R))) {
+    pub(crate) fn flush(&mut self, worker: &mut Worker, give: impl FnOnce(&mut dyn FnMut(K, R))) {
         let mut given = 0;
         give(&mut |key, difference| {
             self.input.update(key, difference);
@@ -85,7 +85,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
 
     /// Waits for the differences of all workers, and gives the totals of the keys that are this worker's.
     /// Every worker must call it.
-    pub fn finish(self, worker: &mut Worker) -> Totals<K, R> {
+    pub(crate) fn finish(self, worker: &mut Worker) -> Totals<K, R> {
         self.input.close();
         while !self.probe.done() {
             worker.step_or_park(Some(PARK));
@@ -95,13 +95,13 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Sums<K, R> {
 }
 
 /// The totals of one worker's share of the keys.
-pub struct Totals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup>(
+pub(crate) struct Totals<K: ExchangeData + Hashable, R: ExchangeData + Semigroup>(
     TraceAgent<KeySpine<K, u64, R>>,
 );
 
 impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
     /// Visits each of the keys and its total, once.
-    pub fn visit(mut self, visit: &mut impl FnMut(&K, R)) {
+    pub(crate) fn visit(mut self, visit: &mut impl FnMut(&K, R)) {
         let (mut cursor, batches) = self.0.cursor();
         while cursor.key_valid(&batches) {
             let mut total: Option<R> = None;
@@ -118,7 +118,7 @@ impl<K: ExchangeData + Hashable, R: ExchangeData + Semigroup> Totals<K, R> {
 }
 
 /// The frequencies of terms in the making, on one worker.
-pub struct Frequencies {
+pub(crate) struct Frequencies {
     sums: Sums<Term, Counts>,
     /// Tokens since the last flush.
     waiting: u64,
@@ -126,7 +126,7 @@ pub struct Frequencies {
 
 impl Frequencies {
     /// Builds the dataflow; every worker must.
-    pub fn new(worker: &mut Worker) -> Self {
+    pub(crate) fn new(worker: &mut Worker) -> Self {
         Self {
             sums: Sums::new(worker, "frequencies"),
             waiting: 0,
@@ -135,7 +135,7 @@ impl Frequencies {
 
     /// Notes that `counter` has counted this many more tokens; from time to time takes its new
     /// counts.
-    pub fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
+    pub(crate) fn counted(&mut self, worker: &mut Worker, counter: &mut TermCounter, tokens: u64) {
         self.waiting += tokens;
         if self.waiting >= FLUSH_TOKENS.max(FLUSH_TOKENS_A_TERM * counter.len() as u64) {
             self.flush(worker, counter);
@@ -153,7 +153,7 @@ impl Frequencies {
 
     /// Takes the last counts of `counter`, waits for those of all workers, and gives the totals of
     /// the terms that are this worker's. Every worker must call it.
-    pub fn finish(
+    pub(crate) fn finish(
         mut self,
         worker: &mut Worker,
         counter: &mut TermCounter,
@@ -164,12 +164,12 @@ impl Frequencies {
 }
 
 /// A count as a difference.
-pub fn signed(count: u64) -> isize {
+pub(crate) fn signed(count: u64) -> isize {
     isize::try_from(count).expect("a collection has fewer than 2^63 tokens")
 }
 
 /// A total of counts.
-pub fn unsigned(count: isize) -> u64 {
+pub(crate) fn unsigned(count: isize) -> u64 {
     u64::try_from(count).expect("no count is ever taken back")
 }
 

@@ -67,14 +67,14 @@ pub fn barrier(worker: &mut Worker) {
 }
 
 /// A dataflow that delivers blocks, from its building to its end.
-pub struct Delivery {
+pub(crate) struct Delivery {
     input: BlockInput<u64>,
     probe: ProbeHandle<u64>,
 }
 
 impl Delivery {
     /// Builds it; every worker must. Each block comes to those workers that the pact says.
-    pub fn new(
+    pub(crate) fn new(
         worker: &mut Worker,
         name: &str,
         pact: impl ParallelizationContract<u64, Block>,
@@ -90,14 +90,14 @@ impl Delivery {
     }
 
     /// Sends blocks.
-    pub fn send(&mut self, blocks: impl IntoIterator<Item = Block>) {
+    pub(crate) fn send(&mut self, blocks: impl IntoIterator<Item = Block>) {
         for mut block in blocks {
             self.input.send_batch(&mut block);
         }
     }
 
     /// Works until every worker has received all blocks.
-    pub fn finish(self, worker: &mut Worker) {
+    pub(crate) fn finish(self, worker: &mut Worker) {
         self.input.close();
         while !self.probe.done() {
             worker.step_or_park(Some(PARK));

@@ -23,8 +23,9 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use timely::worker::Worker;
 
 pub(super) use self::drafts::cause_first;
@@ -60,23 +61,16 @@ impl IngestShared {
     /// What was wrong with the first few documents that could not be read: file, place and remedy.
     /// How many there were in all, the collection says by status.
     pub fn remarks(&self) -> Vec<String> {
-        self.remarks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.remarks.lock().clone()
     }
 
     /// What is likely to be a mistake in the job.
     pub fn warnings(&self) -> Vec<String> {
-        let warnings = self.warnings.lock();
-        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+        self.warnings.lock().clone()
     }
 
     fn warn(&self, warning: String) {
-        let warnings = self.warnings.lock();
-        warnings
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(warning);
+        self.warnings.lock().push(warning);
     }
 
     /// Keeps the reason of a document without text.
@@ -84,7 +78,7 @@ impl IngestShared {
         if let Body::Missing { status, reason } = body
             && *status != DocumentStatus::Filtered
         {
-            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut remarks = self.remarks.lock();
             if remarks.len() < MAX_REMARKS {
                 remarks.push(reason.clone());
             }

@@ -12,8 +12,9 @@
 mod load;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use super::error::RunError;
@@ -35,26 +36,26 @@ use load::load;
 
 /// What is sampled, and against what.
 #[derive(Clone, Copy)]
-pub struct JointPlan<'a> {
+pub(crate) struct JointPlan<'a> {
     /// The process.
-    pub process: &'a Arc<Process>,
+    pub(crate) process: &'a Arc<Process>,
     /// Its trained model.
-    pub trained: &'a Arc<ProcessModel>,
+    pub(crate) trained: &'a Arc<ProcessModel>,
     /// The priors of training.
-    pub priors: &'a Priors,
+    pub(crate) priors: &'a Priors,
     /// The η that φ is published with.
-    pub published_eta: f64,
+    pub(crate) published_eta: f64,
     /// The collection.
-    pub collection: &'a Collection,
+    pub(crate) collection: &'a Collection,
     /// Which documents were trained on.
-    pub rule: &'a SampleRule,
+    pub(crate) rule: &'a SampleRule,
     /// How topics are inferred: the method is a joint one.
-    pub infer: &'a InferSettings,
+    pub(crate) infer: &'a InferSettings,
 }
 
 /// What the workers of a process share while documents are sampled together, and afterwards.
 #[derive(Default)]
-pub struct JointShared {
+pub(crate) struct JointShared {
     shards: Tickets,
     received: Mutex<Bags>,
     documents: Once<Arc<Documents>>,
@@ -78,25 +79,23 @@ struct Models {
 }
 
 /// The proportions of a process's documents that were sampled together.
-pub struct Together {
+pub(crate) struct Together {
     documents: Arc<Documents>,
     alpha: Vec<f64>,
 }
 
 impl Together {
     /// θ_d of a document for each topic, into `proportions`; false if it was not among them.
-    pub fn proportions(&self, document: u64, proportions: &mut Vec<f32>) -> bool {
+    pub(crate) fn proportions(&self, document: u64, proportions: &mut Vec<f32>) -> bool {
         let Ok(index) = self.documents.bags.find(document) else {
             return false;
         };
         let tokens = self.documents.assignments.token_count(index);
-        lock(&self.documents.sums[index]).proportions(tokens, &self.alpha, proportions);
+        self.documents.sums[index]
+            .lock()
+            .proportions(tokens, &self.alpha, proportions);
         true
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Samples documents together: for [`Method::GibbsJoint`] those that were not trained on, for
@@ -104,7 +103,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 ///
 /// # Errors
 /// Files that cannot be read or written; a draw that cannot be made.
-pub fn sample_together(
+pub(crate) fn sample_together(
     worker: &mut Worker,
     plan: JointPlan<'_>,
     shared: &JointShared,
@@ -224,7 +223,7 @@ impl JointSampling {
             let index = dealt[place] as usize;
             documents.recall(process, index, own)?;
             let key = passes.key(round, documents.bags.document(index));
-            let mut sums = lock(&documents.sums[index]);
+            let mut sums = documents.sums[index].lock();
             let kept = passes
                 .is_kept(pass)
                 .then_some((passes.estimator, &mut *sums));

@@ -40,7 +40,7 @@ const ITERATIONS: u32 = 100;
 
 /// What the workers of a process share.
 #[derive(Debug, Default)]
-pub struct LabelShared {
+pub(crate) struct LabelShared {
     found: Once<Option<Arc<LabelModel>>>,
     bound: Once<u64>,
     shards: Tickets,
@@ -60,7 +60,7 @@ struct Documents {
 ///
 /// # Errors
 /// Files that cannot be read or written; a regression that cannot be fitted; a draw that cannot be made.
-pub fn label_model(
+pub(crate) fn label_model(
     worker: &mut Worker,
     process: &Process,
     (collection, rule): (&Collection, &SampleRule),

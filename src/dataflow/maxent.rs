@@ -33,22 +33,22 @@ const SWEEPS: (u32, u32) = (20, 30);
 
 /// What the classifier is trained on, and for which model.
 #[derive(Clone, Copy)]
-pub struct MaxEntPlan<'a> {
+pub(crate) struct MaxEntPlan<'a> {
     /// The process.
-    pub process: &'a Process,
+    pub(crate) process: &'a Process,
     /// Its model, with the factors of all terms prepared as they are published.
-    pub model: &'a ProcessModel,
+    pub(crate) model: &'a ProcessModel,
     /// The collection.
-    pub collection: &'a Collection,
+    pub(crate) collection: &'a Collection,
     /// Which documents were trained on.
-    pub rule: &'a SampleRule,
+    pub(crate) rule: &'a SampleRule,
     /// The hash that names the model.
-    pub model_hash: &'a str,
+    pub(crate) model_hash: &'a str,
 }
 
 /// What the workers of a process share.
 #[derive(Debug, Default)]
-pub struct MaxEntShared {
+pub(crate) struct MaxEntShared {
     found: Once<Option<Arc<Classifier>>>,
     bound: Once<u64>,
     shards: Tickets,
@@ -61,7 +61,7 @@ pub struct MaxEntShared {
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made, a regression that is too large
 /// or has nothing to learn from.
-pub fn classifier(
+pub(crate) fn classifier(
     worker: &mut Worker,
     plan: MaxEntPlan<'_>,
     shared: &MaxEntShared,
@@ -91,7 +91,7 @@ pub fn classifier(
 }
 
 /// Names what a job's classifier depends on besides the model.
-pub fn settings_hash(job: &Job) -> String {
+pub(crate) fn settings_hash(job: &Job) -> String {
     let maxent = &job.project.maxent;
     let text = format!(
         "topicmill maxent 1\nseed={}\ndocuments={}\nprior_variance={:?}\niterations={}\n\

@@ -29,11 +29,11 @@ pub struct Merged {
     /// Entries of the terms that worker o owns are in the blocks with source o, ascending.
     pub blocks: Vec<Block>,
     /// The sum of all entries of each topic.
-    pub topic_counts: Vec<i64>,
+    pub(crate) topic_counts: Vec<i64>,
     /// True if some worker asked to leave: all workers hear of it in the same round.
-    pub leave: bool,
+    pub(crate) leave: bool,
     /// The sums of the vectors that workers gave.
-    pub sums: Vec<i64>,
+    pub(crate) sums: Vec<i64>,
 }
 
 impl Merged {

@@ -8,7 +8,7 @@ use super::block::Block;
 const BATCH_WORDS: usize = 8 * 1024;
 
 /// The messages that a worker sends with [`route`](super::exchange::route).
-pub struct Outbox {
+pub(crate) struct Outbox {
     index: usize,
     peers: usize,
     /// By tag and target.
@@ -18,7 +18,7 @@ pub struct Outbox {
 
 impl Outbox {
     /// Of worker `index` of `peers`.
-    pub fn new([index, peers]: [usize; 2]) -> Self {
+    pub(crate) fn new([index, peers]: [usize; 2]) -> Self {
         Self {
             index,
             peers,
@@ -28,12 +28,12 @@ impl Outbox {
     }
 
     /// The worker for which a key is: key mod workers.
-    pub fn target(&self, key: u64) -> usize {
+    pub(crate) fn target(&self, key: u64) -> usize {
         (key % self.peers as u64) as usize
     }
 
     /// Sends a message to a worker; with [`BATCH_WORDS`] it must fit in a block.
-    pub fn send(&mut self, tag: u64, target: usize, message: impl IntoIterator<Item = u64>) {
+    pub(crate) fn send(&mut self, tag: u64, target: usize, message: impl IntoIterator<Item = u64>) {
         let words = self.waiting.entry((tag, target)).or_default();
         words.extend(message);
         if words.len() >= BATCH_WORDS {
@@ -43,22 +43,22 @@ impl Outbox {
     }
 
     /// Sends a block of its own to a worker.
-    pub fn send_block(&mut self, tag: u64, target: usize, words: Vec<u64>) {
+    pub(crate) fn send_block(&mut self, tag: u64, target: usize, words: Vec<u64>) {
         (self.ready).push(Block::to_worker(self.index, target, tag, words));
     }
 
     /// Sends a block of its own to every worker.
-    pub fn send_all(&mut self, tag: u64, words: Vec<u64>) {
+    pub(crate) fn send_all(&mut self, tag: u64, words: Vec<u64>) {
         (self.ready).push(Block::to_everyone(self.index, self.peers, tag, words));
     }
 
     /// The blocks that are full.
-    pub fn full(&mut self) -> Vec<Block> {
+    pub(crate) fn full(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.ready)
     }
 
     /// All blocks, full or not.
-    pub fn all(&mut self) -> Vec<Block> {
+    pub(crate) fn all(&mut self) -> Vec<Block> {
         for ((tag, target), words) in std::mem::take(&mut self.waiting) {
             self.send_block(tag, target, words);
         }

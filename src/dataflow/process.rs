@@ -6,9 +6,10 @@
 use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
+use std::sync::{Barrier, OnceLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use super::error::RunError;
@@ -20,24 +21,24 @@ use corpus::collection::Collection;
 use mesh::Placement;
 
 /// The scratch file of a process for documents to train on, where memory is not to hold them.
-pub const TRAINING_FILE: &str = "sample";
+pub(crate) const TRAINING_FILE: &str = "sample";
 /// That for documents to measure quality on.
-pub const HELD_OUT_FILE: &str = "held-out";
+pub(crate) const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
-pub const ASSIGNMENTS_FILE: &str = "assignments";
+pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
 
 /// What all stages of a run share, in one process.
 pub struct Process {
     /// The job.
     pub job: Job,
     /// Where the result goes.
-    pub output: Output,
+    pub(crate) output: Output,
     /// Which workers there are.
-    pub placement: Placement,
+    pub(crate) placement: Placement,
     /// The progress of the current stage.
-    pub progress: Progress,
+    pub(crate) progress: Progress,
     /// Where the workers' time goes, if requested.
-    pub profile: Option<Profile>,
+    pub(crate) profile: Option<Profile>,
     barrier: Barrier,
     is_joined: AtomicBool,
 }
@@ -59,30 +60,30 @@ impl Process {
 
     /// The same, with a look at where the workers' time goes.
     #[must_use]
-    pub fn with_profile(mut self) -> Self {
+    pub(crate) fn with_profile(mut self) -> Self {
         self.profile = Some(Profile::default());
         self
     }
 
     /// Says that the processes of the run have come together: from now on each may write.
-    pub fn set_joined(&self) {
+    pub(crate) fn set_joined(&self) {
         self.is_joined.store(true, Ordering::Relaxed);
     }
 
     /// Whether this process may write into the output folder.
-    pub fn is_joined(&self) -> bool {
+    pub(crate) fn is_joined(&self) -> bool {
         self.is_joined.load(Ordering::Relaxed)
     }
 
     /// What all processes of a run must have in common, as the greeting compares it.
-    pub fn hash(&self, stages: Stages) -> [u8; 32] {
+    pub(crate) fn hash(&self, stages: Stages) -> [u8; 32] {
         let job = &self.job;
         let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
         Sha256::digest(text).into()
     }
 
     /// K: as many topics as the job asks for, or one for each label.
-    pub fn topic_count(&self, collection: &Collection) -> usize {
+    pub(crate) fn topic_count(&self, collection: &Collection) -> usize {
         match collection.labels.len() {
             0 => self.job.model.topics,
             labels => labels,
@@ -90,7 +91,7 @@ impl Process {
     }
 
     /// Documents of the shards that this process reads: every N-th one.
-    pub fn share(&self, collection: &Collection) -> u64 {
+    pub(crate) fn share(&self, collection: &Collection) -> u64 {
         let mine = collection.shards.iter().skip(self.placement.process);
         mine.step_by(self.placement.processes())
             .map(|shard| shard.documents)
@@ -104,14 +105,14 @@ impl Process {
     }
 
     /// What is said when such a file cannot be read or written.
-    pub fn scratch_error(&self, name: &str, source: io::Error) -> RunError {
+    pub(crate) fn scratch_error(&self, name: &str, source: io::Error) -> RunError {
         let path = self.scratch_path(name);
         RunError::Io { path, source }
     }
 
     /// Waits for the other workers of this process. They all must come: a worker that fails ends
     /// the process, so none waits forever.
-    pub fn meet(&self) {
+    pub(crate) fn meet(&self) {
         let since = Instant::now();
         liveness::waiting(|| self.barrier.wait());
         let Some(profile) = &self.profile else {
@@ -134,7 +135,7 @@ impl<T> Default for Once<T> {
 impl<T> Once<T> {
     /// The value; made by `make` if this is the first call. An error is the caller's alone.
     pub fn get<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
-        let _making = liveness::waiting(|| self.1.lock()).unwrap_or_else(PoisonError::into_inner);
+        let _making = liveness::waiting(|| self.1.lock());
         match self.0.get() {
             Some(value) => Ok(value),
             None => {
@@ -145,30 +146,30 @@ impl<T> Once<T> {
     }
 
     /// The same of a value that can always be made.
-    pub fn make(&self, make: impl FnOnce() -> T) -> &T {
+    pub(crate) fn make(&self, make: impl FnOnce() -> T) -> &T {
         let made: Result<&T, Infallible> = self.get(|| Ok(make()));
         let Ok(value) = made;
         value
     }
 
     /// The value, if it was made.
-    pub fn made(&self) -> Option<&T> {
+    pub(crate) fn made(&self) -> Option<&T> {
         self.0.get()
     }
 }
 
 /// Numbers 0, 1, 2, …, each handed to one worker: a free worker takes the next piece of work.
 #[derive(Debug, Default)]
-pub struct Tickets(AtomicUsize);
+pub(crate) struct Tickets(AtomicUsize);
 
 impl Tickets {
     /// The next number.
-    pub fn take(&self) -> usize {
+    pub(crate) fn take(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Starts again from 0. Call it only while no worker takes numbers.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 }

@@ -4,8 +4,12 @@
 //! Workers read all parts and write their own, in phases that [`Process::meet`] separates: the
 //! locks here are never waited for, they only prove that to the compiler.
 
+mod average;
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::block::Block;
 use super::process::{Process, Tickets};
@@ -15,7 +19,6 @@ use lda::model::Priors;
 use lda::model::factors::{Branches, FactorTable, Factors};
 use lda::model::parameters::{GlobalStep, Parameters, Row};
 use lda::model::statistics::Assigned;
-use lda::train::AVERAGE_PRUNE;
 use lda::train::schedule::Phase;
 
 /// Documents that a worker takes at a time: few enough to even out, enough to seldom meet.
@@ -26,7 +29,7 @@ const TICKETS_AT_ONCE: usize = 8;
 
 /// What factors are prepared for, with a number that no other purpose has had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Training: the model as it is trained.
     Train(u64),
     /// Measuring: the model as it would be published.
@@ -98,22 +101,22 @@ impl ProcessModel {
     }
 
     /// V.
-    pub fn vocabulary_size(&self) -> usize {
+    pub(crate) fn vocabulary_size(&self) -> usize {
         self.marks.len()
     }
 
     /// Rows of its parameters: V or, under a tree, the number of leaves.
-    pub fn row_count(&self) -> usize {
+    pub(crate) fn row_count(&self) -> usize {
         read_all(&self.parts)[0].vocabulary_size()
     }
 
     /// All parts, in order.
-    pub fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
+    pub(crate) fn read_parts(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
         read_all(&self.parts)
     }
 
     /// All parts of what would be published now, in order: the average, where there is one.
-    pub fn read_published(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
+    pub(crate) fn read_published(&self) -> Vec<RwLockReadGuard<'_, Parameters>> {
         match self.is_averaged.load(Ordering::Relaxed) {
             true => read_all(&self.averages),
             false => read_all(&self.parts),
@@ -121,7 +124,7 @@ impl ProcessModel {
     }
 
     /// Prepares the factors of all terms. All workers of the process must call it.
-    pub fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
+    pub(crate) fn prepare_all(&self, process: &Process, part: usize, priors: &Priors) {
         self.prepare_branches(&self.parts, part, priors);
         process.meet();
         self.prepare_rows(&self.parts, part, priors, |_| true);
@@ -134,7 +137,7 @@ impl ProcessModel {
     /// Prepares the factors of all terms of `documents`, given by their terms: worker `part` marks
     /// its share of them, then prepares its part. All workers of the process must call it, with
     /// another `purpose` than ever before.
-    pub fn prepare_for<'b>(
+    pub(crate) fn prepare_for<'b>(
         &self,
         process: &Process,
         part: usize,
@@ -170,7 +173,7 @@ impl ProcessModel {
         let guards = read_all(parts);
         let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
         let branches = Factors::branches(&parts, part, priors).map(Arc::new);
-        *write(&self.branches[part]) = branches;
+        *self.branches[part].write() = branches;
     }
 
     /// Prepares the factors of the needed terms of one part.
@@ -185,25 +188,22 @@ impl ProcessModel {
         let parts: Vec<_> = guards.iter().map(|part| &**part).collect();
         let branches = read_all(&self.branches);
         let branches: Vec<_> = branches.iter().filter_map(|b| (**b).clone()).collect();
-        let mut slot = write(&self.factors[part]);
+        let mut slot = self.factors[part].write();
         let buffers = slot.take();
         let factors = Factors::prepare_part(&parts, part, priors, &branches, is_needed, buffers);
         *slot = Some(factors);
     }
 
     /// Passes the factors of all parts to `read`.
-    pub fn with_table<T>(&self, read: impl FnOnce(FactorTable<'_>) -> T) -> T {
-        let locks = self.factors.iter();
-        let guards: Vec<_> = locks
-            .map(|f| f.read().unwrap_or_else(PoisonError::into_inner))
-            .collect();
+    pub(crate) fn with_table<T>(&self, read: impl FnOnce(FactorTable<'_>) -> T) -> T {
+        let guards = read_all(&self.factors);
         let parts: Vec<&Factors> = guards.iter().filter_map(|f| f.as_ref()).collect();
         read(FactorTable::new(&parts))
     }
 
     /// Hands those of `count` documents to `visit` that this worker gets hold of: who is free takes
     /// the next. The factors must be prepared for them.
-    pub fn for_my_documents<E>(
+    pub(crate) fn for_my_documents<E>(
         &self,
         count: usize,
         mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
@@ -213,7 +213,7 @@ impl ProcessModel {
     }
 
     /// The same for a few of them; false once there are no more.
-    pub fn for_some_documents<E>(
+    pub(crate) fn for_some_documents<E>(
         &self,
         count: usize,
         mut visit: impl FnMut(usize, FactorTable<'_>) -> Result<(), E>,
@@ -236,7 +236,7 @@ impl ProcessModel {
     /// Takes the step of a round for one part (Mimno 2012, Eq. 11), with the merged statistics;
     /// from time to time the scale is folded back, and λ̃ below `prune` dropped. All workers of the
     /// process must call it.
-    pub fn global_step(
+    pub(crate) fn global_step(
         &self,
         process: &Process,
         part: usize,
@@ -245,13 +245,6 @@ impl ProcessModel {
         prune: f64,
     ) {
         self.take_step(&self.parts, process, part, step, merged, prune);
-    }
-
-    /// The same for the average: blends in what a round has estimated, in tokens by the weight of the
-    /// step.
-    pub fn average_step(&self, process: &Process, part: usize, step: GlobalStep, merged: &Merged) {
-        self.is_averaged.store(true, Ordering::Relaxed);
-        self.take_step(&self.averages, process, part, step, merged, AVERAGE_PRUNE);
     }
 
     fn take_step(
@@ -263,7 +256,7 @@ impl ProcessModel {
         merged: &Merged,
         prune: f64,
     ) {
-        let mut parameters = write(&parts[part]);
+        let mut parameters = parts[part].write();
         parameters.decay(step, &merged.topic_counts);
         for block in self.own_blocks(part, &merged.blocks) {
             parameters.add(step, block.words());
@@ -281,8 +274,8 @@ impl ProcessModel {
 
     /// Replaces counts of one part by newer ones, given the changes; from nothing, if `is_new`.
     /// All workers of the process must call it.
-    pub fn replace(&self, process: &Process, part: usize, merged: &Merged, is_new: bool) {
-        let mut parameters = write(&self.parts[part]);
+    pub(crate) fn replace(&self, process: &Process, part: usize, merged: &Merged, is_new: bool) {
+        let mut parameters = self.parts[part].write();
         if is_new {
             parameters.clear();
         }
@@ -295,7 +288,13 @@ impl ProcessModel {
     }
 
     /// Takes counts out of one part, and replaces the `changed` rows. All workers of the process must call it.
-    pub fn withdraw(&self, process: &Process, part: usize, merged: &Merged, changed: &[Row]) {
+    pub(crate) fn withdraw(
+        &self,
+        process: &Process,
+        part: usize,
+        merged: &Merged,
+        changed: &[Row],
+    ) {
         self.change(process, part, |parameters| {
             let blocks = self.own_blocks(part, &merged.blocks);
             // A term's entries, which may be in two blocks, are withdrawn together.
@@ -307,8 +306,13 @@ impl ProcessModel {
     }
 
     /// Changes one part, and adds up the row sums. All workers of the process must call it.
-    pub fn change(&self, process: &Process, part: usize, change: impl FnOnce(&mut Parameters)) {
-        change(&mut write(&self.parts[part]));
+    pub(crate) fn change(
+        &self,
+        process: &Process,
+        part: usize,
+        change: impl FnOnce(&mut Parameters),
+    ) {
+        change(&mut self.parts[part].write());
         process.meet();
         add_up_totals(&self.parts, process, part);
     }
@@ -320,9 +324,14 @@ impl ProcessModel {
     }
 
     /// Makes one part that of `fixed` + `counts`: the terms that have `changed`, or all.
-    pub fn set_sum(&self, part: usize, [fixed, counts]: [&Self; 2], changed: Option<&[Block]>) {
-        let [fixed, counts] = [fixed, counts].map(|model| read(&model.parts[part]));
-        let mut whole = write(&self.parts[part]);
+    pub(crate) fn set_sum(
+        &self,
+        part: usize,
+        [fixed, counts]: [&Self; 2],
+        changed: Option<&[Block]>,
+    ) {
+        let [fixed, counts] = [fixed, counts].map(|model| model.parts[part].read());
+        let mut whole = self.parts[part].write();
         let Some(blocks) = changed else {
             let all = whole.terms();
             return whole.set_sum(&fixed, &counts, all);
@@ -334,56 +343,10 @@ impl ProcessModel {
         terms.dedup();
         whole.set_sum(&fixed, &counts, terms.into_iter());
     }
-
-    /// Adds the counts of one part to their average, with a weight; 1 begins it. All workers of
-    /// the process must call it.
-    pub fn average(&self, process: &Process, part: usize, weight: f64) {
-        let counts = read(&self.parts[part]);
-        let mut average = write(&self.averages[part]);
-        if weight < 1.0 {
-            average.blend(weight, &counts);
-        } else {
-            *average = counts.clone();
-        }
-        let is_small = average.is_scale_small();
-        if is_small {
-            average.fold_scale(AVERAGE_PRUNE);
-        }
-        drop((counts, average));
-        self.is_averaged.store(true, Ordering::Relaxed);
-        process.meet();
-        if is_small {
-            add_up_totals(&self.averages, process, part);
-        }
-    }
-
-    /// Makes what is published the model. All workers of the process must call it.
-    pub fn settle(&self, process: &Process, part: usize) {
-        // Others may still be reading the counts.
-        process.meet();
-        if self.is_averaged.load(Ordering::Relaxed) {
-            std::mem::swap(
-                &mut *write(&self.parts[part]),
-                &mut *write(&self.averages[part]),
-            );
-            write(&self.averages[part]).clear();
-        }
-        process.meet();
-        self.is_averaged.store(false, Ordering::Relaxed);
-        process.meet();
-    }
 }
 
 fn read_all<T>(parts: &[RwLock<T>]) -> Vec<RwLockReadGuard<'_, T>> {
-    parts.iter().map(read).collect()
-}
-
-fn read<T>(part: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    part.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(part: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    part.write().unwrap_or_else(PoisonError::into_inner)
+    parts.iter().map(RwLock::read).collect()
 }
 
 /// Row sums, recomputed after folding: over all parts, as integers.
@@ -394,6 +357,6 @@ fn add_up_totals(parts: &[RwLock<Parameters>], process: &Process, part: usize) {
         parameters.fixed_point_totals(&mut totals);
     }
     process.meet();
-    write(&parts[part]).set_totals(&totals);
+    parts[part].write().set_totals(&totals);
     process.meet();
 }

@@ -11,9 +11,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use timely::logging::{
     ChannelsEvent, MessagesEvent, ParkEvent, ScheduleEvent, StartStop, TimelyEvent,
     TimelyEventBuilder,
@@ -30,82 +30,78 @@ thread_local! {
 
 /// The profile of a process: what its workers have recorded.
 #[derive(Debug, Default)]
-pub struct Profile(Mutex<Vec<WorkerProfile>>);
+pub(crate) struct Profile(Mutex<Vec<WorkerProfile>>);
 
 impl Profile {
     /// Adds what a worker has recorded.
-    pub fn add(&self, worker: WorkerProfile) {
-        self.lock().push(worker);
+    pub(crate) fn add(&self, worker: WorkerProfile) {
+        self.0.lock().push(worker);
     }
 
     /// Counts the time since an instant, in which the calling worker waited for the others of its process.
-    pub fn met(&self, since: Instant) {
+    pub(crate) fn met(&self, since: Instant) {
         MET.with_borrow_mut(|met| met.push_back((since, since.elapsed())));
     }
 
     /// All workers that have ended, in order.
-    pub fn workers(&self) -> Vec<WorkerProfile> {
-        let mut workers = self.lock().clone();
+    pub(crate) fn workers(&self) -> Vec<WorkerProfile> {
+        let mut workers = self.0.lock().clone();
         workers.sort_by_key(|worker| worker.worker);
         workers
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<WorkerProfile>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Where one worker's time went.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct WorkerProfile {
+pub(crate) struct WorkerProfile {
     /// The worker's number, from 0, over all processes.
-    pub worker: usize,
+    pub(crate) worker: usize,
     /// From its first dataflow to its end.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Running operators, and timely's bookkeeping around them.
-    pub operators_seconds: f64,
+    pub(crate) operators_seconds: f64,
     /// Parked, waiting for messages of other workers.
-    pub parked_seconds: f64,
+    pub(crate) parked_seconds: f64,
     /// Waiting for the other workers of its process.
-    pub meeting_seconds: f64,
+    pub(crate) meeting_seconds: f64,
     /// The rest: our own code between two steps, where ingest reads, writes and counts.
-    pub own_seconds: f64,
+    pub(crate) own_seconds: f64,
     /// Operators by dataflow and name, those with the most seconds first.
-    pub operators: Vec<OperatorProfile>,
+    pub(crate) operators: Vec<OperatorProfile>,
 }
 
 /// What the operators of one name did on one worker.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct OperatorProfile {
+pub(crate) struct OperatorProfile {
     /// The dataflow's name.
-    pub dataflow: String,
+    pub(crate) dataflow: String,
     /// The operator's name; the name of the dataflow for its bookkeeping.
-    pub operator: String,
+    pub(crate) operator: String,
     /// How many there were.
-    pub count: u64,
+    pub(crate) count: u64,
     /// How often one was run.
-    pub activations: u64,
+    pub(crate) activations: u64,
     /// Seconds in which one ran, its children excluded.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Messages sent to another operator, on this or another worker; broadcasts are not counted.
-    pub messages_sent: u64,
+    pub(crate) messages_sent: u64,
     /// Records in them; a block counts as one.
-    pub records_sent: i64,
+    pub(crate) records_sent: i64,
     /// Messages received.
-    pub messages_received: u64,
+    pub(crate) messages_received: u64,
     /// Records in them.
-    pub records_received: i64,
+    pub(crate) records_received: i64,
 }
 
 /// Listens to one worker.
-pub struct Recorder {
+pub(crate) struct Recorder {
     seen: Rc<RefCell<Seen>>,
     begun: Instant,
 }
 
 impl Recorder {
     /// Begins to listen. Dataflows that exist already are not heard.
-    pub fn attach(worker: &mut Worker) -> Self {
+    pub(crate) fn attach(worker: &mut Worker) -> Self {
         let seen = Rc::new(RefCell::new(Seen {
             origin: worker.timer(),
             ..Seen::default()
@@ -125,7 +121,7 @@ impl Recorder {
     }
 
     /// What was heard.
-    pub fn finish(self, worker: &mut Worker) -> WorkerProfile {
+    pub(crate) fn finish(self, worker: &mut Worker) -> WorkerProfile {
         let seconds = self.begun.elapsed().as_secs_f64();
         if let Some(mut register) = worker.log_register() {
             register.flush();
@@ -278,7 +274,7 @@ impl Seen {
 
 impl OperatorProfile {
     /// Adds what another operator did.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.activations += other.activations;
         self.seconds += other.seconds;

@@ -4,14 +4,15 @@
 //! the log, as events with their seconds and counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use crate::job::{ProgressSnapshot, TrainingSnapshot, Work, WorkStage};
 
 /// How far this process is.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub(crate) struct Progress {
     done: AtomicU64,
     phase: Mutex<Phase>,
     training: Mutex<TrainingSnapshot>,
@@ -29,9 +30,9 @@ struct Phase {
 impl Progress {
     /// Begins a phase, with `total` units if that is known. The first worker that comes
     /// begins it, the others find it begun.
-    pub fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
+    pub(crate) fn begin(&self, phase: &'static str, unit: &'static str, total: Option<u64>) {
         liveness::stage(phase);
-        let mut current = lock(&self.phase);
+        let mut current = self.phase.lock();
         let is_begun = current.begun.is_some()
             && (current.snapshot.phase, current.snapshot.unit) == (phase, unit);
         if is_begun {
@@ -51,8 +52,8 @@ impl Progress {
     }
 
     /// Ends the last phase.
-    pub fn end(&self) {
-        let mut current = lock(&self.phase);
+    pub(crate) fn end(&self) {
+        let mut current = self.phase.lock();
         self.tell_end(&current);
         current.begun = None;
     }
@@ -68,25 +69,25 @@ impl Progress {
     }
 
     /// Counts work that is done.
-    pub fn add(&self, count: u64) {
+    pub(crate) fn add(&self, count: u64) {
         liveness::tick();
         self.done.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Sets how much is done.
-    pub fn set(&self, count: u64) {
+    pub(crate) fn set(&self, count: u64) {
         liveness::tick();
         self.done.store(count, Ordering::Relaxed);
     }
 
     /// Remarks something.
-    pub fn note(&self, note: String) {
-        lock(&self.phase).snapshot.note = note;
+    pub(crate) fn note(&self, note: String) {
+        self.phase.lock().snapshot.note = note;
     }
 
     /// What is being done, and how much of it is done.
-    pub fn snapshot(&self) -> ProgressSnapshot {
-        let snapshot = lock(&self.phase).snapshot.clone();
+    pub(crate) fn snapshot(&self) -> ProgressSnapshot {
+        let snapshot = self.phase.lock().snapshot.clone();
         ProgressSnapshot {
             done: self.done.load(Ordering::Relaxed),
             ..snapshot
@@ -94,7 +95,7 @@ impl Progress {
     }
 
     /// Counts documents and tokens that this process has processed in a stage.
-    pub fn work(&self, stage: WorkStage, documents: u64, tokens: u64) {
+    pub(crate) fn work(&self, stage: WorkStage, documents: u64, tokens: u64) {
         liveness::tick();
         let counts = &self.work[stage as usize];
         counts[0].fetch_add(documents, Ordering::Relaxed);
@@ -102,7 +103,7 @@ impl Progress {
     }
 
     /// What this process has processed in each stage, in the order of [`WorkStage::ALL`].
-    pub fn worked(&self) -> [Work; WorkStage::ALL.len()] {
+    pub(crate) fn worked(&self) -> [Work; WorkStage::ALL.len()] {
         WorkStage::ALL.map(|stage| {
             let [documents, tokens] = &self.work[stage as usize];
             Work {
@@ -113,18 +114,14 @@ impl Progress {
     }
 
     /// Changes what is known about training.
-    pub fn train(&self, change: impl FnOnce(&mut TrainingSnapshot)) {
-        change(&mut lock(&self.training));
+    pub(crate) fn train(&self, change: impl FnOnce(&mut TrainingSnapshot)) {
+        change(&mut self.training.lock());
     }
 
     /// What is known of training.
-    pub fn training(&self) -> TrainingSnapshot {
-        lock(&self.training).clone()
+    pub(crate) fn training(&self) -> TrainingSnapshot {
+        self.training.lock().clone()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

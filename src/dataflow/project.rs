@@ -48,8 +48,8 @@ use crate::tables::FileMetadata;
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use counters::Counters;
-pub use drift::{Drift, DriftLine, Listed};
-pub use labels::{LabelSums, SCORES};
+pub(crate) use drift::{Drift, DriftLine, Listed};
+pub(crate) use labels::{LabelSums, SCORES};
 use lda::infer::labels::LabelModel;
 use lda::infer::maxent::Classifier;
 use lda::infer::settings::InferSettings;
@@ -57,36 +57,36 @@ use lda::infer::term_topics::TermTopics;
 use lda::model::published::PublishedTopic;
 use operators::{State, infer, reduce, shards, write};
 use parts::PartWriter;
-pub use rollups::{CorrelationLine, RollUpShared, RolledUp, TrendColumn, TrendLine, count_values};
+pub(crate) use rollups::{RollUpShared, RolledUp, count_values};
 use shard::Inference;
-pub use tally::{BestDocuments, FIXED_POINT, Tally, fixed, part_path, parts, written_parts};
+pub(crate) use tally::{FIXED_POINT, Tally, fixed, parts, written_parts};
 
 /// What is projected, on what, and how it is written.
-pub struct ProjectPlan {
+pub(crate) struct ProjectPlan {
     /// The process.
-    pub process: Arc<Process>,
+    pub(crate) process: Arc<Process>,
     /// Its model, with the factors of all terms prepared.
-    pub model: Arc<ProcessModel>,
+    pub(crate) model: Arc<ProcessModel>,
     /// Its topics, published.
-    pub published: Arc<[PublishedTopic]>,
+    pub(crate) published: Arc<[PublishedTopic]>,
     /// The collection.
-    pub collection: Arc<Collection>,
+    pub(crate) collection: Arc<Collection>,
     /// Which documents were trained on.
-    pub rule: SampleRule,
+    pub(crate) rule: SampleRule,
     /// How topics are inferred.
-    pub infer: InferSettings,
+    pub(crate) infer: InferSettings,
     /// Its factors without small entries, if the method uses those.
-    pub topics: Arc<TermTopics>,
+    pub(crate) topics: Arc<TermTopics>,
     /// What the methods start from that need it.
-    pub classifier: Option<Arc<Classifier>>,
+    pub(crate) classifier: Option<Arc<Classifier>>,
     /// What is known of labels.
-    pub labels: Arc<LabelModel>,
+    pub(crate) labels: Arc<LabelModel>,
     /// The documents that were inferred together, if the method is such.
-    pub together: Option<Together>,
+    pub(crate) together: Option<Together>,
     /// Counts the shards of the process that are taken.
-    pub shards: Arc<Tickets>,
+    pub(crate) shards: Arc<Tickets>,
     /// What every part says about itself; its model hash tells parts of another model apart.
-    pub metadata: FileMetadata,
+    pub(crate) metadata: FileMetadata,
 }
 
 impl ProjectPlan {
@@ -111,13 +111,13 @@ impl ProjectPlan {
 
 /// What projection leaves besides the tables that it has written.
 #[derive(Debug)]
-pub struct Projected {
+pub(crate) struct Projected {
     /// The tally of all documents.
-    pub tally: Tally,
+    pub(crate) tally: Tally,
     /// How far the new ones have moved.
-    pub drift: Drift,
+    pub(crate) drift: Drift,
     /// What is summed up over documents, if the job wants that.
-    pub rolled_up: Option<RolledUp>,
+    pub(crate) rolled_up: Option<RolledUp>,
 }
 
 /// Projects the collection; all workers must call it, those of one process with the same `shared`. The first
@@ -126,7 +126,7 @@ pub struct Projected {
 /// # Errors
 /// Files that cannot be read or written, a draw that cannot be made; that the run was asked to
 /// leave, once the current shards are complete.
-pub fn project(
+pub(crate) fn project(
     worker: &mut Worker,
     plan: ProjectPlan,
     shared: &RollUpShared,

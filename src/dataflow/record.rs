@@ -15,33 +15,33 @@ use lda::evaluate::completion::Completion;
 use lda::train::RoundReport;
 
 /// Path of the record of training, below the output's root.
-pub const RECORD: &str = "model/training.json";
+const RECORD: &str = "model/training.json";
 
 /// What training found out, kept beside the model: nothing of it depends on time or workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrainingRecord {
+pub(crate) struct TrainingRecord {
     /// Documents trained on.
-    pub training_documents: u64,
+    pub(crate) training_documents: u64,
     /// Their tokens.
-    pub training_tokens: u64,
+    pub(crate) training_tokens: u64,
     /// Documents held out.
-    pub held_out_documents: u64,
+    pub(crate) held_out_documents: u64,
     /// Rounds taken.
-    pub rounds: u64,
+    pub(crate) rounds: u64,
     /// True if training ended because quality had stopped improving.
-    pub stopped_early: bool,
+    pub(crate) stopped_early: bool,
     /// Score of the held-out documents with the φ that is published.
-    pub heldout: Completion,
+    pub(crate) heldout: Completion,
     /// UMass and NPMI coherence of each topic on the training documents.
-    pub coherence: Vec<(Option<f64>, Option<f64>)>,
+    pub(crate) coherence: Vec<(Option<f64>, Option<f64>)>,
     /// For each topic its heaviest terms as the training documents have them, by rank.
     #[serde(default)]
-    pub top_terms: Vec<Vec<TopTerm>>,
+    pub(crate) top_terms: Vec<Vec<TopTerm>>,
 }
 
 impl TrainingRecord {
     /// Of a training that has ended.
-    pub fn new(sample: &Sample, trained: &Trained, coherence: Coherence) -> Self {
+    pub(crate) fn new(sample: &Sample, trained: &Trained, coherence: Coherence) -> Self {
         Self {
             training_documents: sample.training_documents,
             training_tokens: sample.training_tokens,
@@ -55,7 +55,7 @@ impl TrainingRecord {
     }
 
     /// What an earlier run, or an earlier stage, left.
-    pub fn read(process: &Process) -> Result<Self, RunError> {
+    pub(crate) fn read(process: &Process) -> Result<Self, RunError> {
         let path = process.output.local(RECORD)?;
         let io = |source| RunError::Io {
             path: path.clone(),
@@ -67,7 +67,7 @@ impl TrainingRecord {
 }
 
 /// Writes the training log and the record, before the model is published.
-pub fn write_training(
+pub(crate) fn write_training(
     process: &Process,
     record: &TrainingRecord,
     log: &[RoundReport],

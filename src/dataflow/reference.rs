@@ -17,9 +17,9 @@ use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 
 /// Texts to score topics on.
-pub struct Reference {
+pub(crate) struct Reference {
     /// What tells a changed input.
-    pub fingerprint: String,
+    pub(crate) fingerprint: String,
     input: Arc<Input>,
     queue: BlockQueue,
     corpus: CorpusSettings,
@@ -28,13 +28,13 @@ pub struct Reference {
 
 /// What was counted on texts.
 #[derive(Clone, Debug)]
-pub struct ReferenceCounts {
+pub(crate) struct ReferenceCounts {
     /// Documents: for UMass and NPMI.
-    pub documents: CoherenceCounter,
+    pub(crate) documents: CoherenceCounter,
     /// Windows of 110 tokens, where requested: for C_V.
-    pub windows: Option<SlidingWindowCounter>,
+    pub(crate) windows: Option<SlidingWindowCounter>,
     /// Documents that could not be read, and count for nothing.
-    pub unreadable: u64,
+    pub(crate) unreadable: u64,
 }
 
 impl Reference {
@@ -43,7 +43,7 @@ impl Reference {
     ///
     /// # Errors
     /// No such file, or one that cannot be read.
-    pub fn open(
+    pub(crate) fn open(
         corpus: &CorpusSettings,
         tokenizer: Tokenizer,
         share: Share,
@@ -60,7 +60,7 @@ impl Reference {
     }
 
     /// The first file that contains counts, and so no order to slide a window over.
-    pub fn without_order(&self) -> Option<&str> {
+    pub(crate) fn without_order(&self) -> Option<&str> {
         let mut files = self.input.files.iter();
         let counts = files.find(|file| self.corpus.gives_counts(file.format));
         counts.map(|file| file.name.as_str())
@@ -71,7 +71,7 @@ impl Reference {
     ///
     /// # Errors
     /// A file that cannot be read, or is damaged where the settings do not tolerate that.
-    pub fn count(
+    pub(crate) fn count(
         &self,
         term_of: &dyn Fn(&str) -> Option<u32>,
         counts: &mut ReferenceCounts,
@@ -116,7 +116,7 @@ impl ReferenceCounts {
     ///
     /// # Panics
     /// As [`CoherenceCounter::with_terms`] does.
-    pub fn new(
+    pub(crate) fn new(
         top_terms: &[Vec<u32>],
         vocabulary_size: usize,
         most: usize,
@@ -148,7 +148,7 @@ impl ReferenceCounts {
     }
 
     /// All counts in one row, for workers to add up entry by entry.
-    pub fn words(&self) -> Vec<i64> {
+    pub(crate) fn words(&self) -> Vec<i64> {
         let windows = self.windows.iter().flat_map(|windows| windows.counts());
         let counts = self.documents.counts().iter().chain(windows);
         let counts = counts.chain([&self.unreadable]);
@@ -159,7 +159,7 @@ impl ReferenceCounts {
     ///
     /// # Panics
     /// If they are of other topics.
-    pub fn add_words(&mut self, words: &[i64]) {
+    pub(crate) fn add_words(&mut self, words: &[i64]) {
         let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
         let (documents, rest) = words.split_at(self.documents.counts().len());
         self.documents.add_counts(documents);

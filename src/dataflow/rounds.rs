@@ -126,7 +126,11 @@ impl<S: Sampling> Rounds<S> {
     ///
     /// # Errors
     /// What ends the run.
-    pub fn sum(&mut self, worker: &mut Worker, values: &[i64]) -> Result<Vec<i64>, RunError> {
+    pub(crate) fn sum(
+        &mut self,
+        worker: &mut Worker,
+        values: &[i64],
+    ) -> Result<Vec<i64>, RunError> {
         for (piece, values) in (0..).zip(values.chunks(MAX_BLOCK_WORDS)) {
             let words = bytemuck::cast_slice(values).to_vec();
             let mut block = Block::to_worker(self.index, 0, SUM + KINDS * piece, words);

@@ -49,7 +49,7 @@ use warm_start::Start;
 
 /// What the workers of a process share during a run.
 #[derive(Default)]
-pub struct RunShared {
+pub(crate) struct RunShared {
     ingest: IngestShared,
     sample: SampleShared,
     saved: Once<Saved>,
@@ -71,12 +71,12 @@ pub struct RunShared {
 
 impl RunShared {
     /// What was wrong with the first documents that could not be read.
-    pub fn remarks(&self) -> Vec<String> {
+    pub(crate) fn remarks(&self) -> Vec<String> {
         self.ingest.remarks()
     }
 
     /// What was found damaged, and passed over; what is likely to be a mistake in the job.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         [self.ingest.warnings(), self.checkpoints.warnings()].concat()
     }
 }
@@ -87,7 +87,7 @@ impl RunShared {
 /// # Errors
 /// The processes could not come together, or what ended a run of a single worker; a worker among
 /// several ends the process (`mesh::guard`).
-pub fn run(
+pub(crate) fn run(
     process: &Arc<Process>,
     shared: &Arc<RunShared>,
     stages: Stages,

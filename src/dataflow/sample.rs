@@ -5,8 +5,9 @@
 //! however few shards there are. Within a process the threads share the sample.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use super::block::{Block, MAX_BLOCK_WORDS};
@@ -56,7 +57,7 @@ pub struct Sample {
 
 /// Where the workers of a process put what they receive.
 #[derive(Debug, Default)]
-pub struct SampleShared {
+pub(crate) struct SampleShared {
     keys: Tickets,
     shards: Tickets,
     received: Once<Arc<Received>>,
@@ -75,7 +76,7 @@ struct Received {
 }
 
 /// Decides the sample: for a number of documents, that takes a pass over the shards' statuses.
-pub fn sample_rule(
+pub(crate) fn sample_rule(
     worker: &mut Worker,
     process: &Process,
     shared: &SampleShared,
@@ -164,7 +165,7 @@ pub(super) fn read_shard(
 
 /// Loads the sample, distributed over the processes; the workers of a process share theirs. Also
 /// returns the schedule, which follows from the size of the sample.
-pub fn load_sample(
+pub(crate) fn load_sample(
     worker: &mut Worker,
     process: &Process,
     shared: &SampleShared,
@@ -342,9 +343,11 @@ impl Received {
             counts.extend(pairs.iter().map(|pair| *pair as u32));
             let kind = usize::from(tagged & 1 == 1);
             let numbers = [*place, tagged >> 1];
-            let pushed = lock(&self.builders[kind]).push(numbers, &labels, &terms, &counts);
+            let pushed = self.builders[kind]
+                .lock()
+                .push(numbers, &labels, &terms, &counts);
             if let Err(error) = pushed {
-                lock(&self.failure).get_or_insert((kind, error));
+                self.failure.lock().get_or_insert((kind, error));
             }
             rest = next;
         }
@@ -356,19 +359,15 @@ impl Received {
         deals: &[Deal; 2],
     ) -> Result<[Arc<Minibatches>; 2], RunError> {
         let refuse = |kind: usize, error| process.scratch_error(FILES[kind], error);
-        if let Some((kind, error)) = lock(&self.failure).take() {
+        if let Some((kind, error)) = self.failure.lock().take() {
             return Err(refuse(kind, error));
         }
         let finish = |kind: usize| {
-            let finished = lock(&self.builders[kind]).finish(&deals[kind]);
+            let finished = self.builders[kind].lock().finish(&deals[kind]);
             finished.map(Arc::new).map_err(|error| refuse(kind, error))
         };
         Ok([finish(0)?, finish(1)?])
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a document to the worker that it belongs to, as words: its place in the order of

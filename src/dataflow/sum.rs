@@ -5,7 +5,7 @@ use timely::worker::Worker;
 use super::gather::all_gather;
 
 /// Adds up all workers' `values`, place by place; every worker must pass the same number of them.
-pub fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
+pub(crate) fn sum(worker: &mut Worker, values: &[i64]) -> Vec<i64> {
     let mut total = vec![0; values.len()];
     for bytes in all_gather(worker, bytemuck::cast_slice(values)) {
         for (sum, eight) in total.iter_mut().zip(bytes.chunks_exact(8)) {

@@ -18,7 +18,7 @@ mod held_out;
 mod recall;
 mod report;
 mod sampling;
-mod save;
+pub mod save;
 mod spent;
 
 use std::rc::Rc;
@@ -42,7 +42,8 @@ use lda::model::parameters::Row;
 use lda::train::alpha;
 use lda::train::schedule::{LAG, Position, Schedule};
 use lda::train::stop::StopRule;
-pub use recall::{Candidates, Wanted, choose, recall_assignments};
+pub use recall::recall_assignments;
+pub(crate) use recall::{Candidates, Wanted, choose};
 use sampling::TrainSampling;
 pub use save::save;
 
@@ -52,9 +53,9 @@ pub struct Trained {
     /// Everything about the model but its numbers per term; the log is worker 0's.
     pub header: Header,
     /// Score of the held-out documents with the φ that is published.
-    pub heldout: Completion,
+    pub(crate) heldout: Completion,
     /// True if training ended because quality had stopped improving.
-    pub stopped_early: bool,
+    pub(crate) stopped_early: bool,
 }
 
 /// What is trained, and for whom.

@@ -8,7 +8,7 @@
 pub mod mallet_state;
 pub mod npy;
 mod npy_header;
-pub mod terms;
+pub(crate) mod terms;
 pub mod text;
 mod weights;
 
@@ -16,10 +16,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use corpus::compression::{Compression, read_start};
-pub use weights::Weights;
+pub(crate) use weights::Weights;
 
 /// A smaller φ_kw counts as 0: products with it would leave the range of f32.
-pub const SMALLEST: f32 = 1e-25;
+pub(crate) const SMALLEST: f32 = 1e-25;
 
 /// Topics that somebody else has learnt: φ_kw = g_kw + h_k.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,17 +33,17 @@ pub struct ForeignModel {
     /// α_k, if its files say it.
     pub alpha: Option<Vec<f64>>,
     /// What it was read from and how, for people.
-    pub form: String,
+    pub(crate) form: String,
 }
 
 impl ForeignModel {
     /// K.
-    pub fn topic_count(&self) -> usize {
+    pub(crate) fn topic_count(&self) -> usize {
         self.smoothing.len()
     }
 
     /// Whether any topic can give this term.
-    pub fn gives(&self, term: usize) -> bool {
+    fn gives(&self, term: usize) -> bool {
         !self.rows[term].is_empty() || self.smoothing.iter().any(|&h| h as f32 >= SMALLEST)
     }
 }
@@ -113,7 +113,7 @@ pub enum ForeignError {
 
 impl ForeignError {
     /// Whether reading failed, and not what was read.
-    pub fn is_io(&self) -> bool {
+    pub(crate) fn is_io(&self) -> bool {
         matches!(self, Self::Io { .. })
     }
 

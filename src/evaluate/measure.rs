@@ -9,56 +9,56 @@ mod coherence;
 mod likelihood;
 
 use super::settings::{EvaluateSettings, Metric};
-pub use coherence::{Counted, TopicScores};
+pub(crate) use coherence::{Counted, TopicScores};
 use lda::infer::{Bag, ImpossibleDraw};
 use lda::model::factors::FactorTable;
-pub use likelihood::{FIXED_POINT, Likelihood};
+pub(crate) use likelihood::{FIXED_POINT, Likelihood};
 
 /// A document as measures see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// Its number in the collection.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Its terms, among them some that the model lacks, perhaps.
-    pub bag: Bag<'a>,
+    pub(crate) bag: Bag<'a>,
     /// The model, in the mean geometry.
-    pub table: FactorTable<'a>,
+    pub(crate) table: FactorTable<'a>,
 }
 
 /// What a measure says of one document, if it says anything of single ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentScore {
+pub(crate) struct DocumentScore {
     /// How it was measured.
-    pub method: &'static str,
+    pub(crate) method: &'static str,
     /// Σ log p of the scored tokens, in units of 2⁻²⁰ nats.
-    pub log_likelihood: i64,
+    pub(crate) log_likelihood: i64,
     /// Tokens scored.
-    pub tokens: i64,
+    pub(crate) tokens: i64,
 }
 
 /// A figure, ready for the table `evaluation`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// What is measured.
-    pub metric: &'static str,
+    pub(crate) metric: &'static str,
     /// How, with what the figure depends on.
-    pub method: String,
+    pub(crate) method: String,
     /// On which documents.
-    pub split: &'static str,
+    pub(crate) split: &'static str,
     /// In which unit; of perplexity, by what it is normalised.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// The figure.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Its standard error over documents, where one can be given.
-    pub standard_error: Option<f64>,
+    pub(crate) standard_error: Option<f64>,
     /// Documents that it is from.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// Tokens that it is from.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// A figure of quality in the making, on one worker.
-pub trait Measure {
+pub(crate) trait Measure {
     /// Takes a document in.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ pub trait Measure {
 }
 
 /// The measures of documents that a job asks for, in its order, for one worker.
-pub fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Box<dyn Measure>)> {
+pub(crate) fn measures(settings: &EvaluateSettings, seed: u64) -> Vec<(Metric, Box<dyn Measure>)> {
     let one = |&metric: &Metric| -> Option<(Metric, Box<dyn Measure>)> {
         let likelihood = match metric {
             Metric::Completion => Likelihood::completion(seed, settings.completion_sweeps),

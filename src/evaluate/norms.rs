@@ -36,7 +36,7 @@ pub struct KnownCue {
     /// Its associates, the strongest first, at least one.
     pub associates: Vec<u32>,
     /// Whether the first of them is the strongest of all.
-    pub has_first: bool,
+    pub(crate) has_first: bool,
 }
 
 /// A line.
@@ -51,7 +51,7 @@ impl Norms {
     ///
     /// # Errors
     /// It cannot be read; a line is of another form, or repeats an earlier one; there is no pair.
-    pub fn read(path: &Path) -> Result<Self, ForeignError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, ForeignError> {
         Self::parse(path, open(path)?)
     }
 
@@ -109,7 +109,7 @@ impl Norms {
     }
 
     /// Pairs of a cue and an associate.
-    pub fn pair_count(&self) -> usize {
+    pub(crate) fn pair_count(&self) -> usize {
         self.cues.iter().map(|cue| cue.associates.len()).sum()
     }
 

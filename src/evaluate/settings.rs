@@ -9,7 +9,7 @@ use lda::model::settings::Alpha;
 
 /// A figure of quality, or a family of them, that `topicmill evaluate` computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Metric {
+pub(crate) enum Metric {
     /// Held-out likelihood by document completion: `lda::evaluate::completion`.
     Completion,
     /// Held-out likelihood from left to right: `lda::evaluate::left_to_right`.
@@ -24,56 +24,56 @@ pub enum Metric {
 
 impl Metric {
     /// Whether it is of topics, by how their terms occur together.
-    pub fn is_coherence(self) -> bool {
+    fn is_coherence(self) -> bool {
         matches!(self, Self::Umass | Self::Npmi | Self::CV)
     }
 }
 
 /// Section `[evaluate]` of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EvaluateSettings {
+pub(crate) struct EvaluateSettings {
     /// What is computed, in this order; each once.
-    pub metrics: Vec<Metric>,
+    pub(crate) metrics: Vec<Metric>,
     /// On which documents; `None` is all that have terms.
-    pub split: Option<Split>,
+    pub(crate) split: Option<Split>,
     /// On this many of them at most; 0 takes all.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// Particles of left-to-right, at least 1.
-    pub particles: u32,
+    pub(crate) particles: u32,
     /// Whether left-to-right draws earlier tokens again at each position.
-    pub resample: bool,
+    pub(crate) resample: bool,
     /// Sweeps of completion, at least 1.
-    pub completion_sweeps: u32,
+    pub(crate) completion_sweeps: u32,
     /// The prior that documents are scored with, instead of the model's own.
-    pub alpha: Option<Alpha>,
+    pub(crate) alpha: Option<Alpha>,
     /// Terms of a topic that UMass and NPMI look at; 0 is what each is known for.
-    pub coherence_terms: usize,
+    pub(crate) coherence_terms: usize,
     /// Files to count coherence on, from `corpus.base`; none are the job's own documents.
-    pub reference: Vec<String>,
+    pub(crate) reference: Vec<String>,
     /// The column with the labels to predict: one of `CorpusSettings::label_columns`.
-    pub labels: Option<String>,
+    pub(crate) labels: Option<String>,
     /// Folds of that, at least 2.
-    pub folds: usize,
+    pub(crate) folds: usize,
     /// Another result, to compare the job's documents with.
-    pub compare: Option<PathBuf>,
+    pub(crate) compare: Option<PathBuf>,
     /// Norms of word association.
-    pub norms: Option<PathBuf>,
+    pub(crate) norms: Option<PathBuf>,
 }
 
 impl EvaluateSettings {
     /// The name of the split in tables.
-    pub fn split_name(&self) -> &'static str {
+    pub(crate) fn split_name(&self) -> &'static str {
         self.split.map_or("all", Split::name)
     }
 
     /// The metrics of coherence, in the job's order.
-    pub fn coherences(&self) -> impl Iterator<Item = Metric> + '_ {
+    pub(crate) fn coherences(&self) -> impl Iterator<Item = Metric> + '_ {
         let metrics = self.metrics.iter().copied();
         metrics.filter(|metric| metric.is_coherence())
     }
 
     /// Terms of each topic that a metric of coherence looks at; 0 for any other.
-    pub fn top_terms(&self, metric: Metric) -> usize {
+    pub(crate) fn top_terms(&self, metric: Metric) -> usize {
         match (metric, self.coherence_terms) {
             (Metric::CV, _) => C_V_TERMS,
             (Metric::Umass, 0) => UMASS_TERMS,

@@ -13,7 +13,7 @@ use store::StoreError;
 
 /// Why a result could not be exported.
 #[derive(Debug, thiserror::Error)]
-pub enum ExportError {
+pub(crate) enum ExportError {
     /// What would be written is there already.
     #[error("{} exists; name another --output, or replace it with --overwrite", .0.display())]
     Exists(PathBuf),

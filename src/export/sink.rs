@@ -11,7 +11,7 @@ use store::{Store, Writer, is_remote};
 
 /// A file or folder to be written, on a disk or in an object store.
 #[derive(Debug)]
-pub struct Sink {
+pub(crate) struct Sink {
     path: PathBuf,
     overwrite: bool,
     store: Arc<dyn Store>,
@@ -22,7 +22,7 @@ impl Sink {
     ///
     /// # Errors
     /// The address is wrong; `path` is in the output folder of a run.
-    pub fn new(path: &Path, overwrite: bool) -> Result<Self, ExportError> {
+    pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, ExportError> {
         for folder in path.ancestors() {
             if !folder.as_os_str().is_empty() && exists(&folder.join(MANIFEST))? {
                 return Err(ExportError::InResult(path.to_owned()));

@@ -18,10 +18,10 @@ use lda::model::published::{PublishedTopic, publish};
 /// A finished result. Its files are read when they are requested; of a result in an object store,
 /// copies are read.
 #[derive(Debug)]
-pub struct Source {
-    root: PathBuf,
+pub(crate) struct Source {
+    pub root: PathBuf,
     /// What its manifest says.
-    pub manifest: Manifest,
+    pub(crate) manifest: Manifest,
 }
 
 impl Source {
@@ -29,7 +29,7 @@ impl Source {
     ///
     /// # Errors
     /// The run has not ended; its manifest cannot be read.
-    pub fn open(root: &Path) -> Result<Self, ExportError> {
+    pub(crate) fn open(root: &Path) -> Result<Self, ExportError> {
         let root = root.to_owned();
         if !exists(&root.join(SUCCESS))? {
             return Err(TableError::Incomplete { root }.into());
@@ -116,15 +116,15 @@ impl Source {
 
 /// The topics' term distributions, α, and where they come from.
 #[derive(Clone, Debug)]
-pub struct Phi {
+pub(crate) struct Phi {
     /// Each topic's listed terms.
-    pub topics: Vec<PublishedTopic>,
+    pub(crate) topics: Vec<PublishedTopic>,
     /// V.
-    pub vocabulary_size: usize,
+    pub(crate) vocabulary_size: usize,
     /// α_k of each topic.
-    pub alpha: Vec<f64>,
+    pub(crate) alpha: Vec<f64>,
     /// The model's hash.
-    pub model_hash: String,
+    pub(crate) model_hash: String,
 }
 
 impl Phi {

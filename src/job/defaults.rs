@@ -8,11 +8,11 @@ use super::words::{ESTIMATORS, METHODS, word};
 use lda::infer::settings::{Estimator, InferSettings, Method};
 
 /// The sum of α for an external model whose files do not contain it: as where α is fixed.
-pub const FOREIGN_ALPHA_SUM: f64 = 5.0;
+pub(crate) const FOREIGN_ALPHA_SUM: f64 = 5.0;
 
 /// `project.method`, by `project.budget`; docs/INFERENCE.md has the measurements behind this and
 /// [`inference`].
-pub fn method(budget: Budget) -> Method {
+pub(crate) fn method(budget: Budget) -> Method {
     match budget {
         Budget::Fast | Budget::Balanced => Method::Cvb0,
         Budget::Thorough => Method::Gibbs,

@@ -12,100 +12,100 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 /// How often a process writes its status.
-pub const STATUS_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const STATUS_EVERY: Duration = Duration::from_secs(2);
 
 /// A process at one moment. Times are milliseconds since 1970 by the clock of its host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessStatus {
     /// The version of the program.
-    pub version: String,
+    pub(crate) version: String,
     /// The job's id.
-    pub job: String,
+    pub(crate) job: String,
     /// The token of the attempt (`TOPICMILL_RUN`); empty if none was given.
-    pub run: String,
+    pub(crate) run: String,
     /// Its number, from 0.
-    pub process: usize,
+    pub(crate) process: usize,
     /// Processes of the run.
-    pub processes: usize,
+    pub(crate) processes: usize,
     /// Its worker threads.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Its host's name.
-    pub host: String,
+    pub(crate) host: String,
     /// Its number on that host.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// When it started.
-    pub started_unix_ms: u64,
+    pub(crate) started_unix_ms: u64,
     /// When this was written.
-    pub written_unix_ms: u64,
+    pub(crate) written_unix_ms: u64,
     /// What it does; empty before the first phase.
-    pub phase: String,
+    pub(crate) phase: String,
     /// How much of it is done, in `unit`s.
-    pub done: u64,
+    pub(crate) done: u64,
     /// How much of it there is for this process, when that is known.
-    pub total: Option<u64>,
+    pub(crate) total: Option<u64>,
     /// The unit of the counts. Rounds are those of the run, all others the process's share.
-    pub unit: String,
+    pub(crate) unit: String,
     /// Units per second, now: over the last seconds.
-    pub per_second: f64,
+    pub(crate) per_second: f64,
     /// Seconds since the phase began.
-    pub phase_seconds: f64,
+    pub(crate) phase_seconds: f64,
     /// Seconds that it will still take at its pace so far, when that is known.
-    pub left_seconds: Option<f64>,
+    pub(crate) left_seconds: Option<f64>,
     /// Training rounds done.
-    pub rounds: u64,
+    pub(crate) rounds: u64,
     /// The latest evaluations, oldest first.
-    pub heldout: Vec<Evaluation>,
+    pub(crate) heldout: Vec<Evaluation>,
     /// The newest checkpoint that was written.
-    pub checkpoint: Option<CheckpointStatus>,
+    pub(crate) checkpoint: Option<CheckpointStatus>,
     /// Bytes sent to other processes.
-    pub bytes_sent: u64,
+    pub(crate) bytes_sent: u64,
     /// Bytes of memory in use, where the system says.
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
     /// The most that were ever in use, where the system says.
-    pub peak_memory_bytes: Option<u64>,
+    pub(crate) peak_memory_bytes: Option<u64>,
     /// Where the metrics are served, if they are.
-    pub metrics_address: Option<String>,
+    pub(crate) metrics_address: Option<String>,
     /// Processes that this one has lost.
-    pub peers_lost: Vec<usize>,
+    pub(crate) peers_lost: Vec<usize>,
     /// How it ended; absent while it runs, and when it was killed.
-    pub exit: Option<ExitStatus>,
+    pub(crate) exit: Option<ExitStatus>,
 }
 
 /// A held-out evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
+pub(crate) struct Evaluation {
     /// Rounds done then.
-    pub round: u64,
+    pub(crate) round: u64,
     /// Log-likelihood per held-out token, in nats.
-    pub loglik_per_token: f64,
+    pub(crate) loglik_per_token: f64,
 }
 
 /// A checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CheckpointStatus {
+pub(crate) struct CheckpointStatus {
     /// Rounds done then.
-    pub round: u64,
+    pub(crate) round: u64,
     /// When it was complete.
-    pub written_unix_ms: u64,
+    pub(crate) written_unix_ms: u64,
     /// Seconds that it took.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Bytes that the process wrote of it.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// How a process ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ExitStatus {
+pub(crate) struct ExitStatus {
     /// The exit code.
-    pub code: u8,
+    pub(crate) code: u8,
     /// Why, if it is not 0.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl ProcessStatus {
     /// The file that process `process` writes its status to, in the folder of logs.
-    pub fn file_name(process: usize) -> String {
+    pub(crate) fn file_name(process: usize) -> String {
         format!("status-{process:05}.json")
     }
 
@@ -113,7 +113,7 @@ impl ProcessStatus {
     ///
     /// # Errors
     /// The file system refuses.
-    pub fn write(&self, logs: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, logs: &Path) -> io::Result<()> {
         let path = logs.join(Self::file_name(self.process));
         let temporary = path.with_extension("json.tmp");
         let json = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
@@ -124,7 +124,7 @@ impl ProcessStatus {
 
     /// The statuses in a folder of logs, by number of the process. What is being
     /// replaced or is no status is left out.
-    pub fn read_all(logs: &Path) -> Vec<Self> {
+    pub(crate) fn read_all(logs: &Path) -> Vec<Self> {
         let mut all: Vec<Self> = status_files(logs)
             .filter_map(|path| fs::read(path).ok())
             .filter_map(|json| Self::from_json(&json))
@@ -139,7 +139,7 @@ impl ProcessStatus {
     }
 
     /// Removes the statuses of an earlier attempt.
-    pub fn clear(logs: &Path) {
+    pub(crate) fn clear(logs: &Path) {
         for path in status_files(logs) {
             // One that stays is replaced, or shown with its age.
             let _ = fs::remove_file(path);
@@ -147,18 +147,18 @@ impl ProcessStatus {
     }
 
     /// Time from its writing to `now`; none if the clocks of two hosts disagree the other way.
-    pub fn age(&self, now: SystemTime) -> Duration {
+    pub(crate) fn age(&self, now: SystemTime) -> Duration {
         since(self.written_unix_ms, now)
     }
 }
 
 /// Time from a moment to `now`.
-pub fn since(unix_ms: u64, now: SystemTime) -> Duration {
+pub(crate) fn since(unix_ms: u64, now: SystemTime) -> Duration {
     Duration::from_millis(unix_millis(now).saturating_sub(unix_ms))
 }
 
 /// A moment as milliseconds since 1970.
-pub fn unix_millis(time: SystemTime) -> u64 {
+pub(crate) fn unix_millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -55,7 +55,7 @@ impl Job {
 
     /// What the job's tables say they belong to: the first digits of
     /// [`project_hash`](Self::project_hash).
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.project_hash().chars().take(12).collect()
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The stages of a job that one command runs. A stage whose result is complete is not run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stages {
+pub(crate) enum Stages {
     /// Everything: ingest, sample, train, project.
     All,
     /// Documents to shards and vocabulary.
@@ -19,7 +19,7 @@ pub enum Stages {
 
 impl Stages {
     /// The subcommand that runs them.
-    pub fn command(self) -> &'static str {
+    pub(crate) fn command(self) -> &'static str {
         match self {
             Self::All => "run",
             Self::Ingest => "ingest",
@@ -30,17 +30,17 @@ impl Stages {
     }
 
     /// Whether documents are read.
-    pub fn ingests(self) -> bool {
+    pub(crate) fn ingests(self) -> bool {
         matches!(self, Self::All | Self::Ingest)
     }
 
     /// Whether a model is trained.
-    pub fn trains(self) -> bool {
+    pub(crate) fn trains(self) -> bool {
         matches!(self, Self::All | Self::Train)
     }
 
     /// Whether documents are projected.
-    pub fn projects(self) -> bool {
+    pub(crate) fn projects(self) -> bool {
         matches!(self, Self::All | Self::Project)
     }
 }

@@ -22,35 +22,35 @@ pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
 /// Path of the previous checkpoint, from which a run resumes if the newest is damaged.
 pub const PREVIOUS_CHECKPOINT_FILE: &str = "checkpoints/train.previous.model";
 /// Path to which a damaged checkpoint is moved; it only helps to find the cause.
-pub const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
+pub(crate) const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
 /// Folder of the checkpoints and the assignments that belong to them.
-pub const CHECKPOINT_FOLDER: &str = "checkpoints";
+pub(crate) const CHECKPOINT_FOLDER: &str = "checkpoints";
 
 /// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunState {
+pub(crate) struct RunState {
     /// The current holder of the lock.
-    pub holder: Option<String>,
+    pub(crate) holder: Option<String>,
     /// What ingest left, once it is complete.
-    pub collection: Option<Collection>,
+    pub(crate) collection: Option<Collection>,
     /// The header of the newest checkpoint whose header is sound.
-    pub checkpoint: Option<Header>,
+    pub(crate) checkpoint: Option<Header>,
     /// The header of the finished model.
-    pub model: Option<Header>,
+    pub(crate) model: Option<Header>,
     /// The tables, as far as they are complete parts.
-    pub tables: Vec<TableListing>,
+    pub(crate) tables: Vec<TableListing>,
     /// Names and bytes of unfinished files, by name.
-    pub unfinished: Vec<(String, u64)>,
+    pub(crate) unfinished: Vec<(String, u64)>,
     /// Whether all is done.
-    pub complete: bool,
+    pub(crate) complete: bool,
     /// What the processes of the latest attempt have said of themselves, by number.
-    pub processes: Vec<ProcessStatus>,
+    pub(crate) processes: Vec<ProcessStatus>,
 }
 
 /// What a job would find in its output folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum OutputState {
+pub(crate) enum OutputState {
     /// Nothing is there.
     Empty,
     /// This job's result, complete.
@@ -79,7 +79,7 @@ pub enum OutputState {
 
 /// Why a folder's state cannot be told.
 #[derive(Debug, thiserror::Error)]
-pub enum StateError {
+pub(crate) enum StateError {
     /// A table, the manifest, or the folder.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -96,7 +96,7 @@ impl RunState {
     ///
     /// # Errors
     /// Something in it cannot be read or is damaged.
-    pub fn read(root: &Path) -> Result<Self, StateError> {
+    pub(crate) fn read(root: &Path) -> Result<Self, StateError> {
         let holder = holder(root)?;
         let view = View::open(root, Wanted::Outline)?;
         Self::read_view(view.path(), holder)
@@ -130,7 +130,7 @@ impl RunState {
     }
 
     /// Whether topicmill has left anything at all.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.collection.is_none()
             && self.checkpoint.is_none()
             && self.model.is_none()
@@ -164,7 +164,7 @@ impl RunState {
 ///
 /// # Errors
 /// Something there cannot be read or is damaged.
-pub fn output_state(job: &Job) -> Result<OutputState, StateError> {
+pub(crate) fn output_state(job: &Job) -> Result<OutputState, StateError> {
     let root = &job.output.path;
     if !exists(root)? {
         return Ok(OutputState::Empty);

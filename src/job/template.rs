@@ -19,7 +19,7 @@ const ITEMS_ON_A_LINE: usize = 3;
 
 /// A job to be written.
 #[derive(Clone, Debug, Default)]
-pub struct Template {
+pub(crate) struct Template {
     heading: Vec<String>,
     source: Source,
     remarks: BTreeMap<&'static str, String>,
@@ -27,7 +27,7 @@ pub struct Template {
 
 impl Template {
     /// What a job says, its defaults left out.
-    pub fn of(job: &Job) -> Self {
+    pub(crate) fn of(job: &Job) -> Self {
         let mut template = Self::default();
         for key in SECTIONS.iter().flat_map(|section| section.keys) {
             let value = job.values.value(key.path).cloned();
@@ -40,12 +40,12 @@ impl Template {
     }
 
     /// Forgets the keys, "section.key", of which `is_forgotten` holds.
-    pub fn forget(&mut self, is_forgotten: impl Fn(&str) -> bool) {
+    pub(crate) fn forget(&mut self, is_forgotten: impl Fn(&str) -> bool) {
         self.source.forget(|path, _| is_forgotten(path));
     }
 
     /// Adds a paragraph to the comment that the text begins with.
-    pub fn say(&mut self, paragraph: impl Into<String>) {
+    pub(crate) fn say(&mut self, paragraph: impl Into<String>) {
         self.heading.push(paragraph.into());
     }
 
@@ -53,13 +53,13 @@ impl Template {
     ///
     /// # Errors
     /// There is no such key.
-    pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), JobError> {
+    pub(crate) fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), JobError> {
         let (section, key) = path.split_once('.').unwrap_or((path, ""));
         self.source.set_flag(section, key, value.into())
     }
 
     /// Sets the key at `path` to its default, so that the text has it.
-    pub fn set_default(&mut self, path: &str) {
+    pub(crate) fn set_default(&mut self, path: &str) {
         if let Some(value) = keys::key(path).and_then(Key::default_value) {
             // A key that was found is known.
             let _ = self.set(path, value);
@@ -70,17 +70,17 @@ impl Template {
     ///
     /// # Errors
     /// Another form; an unknown section or key.
-    pub fn set_text(&mut self, text: &str) -> Result<(), JobError> {
+    pub(crate) fn set_text(&mut self, text: &str) -> Result<(), JobError> {
         self.source.set(text)
     }
 
     /// Whether a key is set.
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.source.get(path).is_some()
     }
 
     /// Adds a sentence to the comment above a key.
-    pub fn remark(&mut self, path: &str, sentence: impl Into<String>) {
+    pub(crate) fn remark(&mut self, path: &str, sentence: impl Into<String>) {
         if let Some(key) = keys::key(path) {
             self.remarks.insert(key.path, sentence.into());
         }
@@ -90,12 +90,12 @@ impl Template {
     ///
     /// # Errors
     /// Those of [`Job::parse`].
-    pub fn job(&self, path: &Path) -> Result<Job, JobError> {
+    pub(crate) fn job(&self, path: &Path) -> Result<Job, JobError> {
         Job::of(&self.source, path)
     }
 
     /// The text of the job file.
-    pub fn to_toml(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         let mut text: String = self.heading.iter().map(|line| comment(line)).collect();
         for section in SECTIONS {
             let keys: String = section

@@ -77,7 +77,7 @@ words!(SPLITS: Split, none "all" {
 });
 
 /// The word for a schedule.
-pub fn schedule_name(schedule: DocumentSchedule) -> String {
+pub(crate) fn schedule_name(schedule: DocumentSchedule) -> String {
     let word = word(SCHEDULES, &schedule);
     word.as_str().unwrap_or_default().to_owned()
 }

@@ -42,7 +42,7 @@ impl Relation {
     const ALL: [Self; 3] = [Self::Must, Self::Cannot, Self::Split];
 
     /// What a line begins with.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Must => "must",
             Self::Cannot => "cannot",
@@ -83,9 +83,9 @@ impl Constraint {
 #[error("column {column}: {problem}")]
 pub struct SyntaxError {
     /// The character, from 1.
-    pub column: usize,
+    pub(crate) column: usize,
     /// What is wrong, and what to do.
-    pub problem: String,
+    pub(crate) problem: String,
 }
 
 impl SyntaxError {
@@ -281,7 +281,7 @@ pub(super) fn structures(
 ///
 /// # Errors
 /// They contradict each other, or nothing of them is left.
-pub fn check(
+pub(crate) fn check(
     constraints: &[Constraint],
     vocabulary: &Vocabulary,
     tokens: &TokenSettings,

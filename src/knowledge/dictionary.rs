@@ -19,7 +19,7 @@ use super::{KnowledgeError, Pruned};
 #[serde(transparent)]
 pub struct Entry {
     /// The words, first that of the first column.
-    pub words: Vec<String>,
+    pub(crate) words: Vec<String>,
 }
 
 /// Parses a dictionary. The first line decides what separates words in all: tabs, else commas (with

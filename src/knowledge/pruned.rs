@@ -9,22 +9,22 @@ pub(super) const SYNSETS: &str = "synsets";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// What the entries are, in the plural.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Distinct words of the knowledge; for WordNet, terms of the vocabulary.
     pub words: usize,
     /// Of these, those that the vocabulary does not have; for WordNet, those that WordNet does not
     /// have.
     pub unknown_words: usize,
     /// The first of them.
-    pub examples: Vec<String>,
+    pub(crate) examples: Vec<String>,
     /// Constraints, nodes, lines of the dictionary; for WordNet, synsets with a term.
     pub entries: usize,
     /// Of these, those left out for want of terms: two different ones; in a hierarchy, one.
     pub dropped_entries: usize,
     /// Of these, those left out because another has the same terms.
-    pub repeated_entries: usize,
+    pub(crate) repeated_entries: usize,
     /// Senses of terms beyond the most frequent ones.
-    pub dropped_senses: usize,
+    pub(crate) dropped_senses: usize,
 }
 
 impl Pruned {

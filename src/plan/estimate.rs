@@ -15,7 +15,7 @@
 //! - where α is learnt, each thread counts how many documents have n tokens of a topic, 4 bytes for
 //!   each n up to twice the mean length of a document.
 
-pub mod seconds;
+pub(crate) mod seconds;
 mod sums;
 mod tree;
 mod weights;
@@ -59,7 +59,7 @@ const ON_DISK: [u64; 4] = [5, 20, 128, 48];
 
 /// Labels that a labelled collection is taken to have, if `model.topics` does not say, and each of its documents: as
 /// in large catalogues of tags.
-pub const LABELS: u64 = 1000;
+pub(crate) const LABELS: u64 = 1000;
 const OWN_LABELS: u64 = 20;
 
 /// K, as far as it is known before the labels are.
@@ -72,74 +72,74 @@ fn topic_count(job: &Job) -> usize {
 
 /// What a job will take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Maximum number of documents trained on.
-    pub sample_documents: u64,
+    pub(crate) sample_documents: u64,
     /// Documents of the sample that quality is measured on.
-    pub held_out_documents: u64,
+    pub(crate) held_out_documents: u64,
     /// Minibatches a pass.
-    pub minibatches: u64,
+    pub(crate) minibatches: u64,
     /// Maximum number of rounds.
-    pub rounds: u64,
+    pub(crate) rounds: u64,
     /// Passes, at most, and those of them that are online.
-    pub passes: [u64; 2],
+    pub(crate) passes: [u64; 2],
     /// Bytes of all assignments, if they are remembered.
-    pub remembered: Option<u64>,
+    pub(crate) remembered: Option<u64>,
     /// Whether a process reads its share of the sample from disk, round by round.
-    pub streams: bool,
+    pub(crate) streams: bool,
     /// Memory of each process.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// Disk for the result.
-    pub disk: Disk,
+    pub(crate) disk: Disk,
 }
 
 /// Maximum number of bytes of memory of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// Ingest: the terms that are counted.
-    pub counted_terms: u64,
+    pub(crate) counted_terms: u64,
     /// Ingest: the pairs of tokens among which phrases are looked for.
-    pub counted_pairs: u64,
+    pub(crate) counted_pairs: u64,
     /// Ingest: blocks being parsed, shards being written.
-    pub blocks: u64,
+    pub(crate) blocks: u64,
     /// Training: its share of the sample as bags of words.
-    pub sample: u64,
+    pub(crate) sample: u64,
     /// Training and projection: the vocabulary that is kept.
-    pub vocabulary: u64,
+    pub(crate) vocabulary: u64,
     /// Training and projection: the model, K · (non-zeros of a term).
-    pub model: u64,
+    pub(crate) model: u64,
     /// Training and projection: what the model is prepared into for sampling.
-    pub factors: u64,
+    pub(crate) factors: u64,
     /// Training and projection: rows of all topics, of the terms within a tree.
-    pub tree: u64,
+    pub(crate) tree: u64,
     /// Training: a round's statistics, here and on their way, and what α is learnt from.
-    pub statistics: u64,
+    pub(crate) statistics: u64,
     /// Training: the assignments that are remembered, and the influences of drawn documents.
-    pub assignments: u64,
+    pub(crate) assignments: u64,
     /// Projection: shards being read, tables being written.
-    pub tables: u64,
+    pub(crate) tables: u64,
     /// Projection: sums over documents by volume, by values of metadata, and by pair of topics.
-    pub sums: u64,
+    pub(crate) sums: u64,
     /// Projection of documents that are sampled together: their bags, assignments and topics.
-    pub together: u64,
+    pub(crate) together: u64,
     /// Between training and projection: fitting the classifier.
-    pub classifier: u64,
+    pub(crate) classifier: u64,
 }
 
 /// Maximum number of bytes on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Disk {
+pub(crate) struct Disk {
     /// The corpus as bags of words, drafts included.
-    pub shards: u64,
+    pub(crate) shards: u64,
     /// The tables, without metadata columns.
-    pub tables: u64,
+    pub(crate) tables: u64,
     /// The model, and a checkpoint of it.
-    pub model: u64,
+    pub(crate) model: u64,
 }
 
 impl Memory {
     /// The largest of what ingest, training and projection need, each on its own.
-    pub fn peak(&self) -> u64 {
+    pub(crate) fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
         let train = model + self.sample + self.statistics + self.assignments;
@@ -155,13 +155,13 @@ impl Memory {
 
 impl Disk {
     /// All of it.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.shards + self.tables + self.model
     }
 }
 
 /// What `job` takes with this input, in `processes` processes of `threads` threads.
-pub fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) -> Estimate {
+pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) -> Estimate {
     let (processes, threads) = (processes as u64, threads as u64);
     let sampled = sampled_documents(job, survey.documents);
     let held_out = (sampled as f64 * job.sample.held_out) as u64;
@@ -286,7 +286,7 @@ fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
 
 /// The largest sample, in documents, with which a process stays within `bytes` of memory; none if
 /// it is not the sample that needs them.
-pub fn fitting_sample(
+pub(crate) fn fitting_sample(
     job: &Job,
     survey: &Survey,
     processes: usize,

@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, of_format, survey_of};
 use crate::job::Job;
-pub use column::{Column, is_text_name};
+pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format};
 use corpus::stop_words::StopList;
 use corpus::tokenizer::Tokenizer;
-pub use error::PreviewError;
-pub use labels::{LabelCount, label_count};
+pub(crate) use error::PreviewError;
+pub(crate) use labels::label_count;
 use records::Records;
 
 /// Bytes of a text file that are looked at.
@@ -33,21 +33,21 @@ const TEXT_FILES: usize = 64;
 
 /// What an input looks like.
 #[derive(Clone, Debug)]
-pub struct Preview {
+pub(crate) struct Preview {
     /// Its size.
-    pub survey: Survey,
+    pub(crate) survey: Survey,
     /// The formats there are, as `corpus.format` names them.
-    pub formats: Vec<&'static str>,
+    pub(crate) formats: Vec<&'static str>,
     /// The columns of its records, in their order; none if every file is a document.
-    pub columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// The column with the text; `None` if no column looks like it.
-    pub text: Option<String>,
+    pub(crate) text: Option<String>,
     /// The column with an id that differs from record to record.
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     /// Short columns whose values repeat, such as years and labels.
-    pub metadata: Vec<String>,
+    pub(crate) metadata: Vec<String>,
     /// Files that are no text, by a glob that excludes them: how many there are.
-    pub binary: BTreeMap<String, u64>,
+    pub(crate) binary: BTreeMap<String, u64>,
     /// The first texts and records.
     records: Records,
     /// A file of records, for errors.
@@ -59,7 +59,7 @@ pub struct Preview {
 /// # Errors
 /// There is no input, or it cannot be read; it is not text; its records are not what its format
 /// says.
-pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
+pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
     let mut input = input::discover(settings)?;
     let binary = leave_out_binary(&mut input)?;
     let survey = survey_of(&input, settings)?;
@@ -100,7 +100,7 @@ pub fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
 ///
 /// # Errors
 /// Those of [`preview`]; a stop list that cannot be read.
-pub fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
+pub(crate) fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
     let input = input::discover(&job.corpus)?;
     let is_counted =
         |format| job.corpus.gives_counts(format) && of_format(&input, format).next().is_some();
@@ -149,7 +149,7 @@ fn first_records(input: &Input) -> Result<Records, PreviewError> {
 
 impl Preview {
     /// The column of this name.
-    pub fn column(&self, name: &str) -> Option<&Column> {
+    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
@@ -158,7 +158,7 @@ impl Preview {
     ///
     /// # Errors
     /// The records have no column that is requested, or none with text.
-    pub fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, PreviewError> {
+    pub(crate) fn text_columns(&self, asked: &[String]) -> Result<Vec<String>, PreviewError> {
         let Some(file) = &self.example else {
             return Ok(Vec::new());
         };
@@ -177,7 +177,7 @@ impl Preview {
     ///
     /// # Errors
     /// There are records, and none of them has it.
-    pub fn require(&self, name: &str) -> Result<(), PreviewError> {
+    pub(crate) fn require(&self, name: &str) -> Result<(), PreviewError> {
         match &self.example {
             Some(file) if self.column(name).is_none() => {
                 Err(InputError::missing_column(Path::new(&file.name), name, &self.names()).into())
@@ -195,7 +195,7 @@ impl Preview {
 
     /// The language of these columns, and of the texts without columns, as an ISO 639-1 code: the
     /// one whose stop words are most frequent; `None` if no list has a tenth of the words.
-    pub fn language(&self, text: &[String]) -> Option<&'static str> {
+    pub(crate) fn language(&self, text: &[String]) -> Option<&'static str> {
         language::of(&self.records.texts(text))
     }
 }
@@ -244,7 +244,7 @@ fn glob_of(file: &InputFile) -> String {
 }
 
 /// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.
-pub fn looks_binary(start: &[u8]) -> bool {
+pub(crate) fn looks_binary(start: &[u8]) -> bool {
     start.contains(&0) || start.starts_with(b"%PDF-") || start.starts_with(b"{\\rtf")
 }
 

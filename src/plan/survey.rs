@@ -27,34 +27,34 @@ const LOOK_ROWS: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Survey {
     /// Files and their bytes on disk, by format and compression ("jsonl, zstd").
-    pub kinds: BTreeMap<String, Kind>,
+    pub(crate) kinds: BTreeMap<String, Kind>,
     /// Files.
-    pub files: u64,
+    pub(crate) files: u64,
     /// Their bytes on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes to expect once decompressed.
-    pub content_bytes: u64,
+    pub(crate) content_bytes: u64,
     /// Blocks, about: units of parsing, shards, parts of the output.
-    pub blocks: u64,
+    pub(crate) blocks: u64,
     /// Bytes of content in a block.
-    pub block_bytes: u64,
+    pub(crate) block_bytes: u64,
     /// Bytes of content of the largest volume of Extracted Features, which is read whole.
-    pub largest_volume: u64,
+    pub(crate) largest_volume: u64,
     /// Documents.
     pub documents: u64,
     /// Whether `documents` was counted; else it is about right.
-    pub documents_exact: bool,
+    pub(crate) documents_exact: bool,
     /// Tokens, about.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// Files of one format and compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Kind {
+pub(crate) struct Kind {
     /// How many.
-    pub files: u64,
+    pub(crate) files: u64,
     /// Their bytes on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Finds the input and says what it contains; reads at most the first MiB of a few files of each
@@ -103,7 +103,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
 }
 
 /// What the corpus will hold that a job is going to make.
-pub fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey {
+pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey {
     let documents = stage.settings.documents;
     let tokens = (documents as f64 * stage.settings.mean_length) as u64;
     let bytes = tokens

@@ -26,16 +26,16 @@ pub(super) const NAME_CHARS: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Terms of a topic at each λ.
-    pub terms: usize,
+    pub(crate) terms: usize,
     /// Documents of a topic.
-    pub documents: usize,
+    pub(crate) documents: usize,
     /// Values of a column.
-    pub values: usize,
+    pub(crate) values: usize,
 }
 
 impl Bounds {
     /// Of a report with K topics.
-    pub fn of(topics: usize) -> Self {
+    pub(crate) fn of(topics: usize) -> Self {
         let share = |budget: usize| budget / topics.max(1);
         Self {
             terms: share(30_000).clamp(10, 30),

@@ -7,180 +7,180 @@ use crate::tables::read::{CurvePoint, DriftLine, FigureLine, LabelLine};
 /// All of it.
 #[derive(Debug, Serialize)]
 pub(super) struct ReportData {
-    pub facts: Facts,
-    pub warnings: Vec<Warning>,
+    pub(crate) facts: Facts,
+    pub(crate) warnings: Vec<Warning>,
     /// By their numbers.
-    pub topics: Vec<Topic>,
+    pub(crate) topics: Vec<Topic>,
     /// What share of the squared distances the map shows.
-    pub map_shown: f64,
+    pub(crate) map_shown: f64,
     /// Topics that placed its axes.
-    pub map_landmarks: usize,
-    pub terms: Terms,
-    pub documents: Documents,
-    pub trends: Vec<Trend>,
-    pub curve: Vec<Point>,
-    pub figures: Vec<Figure>,
-    pub drift: Option<Drift>,
+    pub(crate) map_landmarks: usize,
+    pub(crate) terms: Terms,
+    pub(crate) documents: Documents,
+    pub(crate) trends: Vec<Trend>,
+    pub(crate) curve: Vec<Point>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) drift: Option<Drift>,
 }
 
 /// What the result is of.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
-    pub inputs: Vec<String>,
-    pub documents: u64,
-    pub documents_with_terms: u64,
+    pub(crate) inputs: Vec<String>,
+    pub(crate) documents: u64,
+    pub(crate) documents_with_terms: u64,
     /// Name and documents of each status that has some.
-    pub statuses: Vec<(String, u64)>,
-    pub tokens: u64,
-    pub tokens_in_vocabulary: u64,
-    pub tokens_stopped: u64,
-    pub terms: u64,
-    pub version: String,
-    pub job: String,
-    pub seed: String,
-    pub threshold: String,
+    pub(crate) statuses: Vec<(String, u64)>,
+    pub(crate) tokens: u64,
+    pub(crate) tokens_in_vocabulary: u64,
+    pub(crate) tokens_stopped: u64,
+    pub(crate) terms: u64,
+    pub(crate) version: String,
+    pub(crate) job: String,
+    pub(crate) seed: String,
+    pub(crate) threshold: String,
 }
 
 /// Something that a reader of the result should know.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Warning {
-    pub text: String,
-    pub remedy: String,
+    pub(crate) text: String,
+    pub(crate) remedy: String,
     /// The topics that it is about, the first of them.
-    pub topics: Vec<i32>,
+    pub(crate) topics: Vec<i32>,
 }
 
 /// The label of a topic, and how often it was predicted: numbers of documents, as in table `labels`.
 #[derive(Debug, Serialize)]
 pub(super) struct Label {
-    pub name: String,
-    pub documents: i64,
-    pub evaluated: Option<i64>,
-    pub predicted: Option<i64>,
-    pub hits: Option<i64>,
-    pub f1: Option<f64>,
+    pub(crate) name: String,
+    pub(crate) documents: i64,
+    pub(crate) evaluated: Option<i64>,
+    pub(crate) predicted: Option<i64>,
+    pub(crate) hits: Option<i64>,
+    pub(crate) f1: Option<f64>,
 }
 
 /// How a topic has moved since the result that training started from.
 #[derive(Debug, Serialize)]
 pub(super) struct Change {
-    pub distance: f64,
-    pub gained: Vec<String>,
-    pub lost: Vec<String>,
+    pub(crate) distance: f64,
+    pub(crate) gained: Vec<String>,
+    pub(crate) lost: Vec<String>,
 }
 
 /// A topic.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Topic {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<Label>,
+    pub(crate) label: Option<Label>,
     /// After a warm start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
-    pub share: f64,
-    pub tokens: i64,
-    pub coherence: Option<f64>,
-    pub exclusivity: Option<f64>,
-    pub effective_terms: Option<f64>,
+    pub(crate) change: Option<Change>,
+    pub(crate) share: f64,
+    pub(crate) tokens: i64,
+    pub(crate) coherence: Option<f64>,
+    pub(crate) exclusivity: Option<f64>,
+    pub(crate) effective_terms: Option<f64>,
     /// Documents in which it is the largest.
-    pub first_in: Option<i64>,
-    pub dead: bool,
-    pub junk: bool,
-    pub duplicate_of: Option<i32>,
+    pub(crate) first_in: Option<i64>,
+    pub(crate) dead: bool,
+    pub(crate) junk: bool,
+    pub(crate) duplicate_of: Option<i32>,
     /// On the map.
-    pub place: Option<[f64; 2]>,
+    pub(crate) place: Option<[f64; 2]>,
     /// Topic and distance, nearest first.
-    pub nearest: Vec<(usize, f64)>,
+    pub(crate) nearest: Vec<(usize, f64)>,
     /// Term (a place in `terms`) and −1000 ln of its probability, in turn; most probable first.
-    pub terms: Vec<u32>,
+    pub(crate) terms: Vec<u32>,
     /// Document (a place in `documents`) and thousandths of it, in turn; largest first.
-    pub documents: Vec<u32>,
+    pub(crate) documents: Vec<u32>,
 }
 
 /// The terms that some topic shows, the most frequent first.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Terms {
-    pub texts: Vec<String>,
+    pub(crate) texts: Vec<String>,
     /// Tokens in the collection.
-    pub counts: Vec<i64>,
+    pub(crate) counts: Vec<i64>,
     /// Tokens of all terms of the vocabulary.
-    pub total: i64,
+    pub(crate) total: i64,
 }
 
 /// The documents that some topic shows, in the input's order.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Documents {
-    pub ids: Vec<String>,
+    pub(crate) ids: Vec<String>,
     /// Names of the columns.
-    pub columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// For each column the documents' values.
-    pub values: Vec<Vec<Option<String>>>,
+    pub(crate) values: Vec<Vec<Option<String>>>,
     /// For each document topic and thousandths of it, in turn; largest first.
-    pub topics: Vec<Vec<u32>>,
+    pub(crate) topics: Vec<Vec<u32>>,
     /// For each document the topics of the labels that it is predicted to have, the first one first; empty if
     /// topics are no labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub predicted: Vec<Vec<i32>>,
+    pub(crate) predicted: Vec<Vec<i32>>,
 }
 
 /// The values of a metadata column, and how large each topic is in their documents.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Trend {
-    pub name: String,
+    pub(crate) name: String,
     /// `time`, `number` or `name`: what the values are ordered by; names by their documents.
-    pub kind: &'static str,
-    pub values: Vec<String>,
-    pub documents: Vec<u64>,
-    pub tokens: Vec<i64>,
+    pub(crate) kind: &'static str,
+    pub(crate) values: Vec<String>,
+    pub(crate) documents: Vec<u64>,
+    pub(crate) tokens: Vec<i64>,
     /// Distinct values that the last one stands for, if it stands for many.
-    pub others: usize,
+    pub(crate) others: usize,
     /// Documents without a value.
-    pub without: u64,
+    pub(crate) without: u64,
     /// For each topic its share of the tokens of each value, in millionths.
-    pub shares: Vec<Vec<u32>>,
+    pub(crate) shares: Vec<Vec<u32>>,
 }
 
 /// A point of the training curve.
 #[derive(Debug, Serialize)]
 pub(super) struct Point {
-    pub round: i32,
-    pub pass: i32,
-    pub phase: String,
-    pub documents: i64,
-    pub score: f64,
+    pub(crate) round: i32,
+    pub(crate) pass: i32,
+    pub(crate) phase: String,
+    pub(crate) documents: i64,
+    pub(crate) score: f64,
 }
 
 /// A figure of quality.
 #[derive(Debug, Serialize)]
 pub(super) struct Figure {
-    pub metric: String,
-    pub method: String,
-    pub split: String,
-    pub unit: String,
-    pub value: f64,
-    pub error: Option<f64>,
+    pub(crate) metric: String,
+    pub(crate) method: String,
+    pub(crate) split: String,
+    pub(crate) unit: String,
+    pub(crate) value: f64,
+    pub(crate) error: Option<f64>,
 }
 
 /// How far new documents have moved.
 #[derive(Debug, Serialize)]
 pub(super) struct Drift {
-    pub run: DriftRow,
+    pub(crate) run: DriftRow,
     /// Those with the smallest share of known terms.
-    pub groups: Vec<DriftRow>,
-    pub group_count: usize,
-    pub groups_to_retrain: usize,
+    pub(crate) groups: Vec<DriftRow>,
+    pub(crate) group_count: usize,
+    pub(crate) groups_to_retrain: usize,
 }
 
 /// Drift of the run or a group.
 #[derive(Debug, Serialize)]
 pub(super) struct DriftRow {
-    pub group: Option<String>,
-    pub documents: i64,
-    pub known_terms: Option<f64>,
-    pub known_tokens: Option<f64>,
-    pub topic_shift: Option<f64>,
-    pub loglik_shift: Option<f64>,
-    pub retrain: bool,
+    pub(crate) group: Option<String>,
+    pub(crate) documents: i64,
+    pub(crate) known_terms: Option<f64>,
+    pub(crate) known_tokens: Option<f64>,
+    topic_shift: Option<f64>,
+    pub(crate) loglik_shift: Option<f64>,
+    pub(crate) retrain: bool,
 }
 
 /// A number to five significant digits.

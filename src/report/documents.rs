@@ -21,14 +21,14 @@ pub(super) struct Best {
 /// What is shown of documents.
 pub(super) struct Shown {
     /// The table of them.
-    pub shown: Documents,
+    pub(crate) shown: Documents,
     /// For each topic the place in it and thousandths, in turn.
-    pub of_topics: Vec<Vec<u32>>,
+    pub(crate) of_topics: Vec<Vec<u32>>,
 }
 
 impl Best {
     /// Reads them; none if nothing was projected.
-    pub fn read(root: &Path, bounds: &Bounds) -> Result<Self, TableError> {
+    pub(crate) fn read(root: &Path, bounds: &Bounds) -> Result<Self, TableError> {
         let lines = topic_documents(root, bounds.documents)?;
         let mut numbers: Vec<i64> = lines.iter().map(|line| line.doc_id).collect();
         numbers.sort_unstable();

@@ -18,9 +18,9 @@ const POSITIONS: u32 = 20;
 
 /// The topics, and what the map says of itself.
 pub(super) struct Topics {
-    pub topics: Vec<Topic>,
-    pub map_shown: f64,
-    pub map_landmarks: usize,
+    pub(crate) topics: Vec<Topic>,
+    pub(crate) map_shown: f64,
+    pub(crate) map_landmarks: usize,
 }
 
 /// The topics and the terms that they show.

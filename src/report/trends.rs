@@ -26,8 +26,8 @@ pub(super) struct Columns {
 /// A column that is not shown, and why.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
-    pub name: String,
-    pub reason: &'static str,
+    pub(crate) name: String,
+    pub(crate) reason: &'static str,
 }
 
 /// Sums over the documents of each value.
@@ -44,7 +44,11 @@ struct ColumnSums {
 
 impl Columns {
     /// Counts the values of these columns of `documents`.
-    pub fn count(root: &Path, names: &[String], bounds: &Bounds) -> Result<Self, TableError> {
+    pub(crate) fn count(
+        root: &Path,
+        names: &[String],
+        bounds: &Bounds,
+    ) -> Result<Self, TableError> {
         let mut counts: Vec<HashMap<String, u64>> = vec![HashMap::new(); names.len()];
         if !names.is_empty() {
             document_values(root, names, |column, value| {
@@ -59,12 +63,12 @@ impl Columns {
     }
 
     /// The columns' names in `documents`.
-    pub fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// Nothing yet.
-    pub fn sums(&self, topics: usize) -> Sums {
+    pub(crate) fn sums(&self, topics: usize) -> Sums {
         let zeros = |bins: &Result<Bins, &str>| {
             let values = bins.as_ref().map_or(0, |bins| bins.labels.len());
             ColumnSums {
@@ -78,7 +82,7 @@ impl Columns {
     }
 
     /// The columns as the page shows them.
-    pub fn trends(self, sums: Sums) -> (Vec<Trend>, Vec<LeftOut>) {
+    pub(crate) fn trends(self, sums: Sums) -> (Vec<Trend>, Vec<LeftOut>) {
         let (mut trends, mut left_out) = (Vec::new(), Vec::new());
         let columns = self.names.into_iter().zip(self.bins).zip(sums.0);
         for ((name, bins), sums) in columns {
@@ -94,7 +98,7 @@ impl Columns {
 
 impl Sums {
     /// Adds a document.
-    pub fn add(&mut self, columns: &Columns, document: &ProjectedDocument) {
+    pub(crate) fn add(&mut self, columns: &Columns, document: &ProjectedDocument) {
         let tokens = document.tokens_in_vocabulary;
         let columns = self.0.iter_mut().zip(&columns.bins).zip(&document.values);
         for ((sums, bins), value) in columns {

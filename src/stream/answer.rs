@@ -23,20 +23,20 @@ const NAME: &str = "stdin";
 
 /// A topic of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TopicWeight {
+pub(crate) struct TopicWeight {
     /// The topic, from 0.
-    pub topic: u16,
+    pub(crate) topic: u16,
     /// θ_dk.
-    pub weight: f32,
+    pub(crate) weight: f32,
 }
 
 /// A label that a document is predicted to have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LabelScore<'m> {
+struct LabelScore<'m> {
     /// The label.
-    pub label: &'m str,
+    pub(crate) label: &'m str,
     /// The share of the document's tokens that it is expected to have, 0–1: `weight` of table `predictions`.
-    pub score: f32,
+    pub(crate) score: f32,
 }
 
 /// An answer: the row of table `documents`, and the document's rows of `document_topics`. What
@@ -70,15 +70,15 @@ struct Answer<'a> {
 
 /// The outcome of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answered {
+pub(crate) struct Answered {
     /// Whether it was no document.
-    pub is_bad: bool,
+    pub(crate) is_bad: bool,
     /// Tokens in the vocabulary.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// Answers lines, one after the other, with the same buffers; one per thread.
-pub struct Answerer<'a> {
+pub(crate) struct Answerer<'a> {
     model: &'a StreamModel,
     /// Whether an invalid line ends the stream.
     strict: bool,
@@ -89,7 +89,7 @@ pub struct Answerer<'a> {
 
 impl<'a> Answerer<'a> {
     /// Answers on `model`.
-    pub fn new(model: &'a StreamModel, strict: bool) -> Self {
+    pub(crate) fn new(model: &'a StreamModel, strict: bool) -> Self {
         Self {
             model,
             strict,
@@ -104,7 +104,7 @@ impl<'a> Answerer<'a> {
     /// # Errors
     /// [`StreamError::Infer`]; [`StreamError::Read`] where the stream broke and the job says that
     /// this is the end; [`StreamError::BadLine`] if lines that are no documents are.
-    pub fn answer(
+    pub(crate) fn answer(
         &mut self,
         document: &Numbered,
         out: &mut Vec<u8>,
@@ -222,7 +222,7 @@ impl About<'_, '_> {
 ///
 /// # Errors
 /// [`StreamError::Infer`].
-pub fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, StreamError> {
+pub(crate) fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, StreamError> {
     let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
     let document = bagger.count(RawDocument {
         source_id: NAME.into(),

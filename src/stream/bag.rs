@@ -12,7 +12,7 @@ use corpus::{RawDocument, ShardDocument};
 const MOST_TERMS: usize = 1 << 17;
 
 /// Counts the terms of documents, one after the other, with the same buffers.
-pub struct Bagger<'a> {
+pub(crate) struct Bagger<'a> {
     tokenizer: &'a Tokenizer,
     vocabulary: &'a Vocabulary,
     drafter: Drafter,
@@ -23,7 +23,7 @@ pub struct Bagger<'a> {
 
 impl<'a> Bagger<'a> {
     /// For texts that `tokenizer` cuts.
-    pub fn new(tokenizer: &'a Tokenizer, vocabulary: &'a Vocabulary) -> Self {
+    pub(crate) fn new(tokenizer: &'a Tokenizer, vocabulary: &'a Vocabulary) -> Self {
         Self {
             tokenizer,
             vocabulary,
@@ -35,7 +35,7 @@ impl<'a> Bagger<'a> {
     }
 
     /// The document's bag of words over the vocabulary.
-    pub fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
+    pub(crate) fn count(&mut self, raw: RawDocument<'_>) -> &ShardDocument {
         if self.drafter.terms().len() > self.most_terms {
             self.drafter = Drafter::new(self.tokenizer.clone());
             self.map = TermMap::empty(self.vocabulary.kept());

@@ -7,9 +7,11 @@
 //! A batch in flight defers a signal until its answers are flushed; the reader then reads no more.
 
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use super::answer::Answerer;
 use super::lines::{Content, Line, LineCutter};
@@ -31,24 +33,24 @@ const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The options of a stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// Threads that infer, ≥ 1; they change no answer.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Whether an invalid line ends the stream, instead of being answered.
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 /// The result of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Documents that were answered.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// Of those, lines that were none.
-    pub bad: u64,
+    pub(crate) bad: u64,
     /// Tokens in the vocabulary.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// Whether the reader of the answers went away before the end.
-    pub is_cut_short: bool,
+    pub(crate) is_cut_short: bool,
 }
 
 /// A few documents, in order.
@@ -80,7 +82,7 @@ type Promise = Receiver<Answers>;
 /// # Errors
 /// The stream cannot be read or written; a signal, once the lines already read are answered; with
 /// `strict`, an invalid line. Earlier answers have been written.
-pub fn run(
+pub(crate) fn run(
     model: Arc<StreamModel>,
     input: impl Read + Send + 'static,
     output: impl Write,
@@ -169,10 +171,7 @@ fn at_hand(cutter: &mut LineCutter<impl Read>, first: Line, next: &mut u64) -> V
 fn answer(model: &StreamModel, batches: &Mutex<Receiver<Batch>>, strict: bool) {
     let mut answerer = Answerer::new(model, strict);
     loop {
-        let next = batches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let next = batches.lock().recv();
         let Ok(batch) = next else {
             return;
         };

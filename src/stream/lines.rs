@@ -15,18 +15,18 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line of the stream.
 #[derive(Debug)]
-pub struct Line {
+pub(crate) struct Line {
     /// Its number, from 1; blank ones count.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Where it begins, in bytes of the stream.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Its content.
-    pub content: Content,
+    pub(crate) content: Content,
 }
 
 /// The content of a line.
 #[derive(Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// Its bytes, the line break included.
     Bytes(Vec<u8>),
     /// The number of bytes, more than the limit; none is held.
@@ -37,7 +37,7 @@ pub enum Content {
 
 impl Line {
     /// The memory that it takes, in bytes, about.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match &self.content {
             Content::Bytes(bytes) => bytes.len() as u64,
             Content::TooLarge(_) | Content::Broken(_) => 0,
@@ -47,7 +47,7 @@ impl Line {
 
 /// Takes lines off a stream.
 #[derive(Debug)]
-pub struct LineCutter<R> {
+pub(crate) struct LineCutter<R> {
     stream: BufReader<R>,
     max_bytes: u64,
     /// Lines so far.
@@ -60,7 +60,7 @@ pub struct LineCutter<R> {
 impl<R: Read> LineCutter<R> {
     /// Of a stream from its start; lines of more than `max_bytes`, with their line breaks, are
     /// passed over.
-    pub fn new(stream: R, max_bytes: u64) -> Self {
+    pub(crate) fn new(stream: R, max_bytes: u64) -> Self {
         Self {
             stream: BufReader::with_capacity(BUFFER_BYTES, stream),
             max_bytes,
@@ -71,12 +71,12 @@ impl<R: Read> LineCutter<R> {
     }
 
     /// Whether a whole line has come already: [`next_line`](Self::next_line) will not wait.
-    pub fn is_at_hand(&self) -> bool {
+    pub(crate) fn is_at_hand(&self) -> bool {
         !self.ended && find_line_end(self.stream.buffer()).is_some()
     }
 
     /// The next line, for which it waits; `None` at the end.
-    pub fn next_line(&mut self) -> Option<Line> {
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
         if self.ended {
             return None;
         }

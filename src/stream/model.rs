@@ -66,27 +66,27 @@ impl Source {
 #[derive(Debug)]
 pub struct StreamModel {
     /// Keys of id, text and metadata; limits.
-    pub corpus: CorpusSettings,
+    pub(crate) corpus: CorpusSettings,
     /// Cuts texts, and joins the phrases of the collection.
-    pub tokenizer: Tokenizer,
+    pub(crate) tokenizer: Tokenizer,
     /// Which topics are listed.
-    pub project: ProjectSettings,
+    pub(crate) project: ProjectSettings,
     /// How they are inferred.
-    pub infer: InferSettings,
+    pub(crate) infer: InferSettings,
     /// The seed of the random streams.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The terms.
-    pub vocabulary: Vocabulary,
+    pub(crate) vocabulary: Vocabulary,
     /// The factors of all of them, in the geometry and with the η that φ is published with.
     pub factors: Factors,
     /// The same without small entries, if the method uses those.
     pub topics: TermTopics,
     /// What the methods start from that need it.
-    pub classifier: Option<Classifier>,
+    pub(crate) classifier: Option<Classifier>,
     /// The labels that documents are predicted to have, topic by topic; none if topics are no labels.
-    pub labels: Vec<Label>,
+    pub(crate) labels: Vec<Label>,
     /// What was learnt of them besides.
-    pub label_model: LabelModel,
+    pub(crate) label_model: LabelModel,
 }
 
 impl StreamModel {

@@ -1,10 +1,12 @@
 //! Bounds the bytes of lines in flight.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 /// Room for a number of bytes, or for one larger item.
 #[derive(Debug)]
-pub struct Room {
+pub(crate) struct Room {
     limit: u64,
     taken: Mutex<u64>,
     freed: Condvar,
@@ -12,7 +14,7 @@ pub struct Room {
 
 impl Room {
     /// Room for `limit` bytes.
-    pub fn new(limit: u64) -> Arc<Self> {
+    pub(crate) fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
             taken: Mutex::new(0),
@@ -21,11 +23,10 @@ impl Room {
     }
 
     /// Waits until there is room for `bytes`, or nothing else is in flight, and takes it.
-    pub fn take(self: &Arc<Self>, bytes: u64) -> Taken {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Taken {
+        let mut taken = self.taken.lock();
         while *taken > 0 && taken.saturating_add(bytes) > self.limit {
-            let woken = self.freed.wait(taken);
-            taken = woken.unwrap_or_else(PoisonError::into_inner);
+            self.freed.wait(&mut taken);
         }
         *taken = taken.saturating_add(bytes);
         Taken {
@@ -37,15 +38,14 @@ impl Room {
 
 /// Room that is taken, until it is dropped.
 #[derive(Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     room: Arc<Room>,
     bytes: u64,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let taken = self.room.taken.lock();
-        *taken.unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        *self.room.taken.lock() -= self.bytes;
         self.room.freed.notify_one();
     }
 }
@@ -73,6 +73,6 @@ mod tests {
         drop(second);
         receiver.recv().unwrap();
         waiting.join().unwrap();
-        assert_eq!(*room.taken.lock().unwrap(), 0);
+        assert_eq!(*room.taken.lock(), 0);
     }
 }

@@ -30,7 +30,7 @@ impl Row<'_> {
     }
 
     /// The text in a column; empty for null, and for a column of numbers.
-    pub fn text(&self, column: usize) -> &str {
+    pub(crate) fn text(&self, column: usize) -> &str {
         match &self.columns[column] {
             Values::Texts(texts) if texts.is_valid(self.row) => texts.value(self.row),
             _ => "",

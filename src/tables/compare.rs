@@ -35,7 +35,7 @@ pub struct Comparison {
     /// Such documents of the first result that the second has not.
     pub unmatched: u64,
     /// Such documents that share their id with another one, where ids join: left out.
-    pub ambiguous: u64,
+    pub(crate) ambiguous: u64,
     /// Cosine of the proportions (Yao 2009, Eq. 19).
     pub cosine: Figure,
     /// D_KL(first‖second) in nats (Eq. 20).
@@ -52,27 +52,31 @@ pub struct TopicMatch {
     /// For each topic of the first model: its partner in the second, and their Hellinger distance.
     pub partners: Vec<Option<(usize, f64)>>,
     /// Pairs that are the same topic: a distance of at most 0.3.
-    pub same: usize,
+    pub(crate) same: usize,
     /// Mean distance of all pairs.
-    pub mean_distance: f64,
+    pub(crate) mean_distance: f64,
     /// Terms that both vocabularies have, on which distances are taken.
-    pub shared_terms: usize,
+    pub(crate) shared_terms: usize,
 }
 
 /// A topic among those of its model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Neighbourhood {
+pub(crate) struct Neighbourhood {
     /// Its listed terms and their probabilities, the most probable first.
-    pub terms: Vec<(String, f32)>,
+    pub(crate) terms: Vec<(String, f32)>,
     /// Other topics and their Hellinger distances, 0 to 1, the nearest first.
-    pub nearest: Vec<(usize, f64)>,
+    pub(crate) nearest: Vec<(usize, f64)>,
 }
 
 /// The terms of topic `topic` of a result, and up to `most` topics nearest to it.
 ///
 /// # Errors
 /// A table that cannot be read, or no such topic.
-pub fn neighbourhood(root: &Path, topic: usize, most: usize) -> Result<Neighbourhood, TableError> {
+pub(crate) fn neighbourhood(
+    root: &Path,
+    topic: usize,
+    most: usize,
+) -> Result<Neighbourhood, TableError> {
     model::neighbours(root, topic, most)
 }
 

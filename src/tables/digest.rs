@@ -23,13 +23,13 @@ use store::{Disk, Entry, Store};
 
 /// The digest of one column of one table, or of one file of the model.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct ColumnDigest {
+pub(crate) struct ColumnDigest {
     /// The table, or `model`.
-    pub table: String,
+    pub(crate) table: String,
     /// The column, or the file's path.
-    pub column: String,
+    pub(crate) column: String,
     /// SHA-256 of its values, in hexadecimal.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// The one digest of an output folder, in hexadecimal: equal for equal contents.
@@ -46,7 +46,7 @@ pub fn digest(root: &Path) -> Result<String, TableError> {
 }
 
 /// What [`digest`] is made of: tables by name, columns in the file's order, then the model's files.
-pub fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
+pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
     let mut digests = Vec::new();
     for table in TABLES {
         digests.extend(table_digests(root, table.name)?);

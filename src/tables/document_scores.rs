@@ -5,14 +5,14 @@ super::schema::row! {
     sorted_by: &["doc_id"],
     looked_up_by: &[];
     /// A row of `document_scores`.
-    pub struct DocumentScoreRow<'a> {
+    pub(crate) struct DocumentScoreRow<'a> {
         /// Number of the document, from 0, in the input's order.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// How it was scored (`document_completion`, `left_to_right`).
-        pub method: &'a str,
+        pub(crate) method: &'a str,
         /// Log-likelihood of its scored tokens, in nats.
-        pub log_likelihood: f64,
+        pub(crate) log_likelihood: f64,
         /// Tokens scored.
-        pub tokens: i64,
+        pub(crate) tokens: i64,
     }
 }

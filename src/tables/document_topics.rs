@@ -6,14 +6,14 @@ super::schema::row! {
     sorted_by: &["doc_id", "rank"],
     looked_up_by: &[];
     /// A row of `document_topics`.
-    pub struct DocumentTopicRow {
+    pub(crate) struct DocumentTopicRow {
         /// The document.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Its proportion in the document, 0 to 1.
-        pub weight: f32,
+        pub(crate) weight: f32,
         /// 1 for the document's largest proportion, and on without gaps.
-        pub rank: i32,
+        pub(crate) rank: i32,
     }
 }

@@ -28,43 +28,43 @@ row! {
     /// A row of `documents`. `tokens_total = tokens_in_vocabulary + tokens_stopped +
     /// tokens_unknown`; the columns from `top_topic` on are `None` where the document has no terms
     /// or nothing was projected.
-    pub struct DocumentRow<'a> {
+    pub(crate) struct DocumentRow<'a> {
         /// Number of the document, from 0, in the input's order.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// The input's own id; `<path>#<line or row>` (from 1) where it has none.
-        pub source_id: &'a str,
+        pub(crate) source_id: &'a str,
         /// The volume this document is a section of.
-        pub group_id: Option<&'a str>,
+        pub(crate) group_id: Option<&'a str>,
         /// Position of the document within its volume, from 0; `None` without a volume.
-        pub section: Option<i32>,
+        pub(crate) section: Option<i32>,
         /// The status of the document.
-        pub status: DocumentStatus,
+        pub(crate) status: DocumentStatus,
         /// What training made of it.
-        pub split: Split,
+        pub(crate) split: Split,
         /// Tokens the tokenizer found.
-        pub tokens_total: i64,
+        pub(crate) tokens_total: i64,
         /// Tokens in the vocabulary: what the topics explain.
-        pub tokens_in_vocabulary: i64,
+        pub(crate) tokens_in_vocabulary: i64,
         /// Tokens that are stop words.
-        pub tokens_stopped: i64,
+        pub(crate) tokens_stopped: i64,
         /// All other tokens: pruned terms, and terms never seen in ingest.
-        pub tokens_unknown: i64,
+        pub(crate) tokens_unknown: i64,
         /// The topic with the largest proportion (the lowest number among equals).
-        pub top_topic: Option<i32>,
+        pub(crate) top_topic: Option<i32>,
         /// Its proportion, 0 to 1.
-        pub top_weight: Option<f32>,
+        pub(crate) top_weight: Option<f32>,
         /// Entropy of the proportions, in nats.
-        pub entropy: Option<f32>,
+        pub(crate) entropy: Option<f32>,
         /// Log-likelihood of its tokens in the vocabulary given its proportions, nats per token.
-        pub loglik_per_token: Option<f64>,
+        pub(crate) loglik_per_token: Option<f64>,
         /// Proportions below the threshold or beyond the top N, summed; 1 − Σ weight.
-        pub dropped_mass: Option<f32>,
+        pub(crate) dropped_mass: Option<f32>,
     }
 }
 
 impl<'a> DocumentRow<'a> {
     /// The row of a document over the vocabulary and, if it has terms, of its projection.
-    pub fn new(
+    pub(crate) fn new(
         doc_id: u64,
         document: &'a ShardDocument,
         split: Split,

@@ -6,18 +6,18 @@ super::schema::row! {
     sorted_by: &[],
     looked_up_by: &[];
     /// A row of `evaluation`.
-    pub struct EvaluationRow<'a> {
+    pub(crate) struct EvaluationRow<'a> {
         /// What is measured (`heldout_loglik_per_token`, `coherence_npmi`, …).
-        pub metric: &'a str,
+        pub(crate) metric: &'a str,
         /// How (`document_completion`, …), with what the figure depends on.
-        pub method: &'a str,
+        pub(crate) method: &'a str,
         /// On which documents (`held_out`, `sample`, `all`).
-        pub split: &'a str,
+        pub(crate) split: &'a str,
         /// In which unit (`nats/token`, …).
-        pub unit: &'a str,
+        pub(crate) unit: &'a str,
         /// The figure.
-        pub value: f64,
+        pub(crate) value: f64,
         /// Its standard error, where one can be given.
-        pub standard_error: Option<f64>,
+        pub(crate) standard_error: Option<f64>,
     }
 }

@@ -6,20 +6,20 @@ super::schema::row! {
     looked_up_by: &[];
     /// A row of `labels`. The columns from `evaluated` on count the documents that have labels and were not
     /// trained on; they are null where nothing was projected.
-    pub struct LabelRow<'a> {
+    pub(crate) struct LabelRow<'a> {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Its label.
-        pub label: &'a str,
+        pub(crate) label: &'a str,
         /// Documents of the collection that have it.
-        pub documents: i64,
+        pub(crate) documents: i64,
         /// Of the documents that count, those that have it.
-        pub evaluated: Option<i64>,
+        pub(crate) evaluated: Option<i64>,
         /// Those for which it is predicted.
-        pub predicted: Option<i64>,
+        pub(crate) predicted: Option<i64>,
         /// Those for which it is predicted rightly.
-        pub hits: Option<i64>,
+        pub(crate) hits: Option<i64>,
         /// 2 hits / (predicted + evaluated); null if both are 0.
-        pub f1: Option<f64>,
+        pub(crate) f1: Option<f64>,
     }
 }

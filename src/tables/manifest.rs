@@ -10,84 +10,84 @@ use serde::{Deserialize, Serialize};
 use super::{COMMIT, SCHEMA_VERSION, TableError, VERSION};
 
 /// Its name, at the root of an output.
-pub const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 /// Version of the manifest's layout.
-pub const MANIFEST_VERSION: u32 = 1;
+const MANIFEST_VERSION: u32 = 1;
 
 /// The content of `manifest.json`. Paths are relative to the output folder, with `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`MANIFEST_VERSION`].
-    pub format_version: u32,
+    format_version: u32,
     /// [`SCHEMA_VERSION`] of the tables.
-    pub schema_version: u32,
+    pub(crate) schema_version: u32,
     /// Version of the program.
-    pub version: String,
+    pub(crate) version: String,
     /// Commit it was built from.
-    pub commit: String,
+    pub(crate) commit: String,
     /// The job's id.
-    pub job_id: String,
+    pub(crate) job_id: String,
     /// Hash of the settings that each stage depends on, by stage.
-    pub settings: BTreeMap<String, String>,
+    pub(crate) settings: BTreeMap<String, String>,
     /// The job's seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Hash over names and sizes of the input, as ingest saw it.
-    pub input_fingerprint: String,
+    pub(crate) input_fingerprint: String,
     /// Documents of the input by [`DocumentStatus`](corpus::DocumentStatus) name.
-    pub documents_by_status: BTreeMap<String, u64>,
+    pub(crate) documents_by_status: BTreeMap<String, u64>,
     /// The tables, by name.
-    pub tables: BTreeMap<String, TableManifest>,
+    pub(crate) tables: BTreeMap<String, TableManifest>,
     /// All other files that are part of the result: the model's.
-    pub files: Vec<FileManifest>,
+    pub(crate) files: Vec<FileManifest>,
     /// When the output was completed, UTC; outside the promise of equal bytes.
-    pub created: String,
+    created: String,
 }
 
 /// One table in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableManifest {
+pub(crate) struct TableManifest {
     /// Rows of all parts.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// The columns, in order.
-    pub columns: Vec<ColumnManifest>,
+    pub(crate) columns: Vec<ColumnManifest>,
     /// The parts, in order.
-    pub parts: Vec<PartManifest>,
+    pub(crate) parts: Vec<PartManifest>,
 }
 
 /// One column in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ColumnManifest {
+pub(crate) struct ColumnManifest {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The name of its [`Kind`](super::Kind).
     #[serde(rename = "type")]
-    pub kind: String,
+    pub(crate) kind: String,
     /// Whether it may hold nulls.
-    pub nullable: bool,
+    pub(crate) nullable: bool,
 }
 
 /// One part in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartManifest {
+pub(crate) struct PartManifest {
     /// Its path.
-    pub path: String,
+    pub(crate) path: String,
     /// Its rows.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Its size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Its SHA-256, in hexadecimal.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// One other file in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileManifest {
+pub(crate) struct FileManifest {
     /// Its path.
-    pub path: String,
+    pub(crate) path: String,
     /// Its size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Its SHA-256, in hexadecimal.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl Manifest {
@@ -111,7 +111,7 @@ impl Manifest {
 
     /// Reads `manifest.json` in `root`. Errors: missing, not JSON of this form, or of a later
     /// version.
-    pub fn read(root: &Path) -> Result<Self, TableError> {
+    pub(crate) fn read(root: &Path) -> Result<Self, TableError> {
         let path = root.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|e| TableError::io(&path, e))?;
         Self::from_json(&text, &path)

@@ -34,7 +34,7 @@ pub enum MatrixError {
 }
 
 /// Whether `path` is Parquet: a folder, or a file that begins so.
-pub fn is_parquet(path: &Path) -> bool {
+pub(crate) fn is_parquet(path: &Path) -> bool {
     path.is_dir() || footer(path).is_ok()
 }
 

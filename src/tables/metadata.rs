@@ -6,30 +6,30 @@ use parquet::file::metadata::KeyValue;
 use super::SCHEMA_VERSION;
 
 /// The program's version.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The commit it was built from, or that this is unknown (`build.rs`).
-pub const COMMIT: &str = env!("TOPICMILL_COMMIT");
+pub(crate) const COMMIT: &str = env!("TOPICMILL_COMMIT");
 
 /// Where a part comes from. Written under `topicmill.<field>`; what is `None` is left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileMetadata {
     /// The job's id.
-    pub job_id: String,
+    pub(crate) job_id: String,
     /// Hash of the settings that the table depends on, in hexadecimal.
-    pub settings_hash: String,
+    pub(crate) settings_hash: String,
     /// Hash of the model, in hexadecimal, for tables that depend on one.
-    pub model_hash: Option<String>,
+    pub(crate) model_hash: Option<String>,
     /// The job's seed.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// How proportions were estimated (`soft`, `counts`).
-    pub estimator: Option<String>,
+    pub(crate) estimator: Option<String>,
     /// Proportions below this were left out.
-    pub threshold: Option<f64>,
+    pub(crate) threshold: Option<f64>,
     /// K, the number of topics.
-    pub topic_count: Option<usize>,
+    pub(crate) topic_count: Option<usize>,
     /// V, the number of terms kept.
-    pub vocabulary_size: Option<usize>,
+    pub(crate) vocabulary_size: Option<usize>,
 }
 
 impl FileMetadata {

@@ -18,24 +18,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use super::manifest::MANIFEST;
+pub(crate) use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{FileMetadata, PartInfo, Row, TABLES, TableError, write_part};
-pub use ours::check_ours;
+pub(crate) use ours::check_ours;
 use ours::{check, is_known};
-pub use place::Place;
-pub use store::TEMPORARY;
+pub(crate) use place::Place;
+pub(crate) use store::TEMPORARY;
 use store::{Lock, Locking, Store, StoreError, Writer};
-pub use view::{View, Wanted, exists};
+pub(crate) use view::{View, Wanted, exists};
 
 /// The last file of a run: the output is complete.
-pub const SUCCESS: &str = "_SUCCESS";
+pub(crate) const SUCCESS: &str = "_SUCCESS";
 /// The report on the result.
-pub const REPORT: &str = "report.html";
+pub(crate) const REPORT: &str = "report.html";
 /// The lock.
-pub const LOCK: &str = "_lock";
+pub(crate) const LOCK: &str = "_lock";
 /// The folder of what processes say of their run: no part of the result.
-pub const LOGS: &str = "logs";
+pub(crate) const LOGS: &str = "logs";
 /// What the lock's text begins with; marks the folder as ours.
 const LOCK_MARK: &str = "topicmill output";
 
@@ -50,7 +50,7 @@ const FILES: [&str; 6] = [SUCCESS, MANIFEST, "job.toml", "views.sql", REPORT, LO
 pub struct Output {
     place: Place,
     store: Arc<dyn Store>,
-    lock: Option<Box<dyn Lock>>,
+    pub(super) lock: Option<Box<dyn Lock>>,
 }
 
 impl Output {
@@ -106,7 +106,7 @@ impl Output {
     }
 
     /// To be called where a process has done its part: what it kept of an output elsewhere goes.
-    pub fn leave(&self) -> Result<(), TableError> {
+    pub(crate) fn leave(&self) -> Result<(), TableError> {
         let local = &self.place.local;
         match self.place.is_apart() {
             true => store::remove_tree(local).map_err(|e| TableError::io(local, e)),
@@ -115,19 +115,19 @@ impl Output {
     }
 
     /// The folder, as the job names it.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.place.root
     }
 
     /// Where this process writes what it says of itself: below the folder, or, of an output in an
     /// object store, below the one that it works in.
-    pub fn logs(&self) -> PathBuf {
+    pub(crate) fn logs(&self) -> PathBuf {
         self.place.local.join(LOGS)
     }
 
     /// Puts a copy of a file of [`logs`](Self::logs) where others look for it; it is there already
     /// unless the output is in an object store.
-    pub fn share_log(&self, name: &str) -> Result<(), TableError> {
+    pub(crate) fn share_log(&self, name: &str) -> Result<(), TableError> {
         if !self.place.is_apart() {
             return Ok(());
         }
@@ -138,26 +138,20 @@ impl Output {
         self.publish(&copy, &format!("{LOGS}/{name}"))
     }
 
-    /// Whether this value holds the lock: false after [`join`](Self::join), and on a file system
-    /// that has no locks.
-    pub fn is_locked(&self) -> bool {
-        self.lock.is_some()
-    }
-
     /// The final path of `relative` (such as `documents/part-00000.parquet`) in the folder. To read
     /// it, ask [`local`](Self::local).
-    pub fn path(&self, relative: &str) -> PathBuf {
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.place.root.join(relative)
     }
 
     /// Where this process reads a published file: there, or in its own copy of it. If no such file
     /// is published, there is no file at the path.
-    pub fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
+    pub(crate) fn local(&self, relative: &str) -> Result<PathBuf, TableError> {
         Ok(self.store.local(&self.path(relative))?)
     }
 
     /// The folder below which these published files can be read.
-    pub fn local_root(&self, files: &[&str]) -> Result<&Path, TableError> {
+    pub(crate) fn local_root(&self, files: &[&str]) -> Result<&Path, TableError> {
         for file in files {
             self.local(file)?;
         }
@@ -180,12 +174,12 @@ impl Output {
     }
 
     /// Whether there is a file or folder under this final name: then it is complete.
-    pub fn is_published(&self, relative: &str) -> Result<bool, TableError> {
+    pub(crate) fn is_published(&self, relative: &str) -> Result<bool, TableError> {
         Ok(self.store.exists(&self.path(relative))?)
     }
 
     /// The names of what is published in a folder, sorted; none where there is no such folder.
-    pub fn names(&self, folder: &str) -> Result<Vec<String>, TableError> {
+    pub(crate) fn names(&self, folder: &str) -> Result<Vec<String>, TableError> {
         let mut names = self.store.names(&self.path(folder))?;
         names.retain(|name| !name.starts_with('.'));
         Ok(names)
@@ -199,13 +193,13 @@ impl Output {
 
     /// Renames a published file to another final name, replacing a previous file. Both names are in one
     /// folder.
-    pub fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
         let (from, to) = (self.path(from), self.path(to));
         Ok(self.writable()?.rename(&from, &to)?)
     }
 
     /// Removes one published file, if it is there, that nothing refers to any more.
-    pub fn remove(&self, relative: &str) -> Result<(), TableError> {
+    pub(crate) fn remove(&self, relative: &str) -> Result<(), TableError> {
         Ok(self.writable()?.remove(&self.path(relative))?)
     }
 
@@ -225,7 +219,7 @@ impl Output {
     ///
     /// # Errors
     /// The part cannot be written or published.
-    pub fn write_table<R: Row>(
+    pub(crate) fn write_table<R: Row>(
         &self,
         metadata: &FileMetadata,
         rows: impl IntoIterator<Item = R>,
@@ -239,7 +233,7 @@ impl Output {
     }
 
     /// Writes a small file: all of it or nothing.
-    pub fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
+    pub(crate) fn write_atomic(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
         let temporary = self.temporary_path(&relative.replace('/', "+"));
         store::write(&temporary, bytes).map_err(|e| TableError::io(&temporary, e))?;
         self.publish(&temporary, relative)
@@ -247,7 +241,7 @@ impl Output {
 
     /// Writes a small file beside the result of a complete output, which stays complete: the file is
     /// no part of the result.
-    pub fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
+    pub(crate) fn write_beside(&self, relative: &str, bytes: &[u8]) -> Result<(), TableError> {
         create_folder(&self.temporary())?;
         self.write_atomic(relative, bytes)?;
         self.remove_temporary()
@@ -269,13 +263,13 @@ impl Output {
     }
 
     /// Whether a run has ended here and nothing was taken away since.
-    pub fn is_complete(&self) -> Result<bool, TableError> {
+    pub(crate) fn is_complete(&self) -> Result<bool, TableError> {
         self.is_published(SUCCESS)
     }
 
     /// Declares the output incomplete: removes `_SUCCESS` and `manifest.json`. To be called before
     /// anything in a complete output changes.
-    pub fn reopen(&self) -> Result<(), TableError> {
+    pub(crate) fn reopen(&self) -> Result<(), TableError> {
         for name in [SUCCESS, MANIFEST] {
             self.remove(name)?;
         }
@@ -287,7 +281,7 @@ impl Output {
     /// file at the root. The output is [`reopen`](Self::reopen)ed first. A table's folder must
     /// hold nothing but parts; a name that is not topicmill's is refused; what is not there is no
     /// error.
-    pub fn clear(&self, relative: &str) -> Result<(), TableError> {
+    pub(crate) fn clear(&self, relative: &str) -> Result<(), TableError> {
         let mut components = Path::new(relative).components();
         let first = components.next().map(|c| c.as_os_str().to_string_lossy());
         let first = first.unwrap_or_default();
@@ -306,7 +300,7 @@ impl Output {
     }
 
     /// Removes everything that topicmill writes, but the lock: what `--overwrite` asks for.
-    pub fn clear_all(&self) -> Result<(), TableError> {
+    pub(crate) fn clear_all(&self) -> Result<(), TableError> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(FOLDERS).chain(FILES) {
             if name != LOCK {
@@ -326,7 +320,7 @@ impl Output {
 
 /// The current holder of the output, according to the lock; `None` if it is free. A run that starts
 /// at this very moment is told that the folder is in use.
-pub fn holder(root: &Path) -> Result<Option<String>, TableError> {
+pub(crate) fn holder(root: &Path) -> Result<Option<String>, TableError> {
     Ok(store::at(root)?.holder(&root.join(LOCK))?)
 }
 

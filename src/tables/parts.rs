@@ -55,7 +55,7 @@ pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), TableEr
 }
 
 /// Rows, size and hash of a part: reads all of it.
-pub fn scan(path: &Path) -> Result<PartInfo, TableError> {
+pub(crate) fn scan(path: &Path) -> Result<PartInfo, TableError> {
     let (bytes, sha256) = hash_file(path)?;
     let (_, footer) = footer(path)?;
     let rows = footer.metadata().file_metadata().num_rows() as u64;
@@ -113,7 +113,7 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Of all `columns`, or of those named, in the file's order.
-    pub fn new(parts: Vec<PathBuf>, columns: Option<&[&str]>) -> Self {
+    pub(crate) fn new(parts: Vec<PathBuf>, columns: Option<&[&str]>) -> Self {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Self {
             parts: parts.into_iter(),
@@ -124,12 +124,12 @@ impl Batches {
     }
 
     /// The file of the last batch.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The next batch that has rows.
-    pub fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
         loop {
             liveness::tick();
             if let Some(batch) = self.reader.as_mut().and_then(Iterator::next) {

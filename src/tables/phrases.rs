@@ -5,18 +5,18 @@ super::schema::row! {
     sorted_by: &["phrase", "first"],
     looked_up_by: &[];
     /// A row of `phrases`.
-    pub struct PhraseRow<'a> {
+    pub(crate) struct PhraseRow<'a> {
         /// The term that replaces the two tokens.
-        pub phrase: &'a str,
+        pub(crate) phrase: &'a str,
         /// The first token, a word or a phrase of the pass before.
-        pub first: &'a str,
+        pub(crate) first: &'a str,
         /// The token that follows it.
-        pub second: &'a str,
+        pub(crate) second: &'a str,
         /// The pass that found it, from 1.
-        pub pass: i32,
+        pub(crate) pass: i32,
         /// How often the two follow each other in the text of that pass.
-        pub count: i64,
+        pub(crate) count: i64,
         /// Their normalised pointwise mutual information there.
-        pub score: f64,
+        pub(crate) score: f64,
     }
 }

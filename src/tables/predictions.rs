@@ -6,21 +6,21 @@ super::schema::row! {
     sorted_by: &["doc_id", "rank"],
     looked_up_by: &[];
     /// A row of `predictions`.
-    pub struct PredictionRow<'a> {
+    pub(crate) struct PredictionRow<'a> {
         /// The document.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// 1 for the label with the largest weight in the document, of all labels.
-        pub rank: i32,
+        pub(crate) rank: i32,
         /// The label's topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// The label.
-        pub label: &'a str,
+        pub(crate) label: &'a str,
         /// The share of the document's tokens that it is expected to have, 0 to 1: its proportion without the
         /// prior's part.
-        pub weight: f32,
+        pub(crate) weight: f32,
         /// Whether it is predicted.
-        pub predicted: bool,
+        pub(crate) predicted: bool,
         /// Whether the document has it; null where the document has no label.
-        pub actual: Option<bool>,
+        pub(crate) actual: Option<bool>,
     }
 }

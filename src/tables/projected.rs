@@ -17,7 +17,7 @@ pub struct ProjectedDocument {
     /// Its number.
     pub doc_id: i64,
     /// The input's own id.
-    pub source_id: String,
+    pub(crate) source_id: String,
     /// What training made of it; of a document without terms always projected.
     pub split: Option<Split>,
     /// Its tokens of kept terms.
@@ -25,7 +25,7 @@ pub struct ProjectedDocument {
     /// Log-likelihood per token given its proportions, in nats.
     pub loglik_per_token: Option<f64>,
     /// Proportions that are not listed, summed; `None` if nothing was inferred for it.
-    pub dropped_mass: Option<f32>,
+    pub(crate) dropped_mass: Option<f32>,
     /// Its listed topics and their proportions, the heaviest first.
     pub topics: Vec<(i32, f32)>,
     /// Its values of the columns that the reader was asked for.
@@ -64,7 +64,7 @@ pub struct ProjectedReader {
 
 impl ProjectedReader {
     /// Of the parts of one table and of the other that hold the same documents.
-    pub fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(documents: Vec<PathBuf>, document_topics: Vec<PathBuf>) -> Self {
         Self::with_columns(documents, document_topics, &[])
     }
 

@@ -16,25 +16,26 @@ use super::parts::{Batches, describe, footer, part_files};
 use super::records::{record, records};
 use super::{TABLES, TableError};
 use corpus::cells;
-pub use figures::{
+pub(crate) use figures::{
     CurvePoint, DriftLine, FigureLine, drift_lines, evaluation_figures, training_curve,
 };
-pub use texts::{
-    ChangeLine, LabelLine, PredictionLine, TermLine, TopicDocumentLine, document_values,
-    kept_terms, predictions, topic_documents,
+pub(crate) use texts::{
+    ChangeLine, LabelLine, PredictionLine, TopicDocumentLine, document_values, predictions,
+    topic_documents,
 };
+pub use texts::{TermLine, kept_terms};
 
 /// What a table is, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableSchema {
+pub(crate) struct TableSchema {
     /// The columns, in order.
-    pub columns: Vec<ColumnManifest>,
+    pub(crate) columns: Vec<ColumnManifest>,
     /// Parts.
-    pub parts: usize,
+    pub(crate) parts: usize,
     /// Rows of all parts.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// `topicmill.*` pairs of the first part: job, settings, seed, ….
-    pub metadata: Vec<(String, String)>,
+    pub(crate) metadata: Vec<(String, String)>,
 }
 
 /// The first rows of a table, ready to print.
@@ -47,7 +48,7 @@ pub struct Rows {
 }
 
 /// Schema, rows and origin of a table: a Parquet file, or a folder of parts.
-pub fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
+pub(crate) fn table_schema(path: &Path) -> Result<TableSchema, TableError> {
     let parts = parts(path)?;
     let (_, first) = footer(&parts[0])?;
     let pairs = first.metadata().file_metadata().key_value_metadata();
@@ -103,20 +104,20 @@ fn shown(array: &dyn Array, row: usize) -> String {
 
 /// A table of an output folder, and its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TableListing {
+pub(crate) struct TableListing {
     /// Its name.
     #[serde(rename = "table")]
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Parts.
-    pub parts: u64,
+    pub(crate) parts: u64,
     /// Rows of all parts.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Bytes of all parts.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The tables of an output folder, by name; reads only their files' footers.
-pub fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
+pub(crate) fn listing(root: &Path) -> Result<Vec<TableListing>, TableError> {
     let mut listed = Vec::new();
     for table in TABLES {
         let mut entry = TableListing {
@@ -142,45 +143,45 @@ record! {
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct TopicLine {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Tokens assigned to it.
         pub tokens: i64,
         /// Its share of all assigned tokens, 0 to 1.
         pub share: f64,
         /// Its NPMI coherence, −1 to 1, where there is one.
-        pub coherence_npmi: Option<f64>,
+        pub(crate) coherence_npmi: Option<f64>,
         /// How much of its top terms' probability is its own, 0 to 1.
-        pub exclusivity: Option<f64>,
+        pub(crate) exclusivity: Option<f64>,
         /// How many equally probable terms would be as concentrated.
-        pub effective_terms: Option<f64>,
+        pub(crate) effective_terms: Option<f64>,
         /// Documents in which it is the largest.
-        pub rank1_documents: Option<i64>,
+        pub(crate) rank1_documents: Option<i64>,
         /// Whether (almost) no token is left in it.
-        pub dead: bool,
+        pub(crate) dead: bool,
         /// The first earlier topic that it repeats, if there is one.
-        pub duplicate_of: Option<i32>,
+        pub(crate) duplicate_of: Option<i32>,
         /// Whether it has tokens, and says nothing.
-        pub junk: bool,
+        pub(crate) junk: bool,
         /// Its most probable terms, the first one first.
-        pub top_terms: Vec<String>,
+        pub(crate) top_terms: Vec<String>,
         ;
         /// Its label, where documents have labels.
-        pub label: Option<LabelLine>,
+        pub(crate) label: Option<LabelLine>,
         /// How it has moved, after a warm start.
-        pub change: Option<ChangeLine>,
+        pub(crate) change: Option<ChangeLine>,
     }
 }
 
 impl TopicLine {
     /// Its label, if it has one, and its most probable terms.
-    pub fn words(&self) -> Vec<String> {
+    pub(crate) fn words(&self) -> Vec<String> {
         let label = self.label.iter().map(|line| format!("{}:", line.label));
         label.chain(self.top_terms.iter().cloned()).collect()
     }
 
     /// Whether it is a label's that no document trained on has; where nothing was projected, whether it has no
     /// term.
-    pub fn is_untrained(&self) -> bool {
+    pub(crate) fn is_untrained(&self) -> bool {
         self.label
             .as_ref()
             .is_some_and(|label| match label.evaluated {

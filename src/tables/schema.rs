@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// 32-bit signed integer.
     I32,
     /// 64-bit signed integer.
@@ -34,7 +34,7 @@ pub enum Kind {
 
 impl Kind {
     /// The Arrow type that is embedded in the file.
-    pub fn data_type(self) -> DataType {
+    pub(crate) fn data_type(self) -> DataType {
         match self {
             Self::I32 => DataType::Int32,
             Self::I64 => DataType::Int64,
@@ -47,7 +47,7 @@ impl Kind {
     }
 
     /// The name docs/FORMATS.md and manifest.json use.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::I32 => "i32",
             Self::I64 => "i64",
@@ -60,7 +60,7 @@ impl Kind {
     }
 
     /// The kind for an Arrow type, if a table can have it.
-    pub fn of(data_type: &DataType) -> Option<Self> {
+    pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         let all = [
             Self::I32,
             Self::I64,
@@ -80,31 +80,31 @@ fn list_element() -> FieldRef {
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// Its name in the file.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether a row may lack it.
-    pub nullable: bool,
+    pub(crate) nullable: bool,
 }
 
 /// What is fixed about a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
     /// Its folder's name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its columns, in order.
-    pub columns: &'static [Column],
+    pub(crate) columns: &'static [Column],
     /// The columns its rows are sorted by, ascending, nulls last.
-    pub sorted_by: &'static [&'static str],
+    pub(crate) sorted_by: &'static [&'static str],
     /// The columns that get a bloom filter.
-    pub looked_up_by: &'static [&'static str],
+    pub(crate) looked_up_by: &'static [&'static str],
 }
 
 impl TableSpec {
     /// The Arrow schema, followed by nullable text columns of these names.
-    pub fn schema(&self, extra: &[String]) -> Schema {
+    pub(crate) fn schema(&self, extra: &[String]) -> Schema {
         let own = self
             .columns
             .iter()
@@ -144,7 +144,7 @@ pub enum Builder {
 
 impl Builder {
     /// An empty builder for values of this kind.
-    pub fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Kind) -> Self {
         match kind {
             Kind::I32 => Self::I32(Int32Builder::new()),
             Kind::I64 => Self::I64(Int64Builder::new()),
@@ -159,7 +159,7 @@ impl Builder {
     }
 
     /// The column; the builder is empty afterwards.
-    pub fn finish(&mut self) -> ArrayRef {
+    pub(crate) fn finish(&mut self) -> ArrayRef {
         match self {
             Self::I32(b) => Arc::new(b.finish()),
             Self::I64(b) => Arc::new(b.finish()),
@@ -185,7 +185,7 @@ impl Builder {
 }
 
 /// A value that a row can hold.
-pub trait Cell: Copy {
+pub(crate) trait Cell: Copy {
     /// The type of its column.
     const KIND: Kind;
     /// Whether its column may hold nulls.
@@ -259,14 +259,14 @@ macro_rules! row {
         sorted_by: $sorted:expr,
         looked_up_by: $looked_up:expr;
         $(#[$doc:meta])*
-        pub struct $row:ident $(<$life:lifetime>)? {
-            $( $(#[$field_doc:meta])* pub $field:ident : $type:ty, )*
+        $vis:vis struct $row:ident $(<$life:lifetime>)? {
+            $( $(#[$field_doc:meta])* $field_vis:vis $field:ident : $type:ty, )*
         }
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $row $(<$life>)? {
-            $( $(#[$field_doc])* pub $field: $type, )*
+        $vis struct $row $(<$life>)? {
+            $( $(#[$field_doc])* $field_vis $field: $type, )*
         }
 
         impl $(<$life>)? $crate::tables::schema::Row for $row $(<$life>)? {
@@ -296,7 +296,7 @@ macro_rules! row {
         }
 
         /// What is fixed about this table: name, columns, order.
-        pub const SPEC: $crate::tables::TableSpec =
+        $vis const SPEC: $crate::tables::TableSpec =
             <$row as $crate::tables::schema::Row>::SPEC;
     };
 }

@@ -12,22 +12,22 @@ const MOST_ALIKE: usize = 10;
 
 /// A document near to what was requested.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SimilarDocument {
+pub(crate) struct SimilarDocument {
     /// Its number.
-    pub doc_id: i64,
+    pub(crate) doc_id: i64,
     /// The input's own id of it.
-    pub source_id: String,
+    pub(crate) source_id: String,
     /// Hellinger distance of the listed proportions, √(1 − Σ_k √(p_k q_k)): 0 to 1.
-    pub distance: f64,
+    pub(crate) distance: f64,
     /// Its listed topics and their proportions, the heaviest first.
-    pub topics: Vec<(i32, f32)>,
+    pub(crate) topics: Vec<(i32, f32)>,
 }
 
 /// The documents of a result with this number or with this id of the input's, the first ten.
 ///
 /// # Errors
 /// Nothing was projected, or a table cannot be read.
-pub fn find_documents(
+pub(crate) fn find_documents(
     root: &Path,
     is_it: impl Fn(&ProjectedDocument) -> bool,
 ) -> Result<Vec<ProjectedDocument>, TableError> {
@@ -47,7 +47,7 @@ pub fn find_documents(
 ///
 /// # Errors
 /// Nothing was projected, or a table cannot be read.
-pub fn similar_documents(
+pub(crate) fn similar_documents(
     root: &Path,
     topics: &[(i32, f32)],
     but: Option<i64>,

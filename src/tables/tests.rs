@@ -5,7 +5,10 @@ macro_rules! part {
     ($output:expr, $table:literal, $rows:expr) => {{
         let (relative, info) = $output.write_table(&metadata(), $rows).unwrap();
         assert_eq!(relative, concat!($table, "/part-00000.parquet"));
-        assert_eq!(scan(&$output.path(&relative)).unwrap(), info);
+        assert_eq!(
+            $crate::tables::parts::scan(&$output.path(&relative)).unwrap(),
+            info
+        );
     }};
 }
 

@@ -5,18 +5,18 @@ super::schema::row! {
     sorted_by: &["topic"],
     looked_up_by: &[];
     /// A row of `topic_changes`: one per topic.
-    pub struct TopicChangeRow<'a> {
+    pub(crate) struct TopicChangeRow<'a> {
         /// The topic, from 0; it has the same number in both results.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Hellinger distance between its terms' distributions before and now: 0 if nothing has changed, at most 1.
-        pub distance: f64,
+        pub(crate) distance: f64,
         /// Its share of the sample's tokens before.
-        pub share_before: f64,
+        pub(crate) share_before: f64,
         /// The same now.
-        pub share: f64,
+        pub(crate) share: f64,
         /// Terms that are among its top terms now and were not, the most probable first.
-        pub gained: &'a [String],
+        pub(crate) gained: &'a [String],
         /// Terms that were among them and are no more, the most probable first.
-        pub lost: &'a [String],
+        pub(crate) lost: &'a [String],
     }
 }

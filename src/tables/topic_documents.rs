@@ -5,16 +5,16 @@ super::schema::row! {
     sorted_by: &["topic", "rank"],
     looked_up_by: &["source_id"];
     /// A row of `topic_documents`.
-    pub struct TopicDocumentRow<'a> {
+    pub(crate) struct TopicDocumentRow<'a> {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// 1 for the document with the largest proportion, and on without gaps.
-        pub rank: i32,
+        pub(crate) rank: i32,
         /// The document.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// The input's own id of it.
-        pub source_id: &'a str,
+        pub(crate) source_id: &'a str,
         /// The topic's proportion in it, 0 to 1.
-        pub weight: f32,
+        pub(crate) weight: f32,
     }
 }

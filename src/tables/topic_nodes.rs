@@ -5,20 +5,20 @@ super::schema::row! {
     sorted_by: &["topic", "node"],
     looked_up_by: &["term"];
     /// A row of `topic_nodes`: a node within the structures of the tree that has tokens in the topic.
-    pub struct TopicNodeRow<'a> {
+    pub(crate) struct TopicNodeRow<'a> {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// The node, from 1; the root, which has no row, is 0.
-        pub node: i32,
+        pub(crate) node: i32,
         /// The node above it.
-        pub parent: i32,
+        pub(crate) parent: i32,
         /// The names of the inner nodes on the way to it, its own among them, joined by `/`.
-        pub path: &'a str,
+        pub(crate) path: &'a str,
         /// Its term, if it is a leaf: a sense of that term.
-        pub term: Option<&'a str>,
+        pub(crate) term: Option<&'a str>,
         /// The probability that a token of the topic passes it.
-        pub weight: f32,
+        pub(crate) weight: f32,
         /// Its tokens in the sample, as expected.
-        pub count: f64,
+        pub(crate) count: f64,
     }
 }

@@ -7,35 +7,35 @@ super::schema::row! {
     looked_up_by: &["term"];
     /// A row of `topic_term_diagnostics`. What is counted on the training sample exists for the
     /// first 20 ranks.
-    pub struct TopicTermDiagnosticsRow<'a> {
+    pub(crate) struct TopicTermDiagnosticsRow<'a> {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// 1 for the topic's most probable term.
-        pub rank: i32,
+        pub(crate) rank: i32,
         /// The term's number, from 0.
-        pub term_id: i32,
+        pub(crate) term_id: i32,
         /// The term.
-        pub term: &'a str,
+        pub(crate) term: &'a str,
         /// Its expected tokens in the topic, without smoothing, scaled to the sample.
-        pub count: f64,
+        pub(crate) count: f64,
         /// Its probability in the topic, smoothing included.
-        pub weight: f32,
+        pub(crate) weight: f32,
         /// The probability of this term and those before it.
-        pub cumulative: f64,
+        pub(crate) cumulative: f64,
         /// Training documents that hold it.
-        pub documents: Option<i64>,
+        pub(crate) documents: Option<i64>,
         /// Its length in characters.
-        pub word_length: i32,
+        pub(crate) word_length: i32,
         /// The least of its parts in the topic's UMass coherence, or 0: how badly it goes with the
         /// terms before it, nats.
-        pub coherence: Option<f64>,
+        pub(crate) coherence: Option<f64>,
         /// Its part in the topic's distance from the uniform distribution, nats.
-        pub uniform_distance: f64,
+        pub(crate) uniform_distance: f64,
         /// Its part in the topic's distance from the corpus, nats.
-        pub corpus_distance: Option<f64>,
+        pub(crate) corpus_distance: Option<f64>,
         /// Its part in the topic's `token_document_difference`, nats.
-        pub token_document_difference: Option<f64>,
+        pub(crate) token_document_difference: Option<f64>,
         /// The share of its probability over all topics that is this topic's, 0 to 1.
-        pub exclusivity: f64,
+        pub(crate) exclusivity: f64,
     }
 }

@@ -6,18 +6,18 @@ super::schema::row! {
     sorted_by: &["topic", "rank"],
     looked_up_by: &["term"];
     /// A row of `topic_terms`.
-    pub struct TopicTermRow<'a> {
+    pub(crate) struct TopicTermRow<'a> {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// The term's number, from 0.
-        pub term_id: i32,
+        pub(crate) term_id: i32,
         /// The term.
-        pub term: &'a str,
+        pub(crate) term: &'a str,
         /// Its probability in the topic, smoothing included.
-        pub weight: f32,
+        pub(crate) weight: f32,
         /// Its expected tokens in the topic, without smoothing (λ̃_kw), scaled to the sample.
-        pub count: f64,
+        pub(crate) count: f64,
         /// 1 for the topic's most probable term, and on without gaps.
-        pub rank: i32,
+        pub(crate) rank: i32,
     }
 }

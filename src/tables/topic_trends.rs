@@ -1,35 +1,35 @@
 //! Table `topic_trends`: the share of each topic by the values of metadata columns.
 
 /// Maximum number of values of a column that are named.
-pub const MOST_VALUES: usize = 1_000;
+pub(crate) const MOST_VALUES: usize = 1_000;
 /// The same at least, however many topics there are.
-pub const LEAST_VALUES: usize = 12;
+pub(crate) const LEAST_VALUES: usize = 12;
 /// Maximum number of named values of all columns times topics.
-pub const MOST_PAIRS: usize = 1 << 19;
+pub(crate) const MOST_PAIRS: usize = 1 << 19;
 
 super::schema::row! {
     table: "topic_trends",
     sorted_by: &["name", "value", "value_count", "topic"],
     looked_up_by: &[];
     /// A row of `topic_trends`: one per value and topic that a document with the value lists.
-    pub struct TopicTrendRow<'a> {
+    pub(crate) struct TopicTrendRow<'a> {
         /// The column of `documents`.
-        pub name: &'a str,
+        pub(crate) name: &'a str,
         /// Its value; null for the documents of other values, and for those without one.
-        pub value: Option<&'a str>,
+        pub(crate) value: Option<&'a str>,
         /// How many values the row stands for: 1, but for those that are not named; 0 for the documents without one.
-        pub value_count: i64,
+        pub(crate) value_count: i64,
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Σ_d θ_dk N_d / Σ_d N_d over the documents d with the value, with θ as listed in `document_topics`.
-        pub share: f64,
+        pub(crate) share: f64,
         /// The 2.5 % quantile of the share over bootstrap replicates.
-        pub low: Option<f64>,
+        pub(crate) low: Option<f64>,
         /// The 97.5 % quantile.
-        pub high: Option<f64>,
+        pub(crate) high: Option<f64>,
         /// Σ_d N_d: tokens in the vocabulary.
-        pub tokens: i64,
+        pub(crate) tokens: i64,
         /// Documents with the value and with such tokens.
-        pub documents: i64,
+        pub(crate) documents: i64,
     }
 }

@@ -6,41 +6,41 @@ super::schema::row! {
     sorted_by: &["round"],
     looked_up_by: &[];
     /// A row of `training_log`.
-    pub struct TrainingLogRow<'a> {
+    pub(crate) struct TrainingLogRow<'a> {
         /// The round, from 1.
-        pub round: i32,
+        pub(crate) round: i32,
         /// The pass over the training sample it belongs to, from 1.
-        pub pass: i32,
+        pub(crate) pass: i32,
         /// The phase it belongs to: `online` or `gibbs`.
-        pub phase: &'a str,
+        pub(crate) phase: &'a str,
         /// Documents trained on so far, counted at each visit.
-        pub documents_seen: i64,
+        pub(crate) documents_seen: i64,
         /// Tokens trained on so far, counted at each visit.
-        pub tokens_seen: i64,
+        pub(crate) tokens_seen: i64,
         /// ρ_t, the step size of the round: in Gibbs rounds, their share of the documents.
-        pub step_size: f64,
+        pub(crate) step_size: f64,
         /// A = Σ_k α_k, the prior that documents were sampled with.
-        pub alpha_sum: f64,
+        pub(crate) alpha_sum: f64,
         /// Training time so far, without loading, evaluation and checkpoints, in seconds.
-        pub seconds: f64,
+        pub(crate) seconds: f64,
         /// Tokens of this round per second of it.
-        pub tokens_per_second: f64,
+        pub(crate) tokens_per_second: f64,
         /// Log-likelihood per held-out token by document completion, nats, in the rounds that
         /// measured it.
-        pub heldout_loglik_per_token: Option<f64>,
+        pub(crate) heldout_loglik_per_token: Option<f64>,
         /// Share of the K × V parameters that are above their prior.
-        pub nonzero_share: f64,
+        pub(crate) nonzero_share: f64,
         /// Seconds of worker 0 in this round: preparing factors,
-        pub preparing_seconds: f64,
+        pub(crate) preparing_seconds: f64,
         /// sampling documents,
-        pub sampling_seconds: f64,
+        pub(crate) sampling_seconds: f64,
         /// adding up its own statistics,
-        pub aggregating_seconds: f64,
+        pub(crate) aggregating_seconds: f64,
         /// exchanging and merging them, waiting for other workers included,
-        pub exchanging_seconds: f64,
+        pub(crate) exchanging_seconds: f64,
         /// and changing the model.
-        pub updating_seconds: f64,
+        pub(crate) updating_seconds: f64,
         /// Bytes the processes exchanged in this round.
-        pub bytes_exchanged: i64,
+        pub(crate) bytes_exchanged: i64,
     }
 }

@@ -25,15 +25,15 @@ const PROBLEMS_SHOWN: usize = 50;
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct VerifyReport {
     /// Files whose hashes were compared.
-    pub files: u64,
+    pub(crate) files: u64,
     /// Bytes in them.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Rows of each table, by the files' footers.
-    pub rows: BTreeMap<String, u64>,
+    pub(crate) rows: BTreeMap<String, u64>,
     /// What is wrong, the first 50: file or row, what was expected, what was found.
     pub problems: Vec<String>,
     /// How many things are wrong; 0 for a sound output.
-    pub problem_count: u64,
+    pub(crate) problem_count: u64,
 }
 
 impl VerifyReport {

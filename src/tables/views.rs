@@ -84,7 +84,7 @@ ORDER BY difference DESC, term;",
 /// The text of `views.sql` for the tables of the output.
 ///
 /// Errors: the folder, or the store, cannot be asked.
-pub fn views_sql(output: &Output) -> Result<String, TableError> {
+pub(crate) fn views_sql(output: &Output) -> Result<String, TableError> {
     let mut standing = Vec::new();
     for table in TABLES {
         if output.is_published(table.name)? {

@@ -6,16 +6,16 @@ super::schema::row! {
     sorted_by: &["term_id"],
     looked_up_by: &["term"];
     /// A row of `vocabulary`.
-    pub struct VocabularyRow<'a> {
+    pub(crate) struct VocabularyRow<'a> {
         /// The term's number, from 0; `None` for terms that were not kept.
-        pub term_id: Option<i32>,
+        pub(crate) term_id: Option<i32>,
         /// The term.
-        pub term: &'a str,
+        pub(crate) term: &'a str,
         /// Tokens in the collection.
-        pub count: i64,
+        pub(crate) count: i64,
         /// Documents that hold the term.
-        pub document_count: i64,
+        pub(crate) document_count: i64,
         /// `kept`, `stop`, `rare` or `frequent`: why the term was left out, if it was.
-        pub status: &'a str,
+        pub(crate) status: &'a str,
     }
 }

@@ -18,7 +18,7 @@ use store::Writer;
 const BATCH_VALUES: usize = 1 << 20;
 
 /// Writes the file, batch by batch.
-pub struct WideWriter {
+pub(crate) struct WideWriter {
     path: PathBuf,
     schema: SchemaRef,
     writer: ArrowWriter<Writer>,
@@ -32,7 +32,7 @@ impl WideWriter {
     ///
     /// # Errors
     /// The disk.
-    pub fn create(
+    pub(crate) fn create(
         path: &Path,
         table: &str,
         topics: usize,
@@ -65,7 +65,7 @@ impl WideWriter {
     ///
     /// # Errors
     /// The disk.
-    pub fn push(&mut self, term: &str, values: &[f32]) -> Result<(), TableError> {
+    pub(crate) fn push(&mut self, term: &str, values: &[f32]) -> Result<(), TableError> {
         self.terms.append_value(term);
         for (column, &value) in self.columns.iter_mut().zip(values) {
             column.append_value(value);
@@ -81,7 +81,7 @@ impl WideWriter {
     ///
     /// # Errors
     /// The disk.
-    pub fn finish(mut self) -> Result<(), TableError> {
+    pub(crate) fn finish(mut self) -> Result<(), TableError> {
         self.write_batch()?;
         let closed = self.writer.into_inner().map(|_| ());
         closed.map_err(|e| TableError::parquet(&self.path, e))

@@ -34,18 +34,18 @@ const ROW_TEXT_BYTES: usize = 1 << 30;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartInfo {
     /// Rows.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Size of the file.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// SHA-256 of the file, in hexadecimal.
-    pub sha256: String,
+    pub(crate) sha256: String,
 }
 
 /// Writes a part of a table from its rows.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_part<R: Row>(
+pub(crate) fn write_part<R: Row>(
     path: &Path,
     metadata: &FileMetadata,
     rows: impl IntoIterator<Item = R>,
@@ -84,7 +84,7 @@ impl TableWriter {
     }
 
     /// The same. `extra`: names of further text columns.
-    pub fn with_columns(
+    pub(crate) fn with_columns(
         path: &Path,
         spec: &TableSpec,
         extra: &[String],
@@ -116,7 +116,7 @@ impl TableWriter {
     }
 
     /// Appends a row and the values of the further columns.
-    pub fn push_with<R: Row>(
+    pub(crate) fn push_with<R: Row>(
         &mut self,
         row: &R,
         extra: &[Option<String>],

@@ -28,7 +28,7 @@ use topicmill::corpus::minibatches::{MinibatchBuilder, Minibatches};
 use topicmill::dataflow::process::Process;
 use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
-use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
+pub use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
 use topicmill::job::Job;
 use topicmill::job::state::{CHECKPOINT_FILE, MODEL_FILE};
 use topicmill::tables::output::Output;

@@ -50,7 +50,7 @@ impl Block {
     }
 
     /// The (first) file that the block's documents come from.
-    pub fn file(&self) -> &InputFile {
+    pub(crate) fn file(&self) -> &InputFile {
         &self.input.files[self.source as usize]
     }
 

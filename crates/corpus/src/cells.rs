@@ -111,7 +111,7 @@ pub fn whole_numbers(array: &dyn Array) -> Option<Int64Array> {
 }
 
 /// Whether the cells of a column of this type are numbers, or texts that may be numbers.
-pub fn is_number(kind: &DataType) -> bool {
+pub(crate) fn is_number(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_number(values),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
@@ -120,7 +120,7 @@ pub fn is_number(kind: &DataType) -> bool {
 }
 
 /// A cell of a column of integers, or of a dictionary of them.
-pub fn integer(array: &dyn Array, row: usize) -> Option<i128> {
+pub(crate) fn integer(array: &dyn Array, row: usize) -> Option<i128> {
     match array.data_type() {
         _ if array.is_null(row) => None,
         DataType::Dictionary(..) => {

@@ -189,14 +189,6 @@ impl Collection {
     pub fn shard_name(number: usize) -> String {
         format!("{SHARDS_FOLDER}/shard-{number:05}.parquet")
     }
-
-    /// The shard that contains a document, or none beyond the last one.
-    pub fn shard_of(&self, document: u64) -> Option<usize> {
-        let after = self
-            .shards
-            .partition_point(|shard| shard.first_document <= document);
-        (document < self.documents).then(|| after - 1)
-    }
 }
 
 #[cfg(test)]
@@ -269,16 +261,5 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn documents_are_found_in_their_shards() {
-        let collection = collection(&[3, 4, 1]);
-        let shards: Vec<_> = (0..9)
-            .map(|document| collection.shard_of(document))
-            .collect();
-        let expected = [0, 0, 0, 1, 1, 1, 1, 2].map(Some);
-        assert_eq!(shards[..8], expected);
-        assert_eq!(shards[8], None);
     }
 }

@@ -84,7 +84,7 @@ impl Compression {
     }
 
     /// The expected content of a file of the given size: compressed text counts four times.
-    pub fn expected_bytes(self, bytes: u64) -> u64 {
+    pub(crate) fn expected_bytes(self, bytes: u64) -> u64 {
         match self {
             Self::Plain => bytes,
             Self::Gzip | Self::Zstd | Self::Bzip2 => bytes.saturating_mul(4),

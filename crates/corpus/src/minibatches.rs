@@ -10,11 +10,12 @@ mod tests;
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub use builder::MinibatchBuilder;
 use lda::bags::Bags;
+use parking_lot::Mutex;
 use store::Scratch;
 
 /// Bytes of a word in the files.
@@ -176,7 +177,7 @@ impl Minibatches {
             }
         };
         let minibatch = minibatches.next().expect("a minibatch to load");
-        let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = loaded.lock();
         if let Some((number, bags)) = &loaded.current
             && *number == minibatch
         {

@@ -34,7 +34,7 @@ pub use htrc::{Candidate, candidate, metadata_keys};
 const STRETCH_BYTES: u64 = 1 << 20;
 
 /// Receives the documents of a block, one after the other.
-pub type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
+pub(crate) type DocumentSink<'s> = &'s mut dyn FnMut(RawDocument<'_>);
 
 /// Hands every document of the block to `emit`, in the input's order, with its language if that is to be identified.
 ///

@@ -40,7 +40,7 @@ pub enum Format {
 
 impl Format {
     /// Whether a file has columns in groups of rows that can be read alone.
-    pub fn is_columnar(self) -> bool {
+    pub(crate) fn is_columnar(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 }
@@ -94,7 +94,7 @@ pub struct CorpusSettings {
 
 impl CorpusSettings {
     /// Whether a document of this format can have counts where the job says, instead of a text.
-    pub fn finds_counts(format: Format) -> bool {
+    pub(crate) fn finds_counts(format: Format) -> bool {
         matches!(format, Format::JsonLines | Format::Parquet | Format::Arrow)
     }
 
@@ -165,7 +165,7 @@ pub struct HtrcSettings {
 
 impl HtrcSettings {
     /// First and last year of jobs that read volumes of any year, and of none.
-    pub const ANY_YEAR: RangeInclusive<u32> = 0..=9999;
+    pub(crate) const ANY_YEAR: RangeInclusive<u32> = 0..=9999;
 }
 
 /// The size of the sections that volumes are cut into.

@@ -29,7 +29,7 @@ pub struct SynthSettings {
 
 impl SynthSettings {
     /// The first value that no corpus can be made from, as (key, what it must be).
-    pub fn problem(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn problem(&self) -> Option<(&'static str, &'static str)> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if !(1..=65_535).contains(&self.topics) {
             return Some(("topics", "1 to 65535"));

@@ -48,7 +48,7 @@ impl<'a> TermDistribution<'a> {
     }
 
     /// How many terms are not listed.
-    pub fn absent_terms(&self) -> usize {
+    fn absent_terms(&self) -> usize {
         self.vocabulary_size - self.entries.len()
     }
 

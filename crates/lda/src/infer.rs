@@ -6,7 +6,7 @@
 //! `variational`. `maxent` predicts proportions from terms alone, `hybrid` goes on from there, and
 //! `naive_bayes` is the baseline (Yao, Mimno & McCallum 2009). `inferrer` picks one of them. `labels` ranks topics that are labels.
 
-pub mod collapsed;
+pub(crate) mod collapsed;
 pub mod hybrid;
 pub mod inferrer;
 pub mod label_topics;
@@ -14,7 +14,7 @@ pub mod labels;
 pub(crate) mod lanes;
 pub mod maxent;
 pub mod mean_field;
-pub mod naive_bayes;
+mod naive_bayes;
 pub mod project;
 pub mod reference;
 pub mod sampler;
@@ -39,9 +39,9 @@ pub struct ImpossibleDraw {
     /// Σ_{k∈d} n_dk g_kw (with h_k where the term has a dense row).
     pub document_mass: f32,
     /// Σ_{k∈d} n_dk h_k where the term has no dense row.
-    pub smoothing_mass: f32,
+    pub(crate) smoothing_mass: f32,
     /// A_w + H.
-    pub prior_mass: f32,
+    pub(crate) prior_mass: f32,
 }
 
 /// A document as inference sees it: distinct terms, ascending, and how often each occurs.

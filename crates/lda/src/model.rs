@@ -97,7 +97,7 @@ impl Priors {
     }
 
     /// The same priors with another η: the one that φ is published with.
-    pub fn with_eta(&self, eta: f64) -> Self {
+    pub(crate) fn with_eta(&self, eta: f64) -> Self {
         Self {
             eta,
             ..self.clone()

@@ -29,7 +29,7 @@ pub use linear::Linear;
 use crate::math::special::exp;
 
 /// Pairs of vectors that L-BFGS remembers.
-pub const HISTORY: usize = 7;
+const HISTORY: usize = 7;
 
 /// Vectors as long as the weights that are in memory at once: two a remembered pair, and those of
 /// the line search, of its solver's state and of the current evaluation.

@@ -8,7 +8,7 @@
 pub mod active;
 pub mod alpha;
 pub mod cvb0;
-pub mod expectation;
+mod expectation;
 pub mod joint;
 pub mod labels;
 pub mod minibatches;
@@ -362,7 +362,7 @@ pub fn global_step(parameters: &mut Parameters, step: GlobalStep, entries: &[u64
 }
 
 /// Adds S·N̂_k of some entries to `topic_counts`.
-pub fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
+fn add_topic_counts(entries: &[u64], topic_counts: &mut [i64]) {
     for &word in entries {
         let entry = Assigned::from_word(word);
         topic_counts[usize::from(entry.topic)] += i64::from(entry.count);

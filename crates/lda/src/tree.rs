@@ -56,7 +56,7 @@ pub mod sampler;
 mod state;
 mod variant;
 
-pub use crate::model::tree::{Cousins, MAX_DEPTH, Node, ROOT, Tree, TreeError};
+pub use crate::model::tree::{MAX_DEPTH, Node, ROOT, Tree, TreeError};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 thread_local! {
     /// The signs of this thread, if it is watched.
@@ -38,7 +40,7 @@ impl Liveness {
 
     /// What the thread was last said to be doing; empty before the first [`stage`].
     pub fn stage(&self) -> &'static str {
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.stage.lock()
     }
 
     fn tick(&self) {
@@ -54,7 +56,7 @@ pub fn tick() {
 /// Says what the calling thread is doing from now on.
 pub fn stage(name: &'static str) {
     with_own(|own| {
-        *own.stage.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        *own.stage.lock() = name;
         own.tick();
     });
 }

@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Callers that are listened to at the same time.
 const MOST_CALLERS: usize = 64;
@@ -27,7 +28,7 @@ impl Callers {
     /// # Errors
     /// The system has no more handles.
     pub(super) fn admit(&self, caller: &TcpStream) -> io::Result<u64> {
-        let mut places = self.lock();
+        let mut places = self.0.lock();
         if places.taken.len() >= MOST_CALLERS
             && let Some((_, oldest)) = places.taken.pop_front()
         {
@@ -42,13 +43,9 @@ impl Callers {
 
     /// Frees a place. False when its caller was cut off before.
     pub(super) fn leave(&self, number: u64) -> bool {
-        let mut places = self.lock();
+        let mut places = self.0.lock();
         let at = places.taken.iter().position(|(other, _)| *other == number);
         at.and_then(|at| places.taken.remove(at)).is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Places> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

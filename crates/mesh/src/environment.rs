@@ -15,15 +15,15 @@ use super::hosts::{HOSTS_VARIABLE, HostsError, Peers, parse_list};
 pub use error::EnvironmentError;
 
 /// Number of this process, from 0.
-pub const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
+const PROCESS_VARIABLE: &str = "TOPICMILL_PROCESS";
 /// Processes in all.
-pub const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
+const PROCESSES_VARIABLE: &str = "TOPICMILL_PROCESSES";
 /// The first port on each host.
-pub const PORT_VARIABLE: &str = "TOPICMILL_PORT";
+const PORT_VARIABLE: &str = "TOPICMILL_PORT";
 /// The headless service through which the pods of a Kubernetes Job find each other.
-pub const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
+const SERVICE_VARIABLE: &str = "TOPICMILL_SERVICE";
 /// The first port on each host, unless another is given.
-pub const DEFAULT_PORT: u16 = 7101;
+const DEFAULT_PORT: u16 = 7101;
 
 /// The most processes that a variable may name: more than a run can have, few enough to list.
 const MOST_PROCESSES: usize = 1 << 16;
@@ -31,7 +31,7 @@ const MOST_PROCESSES: usize = 1 << 16;
 const MOST_NAME_BYTES: usize = 255;
 
 /// The variables of an environment that are text.
-pub type Variables = BTreeMap<String, String>;
+type Variables = BTreeMap<String, String>;
 
 /// What was found: one process of several.
 #[derive(Clone, Debug, PartialEq, Eq)]

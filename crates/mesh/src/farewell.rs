@@ -6,9 +6,11 @@
 //! at most a second, whatever the state of the links.
 
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::frame::{Farewell, Header, Kind};
 use super::guard::{self, FAREWELL_LIMIT};
@@ -22,7 +24,7 @@ static LINKS: Mutex<Vec<Link>> = Mutex::new(Vec::new());
 
 /// Begins a run on these links: from now on a failure is reported on them.
 pub(super) fn begin(links: Vec<Link>) {
-    *LINKS.lock().unwrap_or_else(PoisonError::into_inner) = links;
+    *LINKS.lock() = links;
     guard::set_last_words(say);
 }
 
@@ -32,7 +34,7 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
     let ends = Instant::now() + FAREWELL_LIMIT;
     let bytes: Arc<[u8]> = farewell.encode().into();
     let saying = Arc::new(AtomicUsize::new(0));
-    let links = LINKS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let links = LINKS.lock().clone();
     for link in &links {
         if teller == Some(link.peer.process) {
             // It waits for nothing else.
@@ -61,7 +63,7 @@ fn say(farewell: &Farewell, teller: Option<usize>) {
 
 /// Says the last word on one link, when what is being written there is through.
 fn tell(link: &Link, bytes: &[u8]) {
-    let (peer, mut sender) = (&link.peer, link.lock_sender());
+    let (peer, mut sender) = (&link.peer, link.sender.lock());
     if sender.is_closed() {
         return;
     }

@@ -7,9 +7,9 @@
 /// Bytes of a frame's header.
 pub const HEADER_BYTES: usize = 4;
 /// Most bytes of timely's in one frame; zstd at its worst adds less than as much again.
-pub const MOST_PAYLOAD: usize = 1 << 18;
+pub(crate) const MOST_PAYLOAD: usize = 1 << 18;
 /// Most bytes that follow a header.
-pub const MOST_LENGTH: usize = 2 * MOST_PAYLOAD;
+pub(crate) const MOST_LENGTH: usize = 2 * MOST_PAYLOAD;
 /// Most bytes of a farewell.
 pub const MOST_FAREWELL: usize = 4096;
 

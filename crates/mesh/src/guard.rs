@@ -8,9 +8,11 @@
 //! else is temporary.
 
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::Placement;
 use super::frame::Farewell;
@@ -128,14 +130,14 @@ pub(super) fn own_number() -> Option<usize> {
 }
 
 fn own() -> Option<(usize, String)> {
-    OWN.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    OWN.lock().clone()
 }
 
 /// Stores this process's number in the run.
 pub(super) fn introduce(placement: &Placement) {
     let address = placement.addresses.get(placement.process).cloned();
     let own = address.map(|address| (placement.process, address));
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = own;
+    *OWN.lock() = own;
 }
 
 /// Ends the process when the thread that owns this value panics, hook or no hook.
@@ -168,7 +170,7 @@ pub fn lost_peers() -> Vec<usize> {
 /// Remembers that a process is lost, and tells the log.
 pub(super) fn note_lost(process: usize, address: &str) {
     tracing::error!(process, address, "peer lost");
-    if let Ok(mut lost) = LOST.try_lock()
+    if let Some(mut lost) = LOST.try_lock()
         && !lost.contains(&process)
     {
         lost.push(process);

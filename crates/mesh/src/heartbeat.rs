@@ -4,7 +4,6 @@
 //! flight.
 
 use std::io;
-use std::sync::TryLockError;
 
 use super::frame::{Header, Kind};
 use super::guard;
@@ -31,13 +30,9 @@ fn beat(link: &Link) {
     loop {
         guard::stay_silent_when_ending();
         let is_due = peer.traffic.idle() >= pause || peer.traffic.figures().sent == 0;
-        let mut sender = match link.sender.try_lock() {
-            Ok(sender) => sender,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                std::thread::sleep(pause);
-                continue;
-            }
+        let Some(mut sender) = link.sender.try_lock() else {
+            std::thread::sleep(pause);
+            continue;
         };
         if sender.is_closed() {
             return;

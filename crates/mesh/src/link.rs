@@ -8,10 +8,11 @@
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use socket2::{SockRef, TcpKeepalive};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
@@ -98,16 +99,11 @@ impl Link {
             receiver: Mutex::new(Receiver::new(settings.compress)?),
         })))
     }
-
-    /// The sending half, once it is free.
-    pub(super) fn lock_sender(&self) -> MutexGuard<'_, Sender> {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut receiver = self.receiver.lock();
         Ok(receiver.read(&self.peer, buffer))
     }
 }
@@ -115,7 +111,7 @@ impl Read for Link {
 impl Write for Link {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         guard::stay_silent_when_ending();
-        let mut sender = self.lock_sender();
+        let mut sender = self.sender.lock();
         match sender.payload(&self.peer, bytes) {
             Ok(written) => Ok(written),
             Err(error) => {
@@ -145,7 +141,7 @@ impl Stream for Link {
         if how != Shutdown::Write {
             return Ok(());
         }
-        let mut sender = self.lock_sender();
+        let mut sender = self.sender.lock();
         let end = Header {
             kind: Kind::End,
             length: 0,

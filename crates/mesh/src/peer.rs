@@ -4,9 +4,11 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::frame::Farewell;
 use super::guard::{self, Failure, REMEDY};

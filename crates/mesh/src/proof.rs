@@ -15,7 +15,7 @@ pub const PROOF_BYTES: usize = 32;
 pub const ANSWER_BYTES: usize = 4 + PROOF_BYTES;
 
 /// Last word of the set-up: the dialling side has read our answer and takes the connection.
-pub const READY: [u8; 8] = *b"tpcready";
+pub(crate) const READY: [u8; 8] = *b"tpcready";
 
 /// The role of the prover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Transcript {
     }
 
     /// True when `proof` is that of the other side. Takes as long for a wrong one.
-    pub fn is_proved(&self, secret: Option<&Secret>, role: Role, proof: &[u8]) -> bool {
+    pub(crate) fn is_proved(&self, secret: Option<&Secret>, role: Role, proof: &[u8]) -> bool {
         self.keyed(secret, role).verify_slice(proof).is_ok()
     }
 

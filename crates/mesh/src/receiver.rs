@@ -3,8 +3,8 @@
 
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
+use parking_lot::MutexGuard;
 use zstd::bulk::Decompressor;
 
 use super::frame::{Farewell, HEADER_BYTES, Header, Kind, MOST_PAYLOAD};
@@ -128,7 +128,7 @@ impl Receiver {
         };
         loop {
             let decrypted = {
-                let tls = tls.lock().unwrap_or_else(PoisonError::into_inner);
+                let tls = tls.lock();
                 self.decrypt(tls, target)
             };
             match decrypted {

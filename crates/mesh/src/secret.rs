@@ -14,7 +14,7 @@ use crate::exit;
 /// Environment variable with the secret.
 pub const SECRET_VARIABLE: &str = "TOPICMILL_SECRET";
 /// Environment variable with the path of a file that contains the secret.
-pub const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
+pub(crate) const SECRET_FILE_VARIABLE: &str = "TOPICMILL_SECRET_FILE";
 
 /// Fewest bytes of a secret: a shorter one could be guessed from one greeting that was overheard.
 const LEAST_BYTES: usize = 16;
@@ -138,7 +138,7 @@ impl Secret {
     ///
     /// # Errors
     /// The file cannot be read, or contains fewer than 16 bytes.
-    pub fn read(path: &Path) -> Result<Found, SecretError> {
+    pub(crate) fn read(path: &Path) -> Result<Found, SecretError> {
         let failed = |source| SecretError::Read {
             path: path.to_owned(),
             source,

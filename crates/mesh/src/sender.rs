@@ -4,7 +4,6 @@
 //! need not wait for a slow connection.
 
 use std::io::{self, IoSlice, Write};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use zstd::bulk::Compressor;
@@ -105,7 +104,7 @@ impl Sender {
         };
         self.sealed.clear();
         {
-            let mut tls = tls.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tls = tls.lock();
             tls.seal(&[&header, body], &mut self.sealed)?;
         }
         write_all(peer, &self.sealed, &[])

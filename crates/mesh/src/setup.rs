@@ -2,8 +2,9 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::callers::Callers;
 use super::channel::Channel;
@@ -81,31 +82,27 @@ impl Setup {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// True when the set-up is over.
     pub(super) fn over(&self) -> bool {
-        Instant::now() >= self.ends || self.lock().over
+        Instant::now() >= self.ends || self.state.lock().over
     }
 
     /// Ends the set-up.
     pub(super) fn fail(&self, error: ClusterError) {
-        self.lock().failure.get_or_insert(error);
+        self.state.lock().failure.get_or_insert(error);
         self.changed.notify_all();
     }
 
     /// Notes what happened last to a process that is not connected yet.
     pub(super) fn trouble(&self, process: usize, reason: String) {
-        if let Some(trouble) = self.lock().trouble.get_mut(process) {
+        if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
             trouble.last = reason;
         }
     }
 
     /// Notes the probable reason why a process is not connected; later events do not change it.
     pub(super) fn accuse(&self, process: usize, reason: String) {
-        if let Some(trouble) = self.lock().trouble.get_mut(process) {
+        if let Some(trouble) = self.state.lock().trouble.get_mut(process) {
             trouble.accusation = Some(reason);
         }
     }
@@ -145,12 +142,12 @@ impl Setup {
 
     /// True when a process is connected and has not hung up.
     pub(super) fn has(&self, process: usize) -> bool {
-        self.lock().has(process)
+        self.state.lock().has(process)
     }
 
     /// Keeps a connection, unless the process has a living one.
     pub(super) fn keep(&self, process: usize, channel: Channel) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.has(process) && channel.socket.set_nonblocking(true).is_ok() {
             state.channels[process] = Some(channel);
         }
@@ -160,7 +157,7 @@ impl Setup {
 
     /// Waits until all connections are established, and ends the set-up.
     pub(super) fn wait(&self, deadline: Duration) -> Result<Vec<Option<Channel>>, ClusterError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let outcome = loop {
             if let Some(error) = state.failure.take().or_else(|| self.left(&mut state)) {
                 break Err(error);
@@ -176,8 +173,7 @@ impl Setup {
                     remark: self.remark(),
                 });
             }
-            let waited = self.changed.wait_timeout(state, TICK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, TICK);
         };
         state.over = true;
         outcome

@@ -9,9 +9,10 @@
 //!
 //! Time is counted in looks: while the whole process is stopped, there are none.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use timely::dataflow::operators::generic::builder_raw::OperatorBuilder;
 use timely::worker::Worker;
 
@@ -68,7 +69,7 @@ impl Workers {
             ticks: 0,
             silent_looks: 0,
         };
-        self.lock().push(watched);
+        self.watched.lock().push(watched);
         let of_timeout = self.timeout.map(|timeout| timeout / (LOOKS / 2));
         let pause = of_timeout.map_or(LONGEST_PULSE, |pause| pause.min(LONGEST_PULSE));
         let dataflow = worker.next_dataflow_index();
@@ -87,7 +88,7 @@ impl Workers {
     /// Looks once at every worker; says which have stalled, and in which stage.
     fn look(&self) -> Vec<String> {
         let mut stalled = Vec::new();
-        for worker in self.lock().iter_mut() {
+        for worker in self.watched.lock().iter_mut() {
             if let Some(stage) = worker.look() {
                 let (worker, process) = (worker.worker, self.process);
                 stalled.push(format!(
@@ -96,10 +97,6 @@ impl Workers {
             }
         }
         stalled
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Watched>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

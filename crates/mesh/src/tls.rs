@@ -25,7 +25,7 @@ pub use session::Tls;
 pub(super) const BINDING_BYTES: usize = 32;
 
 /// What a build without the feature says when TLS is requested.
-pub const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
+pub(crate) const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
 
 /// Why certificates cannot be used.
 #[derive(Debug, thiserror::Error)]

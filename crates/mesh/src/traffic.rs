@@ -1,8 +1,10 @@
 //! Byte counts of the links of this process, and the time of the last traffic.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Bytes that this process has sent to others.
 static SENT: AtomicU64 = AtomicU64::new(0);
@@ -34,13 +36,13 @@ pub struct PeerTraffic {
 
 /// The traffic with every other process of the run, in order; none for a run of one process.
 pub fn traffic() -> Vec<PeerTraffic> {
-    let links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let links = LINKS.lock();
     links.iter().map(|link| link.figures()).collect()
 }
 
 /// Begins a run on links with this traffic.
 pub(super) fn begin(links: Vec<Arc<Traffic>>) {
-    *LINKS.lock().unwrap_or_else(PoisonError::into_inner) = links;
+    *LINKS.lock() = links;
 }
 
 /// Counts and clocks of one link.

@@ -28,7 +28,7 @@ pub use source::Source;
 pub use writer::Writer;
 
 /// What the address of something in an object store begins with.
-pub const SCHEME: &str = "s3://";
+const SCHEME: &str = "s3://";
 
 /// The folder of unfinished files, below the one that they are for.
 pub const TEMPORARY: &str = "_temporary";

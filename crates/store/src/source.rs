@@ -82,7 +82,7 @@ impl Seek for Source {
 }
 
 /// An object as it was when it was opened.
-pub trait Ranges: fmt::Debug + Send + Sync {
+pub(crate) trait Ranges: fmt::Debug + Send + Sync {
     /// These bytes of it, all of them.
     ///
     /// # Errors

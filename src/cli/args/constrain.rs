@@ -19,7 +19,7 @@ result, FOLDER, its job, FOLDER.toml, and all its constraints, FOLDER.txt: edit 
 
 /// Whose assignments are forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Unassign {
+pub(crate) enum Unassign {
     /// Nobody's: senses share evenly what their word had in each topic
     Nothing,
     /// Those of the words
@@ -32,35 +32,35 @@ pub enum Unassign {
 
 /// Flags of constrain.
 #[derive(Clone, Debug, Args)]
-pub struct ConstrainArgs {
+pub(crate) struct ConstrainArgs {
     /// The folder of a finished result
     #[arg(value_name = "OUT")]
-    pub result: PathBuf,
+    pub(crate) result: PathBuf,
     /// Words that belong together, as in 'king, queen'; may be repeated
     #[arg(long, value_name = "WORDS")]
-    pub merge: Vec<String>,
+    pub(crate) merge: Vec<String>,
     /// Words that do not belong together, any two of them; may be repeated; needs --unassign terms or all
     #[arg(long, value_name = "WORDS")]
-    pub separate: Vec<String>,
+    pub(crate) separate: Vec<String>,
     /// A word with several senses and words that tell them, as in 'bank: money | river'; may be repeated
     #[arg(long, value_name = "SENSES")]
-    pub split: Vec<String>,
+    pub(crate) split: Vec<String>,
     /// A list of linked words, as in docs/TREES.md
     #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// Whose assignments are forgotten
     #[arg(long, value_name = "WHAT", value_enum, default_value = "terms")]
-    pub unassign: Unassign,
+    pub(crate) unassign: Unassign,
     /// Passes over the documents that contain these words
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..))]
-    pub passes: u32,
+    pub(crate) passes: u32,
     /// How close merged words are: `tree.must_link`
     #[arg(long, value_name = "TOKENS")]
     #[arg(help = format!("How close words that belong together are, in tokens [default: the result's, or {}]", keys::default_of("tree.must_link")))]
-    pub strength: Option<f64>,
+    pub(crate) strength: Option<f64>,
     /// The folder of the new result [default: OUT-constrained]
     #[arg(short, long, value_name = "FOLDER")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) start: StartArgs,
 }

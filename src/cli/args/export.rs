@@ -18,22 +18,22 @@ docs/FORMATS.md describes the files.";
 
 /// Flags of export.
 #[derive(Clone, Debug, Args)]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// The output folder of a finished run
     #[arg(value_name = "OUT")]
-    pub result: PathBuf,
+    pub(crate) result: PathBuf,
     /// The format to write
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    pub format: Format,
+    pub(crate) format: Format,
     /// The file to write, or the folder for gensim and npy [default: OUT with a suffix]
     #[arg(long, value_name = "PATH")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Replace existing files
     #[arg(long)]
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
     /// Print only errors
     #[arg(short, long)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {

@@ -22,50 +22,50 @@ the figures as a table.";
 
 /// Flags of inspect.
 #[derive(Clone, Debug, Args)]
-pub struct InspectArgs {
+pub(crate) struct InspectArgs {
     /// An output folder, its `model` folder, one of its table folders, or a Parquet file
     #[arg(value_name = "OUT|MODEL|TABLE")]
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Topics to show, largest first, and labels, those of most documents first; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
-    pub topics: usize,
+    pub(crate) topics: usize,
     /// Show this topic: its terms, documents and nearest topics
     #[arg(long, value_name = "TOPIC", conflicts_with = "topics")]
-    pub topic: Option<usize>,
+    pub(crate) topic: Option<usize>,
     /// Show the topic of this label
     #[arg(long, value_name = "LABEL", conflicts_with_all = ["topics", "topic"])]
-    pub label: Option<String>,
+    pub(crate) label: Option<String>,
     /// Maximum number of terms per topic [default: as many as fit, or 20 with --topic]
     #[arg(long, value_name = "N")]
-    pub terms: Option<usize>,
+    pub(crate) terms: Option<usize>,
     /// Rows to show of a table
     #[arg(long, value_name = "N", default_value_t = 10)]
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 impl InspectArgs {
     /// Whether one topic is to be shown.
-    pub fn is_of_a_topic(&self) -> bool {
+    pub(crate) fn is_of_a_topic(&self) -> bool {
         self.topic.is_some() || self.label.is_some()
     }
 }
 
 /// Flags of compare.
 #[derive(Clone, Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// An output folder
     #[arg(value_name = "A")]
-    pub first: PathBuf,
+    pub(crate) first: PathBuf,
     /// Another output folder
     #[arg(value_name = "B")]
-    pub second: PathBuf,
+    pub(crate) second: PathBuf,
     /// Pairs of topics to show, the nearest first; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
-    pub topics: usize,
+    pub(crate) topics: usize,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }

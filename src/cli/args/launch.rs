@@ -26,34 +26,34 @@ pub(super) fn hide_place(arg: clap::Arg) -> clap::Arg {
 
 /// Flags of launch: those of run, and how processes are started.
 #[derive(Clone, Debug, Args)]
-pub struct LaunchArgs {
+pub(crate) struct LaunchArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Maximum number of restarts of all processes when one is lost
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = HEADING)]
-    pub max_restarts: u32,
+    pub(crate) max_restarts: u32,
     /// The command that runs a command on another host
     #[arg(long, value_name = "COMMAND", default_value = "ssh -o BatchMode=yes", help_heading = HEADING)]
-    pub ssh: String,
+    pub(crate) ssh: String,
     /// Use that command for the processes of this machine too
     #[arg(long, help_heading = HEADING)]
-    pub ssh_all: bool,
+    pub(crate) ssh_all: bool,
     /// Path of the program on every host [default: the path of this program]
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
-    pub program: Option<PathBuf>,
+    pub(crate) program: Option<PathBuf>,
     /// Working directory on every host [default: the current one]
     #[arg(long, value_name = "FOLDER", help_heading = HEADING)]
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
     /// Print the commands without running them
     #[arg(long, help_heading = HEADING)]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 const HEADING: &str = "How it is started";
 
 impl LaunchArgs {
     /// A given flag that places one process.
-    pub fn place(&self) -> Option<&'static str> {
+    pub(crate) fn place(&self) -> Option<&'static str> {
         let placement = &self.run.placement;
         let given = [
             ("--processes", placement.processes.is_some()),

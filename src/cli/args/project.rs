@@ -21,18 +21,18 @@ line on standard output, in order and at once.";
 
 /// Flags of project: those of run, and where documents come from.
 #[derive(Clone, Debug, Args)]
-pub struct ProjectArgs {
+pub(crate) struct ProjectArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// `-` means --stdin
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true, help_heading = HEADING)]
-    pub dash: Option<String>,
+    pub(crate) dash: Option<String>,
     /// Project JSON Lines from standard input, and answer on standard output
     #[arg(long, help_heading = HEADING)]
-    pub stdin: bool,
+    pub(crate) stdin: bool,
     /// Exit with 65 at the first invalid line, instead of answering it
     #[arg(long, help_heading = HEADING)]
-    pub strict: bool,
+    pub(crate) strict: bool,
 }
 
 const HEADING: &str = "A stream of documents";
@@ -42,12 +42,12 @@ const HEEDED: [&str; 3] = ["--set", "--budget", "--quiet"];
 
 impl ProjectArgs {
     /// Whether documents come from standard input.
-    pub fn is_stream(&self) -> bool {
+    pub(crate) fn is_stream(&self) -> bool {
         self.stdin || self.dash.is_some() || self.strict
     }
 
     /// A given flag that a stream does not accept.
-    pub fn idle(&self) -> Option<String> {
+    pub(crate) fn idle(&self) -> Option<String> {
         let placement = &self.run.placement;
         let place = [
             ("--processes", placement.processes.is_some()),

@@ -14,14 +14,14 @@ the job says `output.report = false`.";
 
 /// Flags of report.
 #[derive(Clone, Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// An output folder
     #[arg(value_name = "OUT")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// The file to write [default: report.html in the output folder]
     #[arg(long, value_name = "FILE")]
-    pub to: Option<PathBuf>,
+    pub(crate) to: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }

@@ -17,26 +17,26 @@ of the result and needs little memory.";
 /// Flags of similar.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("subject").required(true))]
-pub struct SimilarArgs {
+pub(crate) struct SimilarArgs {
     /// The output folder of a finished run
     #[arg(value_name = "OUT")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Nearest to the document with this number (`doc_id`)
     #[arg(long, value_name = "N", group = "subject")]
-    pub document: Option<i64>,
+    pub(crate) document: Option<i64>,
     /// Nearest to the document with this id in the input (`source_id`)
     #[arg(long, value_name = "ID", group = "subject")]
-    pub source_id: Option<String>,
+    pub(crate) source_id: Option<String>,
     /// Nearest to a document that has only this topic
     #[arg(long, value_name = "TOPIC", group = "subject")]
-    pub topic: Option<i32>,
+    pub(crate) topic: Option<i32>,
     /// Nearest to the text in this file, inferred with the result's model; `-` is standard input
     #[arg(long, value_name = "FILE", group = "subject")]
-    pub text: Option<PathBuf>,
+    pub(crate) text: Option<PathBuf>,
     /// Maximum number of documents to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
+    pub(crate) limit: u32,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }

@@ -28,72 +28,72 @@ Writes the job that `topicmill topics` would run, without running it.";
 
 /// Flags that describe a new job.
 #[derive(Clone, Debug, Args)]
-pub struct StarterArgs {
+pub(crate) struct StarterArgs {
     /// Folders, files and globs; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
-    pub input: Vec<String>,
+    pub(crate) input: Vec<String>,
     /// Number of topics [default: 50; with fewer than 500 documents, one per 10 documents, at least 5]
     #[arg(long, value_name = "K", value_parser = value_parser!(u32).range(1..=65_535))]
-    pub topics: Option<u32>,
+    pub(crate) topics: Option<u32>,
     /// Column or key with the text; may be repeated to join several [default: detected]
     #[arg(long, value_name = "COLUMN")]
-    pub text: Vec<String>,
+    pub(crate) text: Vec<String>,
     /// Column or key with the document's id [default: detected]
     #[arg(long, value_name = "COLUMN")]
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     /// Language of the texts, by ISO 639-1 code: chooses stop words and tokens [default: detected]
     #[arg(long, value_name = "CODE", hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(languages()))]
-    pub language: Option<String>,
+    pub(crate) language: Option<String>,
     /// Stop words, instead of the language's: a language, a file, or `none`; may be repeated
     #[arg(long, value_name = "LIST")]
-    pub stop_words: Vec<String>,
+    pub(crate) stop_words: Vec<String>,
     /// The seed of every random choice
     #[arg(long, value_name = "N", value_parser = value_parser!(i64).range(0..))]
-    pub seed: Option<i64>,
+    pub(crate) seed: Option<i64>,
     /// Set any other key of the job, as in `--set train.passes=5`; may be repeated
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
 }
 
 /// How a job that a subcommand has written is run: in this process.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct StartArgs {
+pub(crate) struct StartArgs {
     /// Threads [default: the machine's cores]
     #[arg(short = 'w', long, value_name = "N")]
-    pub threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Replace a job and a result of another configuration, instead of refusing to touch them
     #[arg(long)]
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
     /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
     /// Print one JSON object per line on stdout: progress, then the summary
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Flags of topics.
 #[derive(Clone, Debug, Args)]
-pub struct TopicsArgs {
+pub(crate) struct TopicsArgs {
     #[command(flatten)]
     pub(crate) starter: StarterArgs,
     /// The folder of the result; the job is written beside it, as FOLDER.toml
     #[arg(short, long, value_name = "FOLDER", default_value = "topics-out")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) start: StartArgs,
 }
 
 /// Flags of new.
 #[derive(Clone, Debug, Args)]
-pub struct NewArgs {
+pub(crate) struct NewArgs {
     #[command(flatten)]
     pub(crate) starter: StarterArgs,
     /// The job file to write; its result goes to a folder of this name without `.toml`
     #[arg(short, long, value_name = "FILE", default_value = "topics-out.toml")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// Replace an existing file
     #[arg(long)]
-    pub overwrite: bool,
+    pub(crate) overwrite: bool,
 }

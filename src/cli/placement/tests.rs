@@ -30,7 +30,10 @@ fn cores_are_shared_among_the_processes_of_this_machine() {
         processes: Some(20),
         ..args()
     };
-    assert_eq!(check(&many).map(|p| p.workers()), Ok(20));
+    assert_eq!(
+        check(&many).map(|p| p.process_count() * p.threads()),
+        Ok(20)
+    );
     let one = PlacementArgs {
         processes: Some(1),
         threads: Some(5),

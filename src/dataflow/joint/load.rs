@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use timely::worker::Worker;
 
-use super::{Documents, JointPlan, JointShared, assignments_path, lock, refuse};
+use super::{Documents, JointPlan, JointShared, assignments_path, refuse};
 use crate::assignments::Assignments;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::for_each_document;
@@ -39,11 +39,11 @@ pub(super) fn load<'a>(
             Ok(())
         },
     )?;
-    lock(&shared.received).append(&mine);
+    shared.received.lock().append(&mine);
     drop(mine);
     process.meet();
     shared.documents.get(|| {
-        let bags = std::mem::take(&mut *lock(&shared.received)).sorted();
+        let bags = std::mem::take(&mut *shared.received.lock()).sorted();
         let most_bytes = process.job.train.sample_bytes;
         let made = Assignments::new(bags.lengths(), most_bytes, &assignments_path(process));
         Ok(Arc::new(Documents {

@@ -25,39 +25,39 @@ use lda::model::published::PublishedTopic;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that the sums of all groups may take.
-pub const MOST_GROUP_BYTES: usize = 1 << 30;
+const MOST_GROUP_BYTES: usize = 1 << 30;
 
 /// How far some new documents have moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DriftLine {
+pub(crate) struct DriftLine {
     /// Their group; `None` for all of them.
-    pub group: Option<String>,
+    pub(crate) group: Option<String>,
     /// Documents with terms of the vocabulary.
-    pub documents: i64,
+    pub(crate) documents: i64,
     /// Their tokens, stop words left out.
-    pub tokens: i64,
+    pub(crate) tokens: i64,
     /// Of these, tokens of kept terms.
-    pub kept_tokens: i64,
+    pub(crate) kept_tokens: i64,
     /// Of these, tokens of terms that the model knows.
-    pub known_tokens: i64,
+    pub(crate) known_tokens: i64,
     /// The figures.
-    pub figures: DriftFigures,
+    pub(crate) figures: DriftFigures,
 }
 
 /// Drift of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Drift {
+pub(crate) struct Drift {
     /// Of all new documents.
-    pub run: DriftLine,
+    pub(crate) run: DriftLine,
     /// Of each group of them, ascending.
-    pub groups: Vec<DriftLine>,
+    pub(crate) groups: Vec<DriftLine>,
     /// True if there are too many groups for one line each.
-    pub too_many_groups: bool,
+    pub(crate) too_many_groups: bool,
 }
 
 impl Drift {
     /// What the end of a run says of it; `None` without new documents.
-    pub fn summary(&self) -> Option<DriftSummary> {
+    pub(crate) fn summary(&self) -> Option<DriftSummary> {
         let figures = &self.run.figures;
         let to_retrain = self.groups.iter().filter(|g| g.figures.advises_training());
         (self.run.documents > 0).then(|| DriftSummary {
@@ -87,11 +87,11 @@ pub(super) struct DriftCounter {
 
 /// What is said of a document's projection in its rows of `documents` and `document_topics`.
 #[derive(Clone, Copy, Debug)]
-pub struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     /// Its listed topics, weight and topic.
-    pub topics: &'a [(f32, u16)],
+    pub(crate) topics: &'a [(f32, u16)],
     /// Log-likelihood per token, in nats.
-    pub loglik_per_token: f64,
+    pub(crate) loglik_per_token: f64,
 }
 
 impl DriftCounter {

@@ -9,7 +9,7 @@ use lda::infer::Bag;
 use lda::infer::labels::LabelRanker;
 
 /// The figures of a document, by name and unit, in the order in which [`LabelSums`] has them.
-pub const SCORES: [(&str, &str); 7] = [
+pub(crate) const SCORES: [(&str, &str); 7] = [
     ("label_f1", "share"),
     ("label_precision", "share"),
     ("label_recall", "share"),
@@ -34,11 +34,11 @@ fn in_order(scores: &DocumentScores) -> [f64; SCORES.len()] {
 /// Sums over documents whose labels are known and that were not trained on: how many there are, their
 /// [`SCORES`] in units of 2⁻²⁰, and three numbers a label. In one row, to be added to others; empty without
 /// labels.
-pub struct LabelSums<'s>(pub &'s [i64]);
+pub(crate) struct LabelSums<'s>(pub &'s [i64]);
 
 impl LabelSums<'_> {
     /// The sums of no document, for so many labels.
-    pub fn none(labels: usize) -> Vec<i64> {
+    pub(crate) fn none(labels: usize) -> Vec<i64> {
         match labels {
             0 => Vec::new(),
             _ => vec![0; 1 + SCORES.len() + 3 * labels],
@@ -64,19 +64,19 @@ impl LabelSums<'_> {
     }
 
     /// How many documents there are.
-    pub fn documents(&self) -> u64 {
+    pub(crate) fn documents(&self) -> u64 {
         self.0.first().map_or(0, |&documents| documents as u64)
     }
 
     /// The mean of each of [`SCORES`]; `None` without documents.
-    pub fn means(&self) -> Option<[f64; SCORES.len()]> {
+    pub(crate) fn means(&self) -> Option<[f64; SCORES.len()]> {
         let documents = self.documents();
         (documents > 0)
             .then(|| std::array::from_fn(|i| self.0[1 + i] as f64 / FIXED_POINT / documents as f64))
     }
 
     /// How each label was predicted.
-    pub fn labels(&self) -> Vec<LabelCounts> {
+    pub(crate) fn labels(&self) -> Vec<LabelCounts> {
         let of_labels = self.0.get(1 + SCORES.len()..).unwrap_or_default();
         let counts = of_labels.chunks_exact(3).map(|three| LabelCounts {
             hits: three[0] as u64,
@@ -89,21 +89,21 @@ impl LabelSums<'_> {
 
 /// A label of a document, as `predictions` lists it.
 #[derive(Clone, Copy, Debug)]
-pub struct RankedLabel {
+pub(crate) struct RankedLabel {
     /// 1 for the largest share.
-    pub rank: u32,
+    pub(crate) rank: u32,
     /// Its number.
-    pub label: u16,
+    pub(crate) label: u16,
     /// Its share of the document's tokens.
-    pub weight: f32,
+    pub(crate) weight: f32,
     /// Whether it is predicted.
-    pub predicted: bool,
+    pub(crate) predicted: bool,
     /// Whether the document has it, if its labels are known.
-    pub actual: Option<bool>,
+    pub(crate) actual: Option<bool>,
 }
 
 /// Predicts the labels of documents, one after the other, with the same buffers.
-pub struct Predictor {
+pub(crate) struct Predictor {
     reader: LabelReader,
     ranker: LabelRanker,
     /// The labels of the current document, ascending, and their ranks with it.
@@ -113,20 +113,20 @@ pub struct Predictor {
 
 /// A document whose labels are predicted.
 #[derive(Clone, Copy)]
-pub struct Predicted<'a> {
+pub(crate) struct Predicted<'a> {
     /// Its terms.
-    pub bag: Bag<'a>,
+    pub(crate) bag: Bag<'a>,
     /// θ_dk, a proportion a label.
-    pub proportions: &'a [f32],
+    pub(crate) proportions: &'a [f32],
     /// α_k that they were inferred with.
-    pub alpha: &'a [f32],
+    pub(crate) alpha: &'a [f32],
     /// What training made of it.
-    pub split: Split,
+    pub(crate) split: Split,
 }
 
 impl Predictor {
     /// As the plan's job asks; `None` if its documents have no labels.
-    pub fn new(plan: &ProjectPlan) -> Option<Self> {
+    pub(crate) fn new(plan: &ProjectPlan) -> Option<Self> {
         let job = &plan.process.job;
         Some(Self {
             reader: LabelReader::new(&job.corpus, &plan.collection.labels)?,
@@ -137,14 +137,18 @@ impl Predictor {
     }
 
     /// Reads the labels of the next document, ascending.
-    pub fn read(&mut self, metadata: &[Option<String>]) -> &[u16] {
+    pub(crate) fn read(&mut self, metadata: &[Option<String>]) -> &[u16] {
         self.reader.read(metadata, &mut self.own);
         &self.own
     }
 
     /// Predicts the labels of the document whose own were read, and counts it in `sums` if its labels are known
     /// and it was not trained on. Gives those that are predicted, and then its others.
-    pub fn predict(&mut self, document: Predicted<'_>, sums: &mut [i64]) -> Vec<RankedLabel> {
+    pub(crate) fn predict(
+        &mut self,
+        document: Predicted<'_>,
+        sums: &mut [i64],
+    ) -> Vec<RankedLabel> {
         let Predicted {
             bag,
             proportions,

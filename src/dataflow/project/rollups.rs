@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 use crate::dataflow::process::{Once, Tickets};
 use crate::tables::PartInfo;
-pub use correlations::CorrelationLine;
+pub(crate) use correlations::CorrelationLine;
 pub(super) use correlations::Correlations;
 pub(super) use groups::Groups;
 pub(super) use trends::Trends;
-pub use trends::{TrendColumn, TrendLine, count_values};
+pub(crate) use trends::{TrendColumn, TrendLine, count_values};
 
 /// What the workers of a process share.
 #[derive(Debug, Default)]
-pub struct RollUpShared {
+pub(crate) struct RollUpShared {
     shards: Tickets,
     columns: Once<Arc<[TrendColumn]>>,
     cells: slots::Shared<trends::Cell>,
@@ -31,13 +31,13 @@ pub struct RollUpShared {
 
 /// What goes into the tables.
 #[derive(Debug, Default)]
-pub struct RolledUp {
+pub(crate) struct RolledUp {
     /// The parts of `group_topics`, written by their owners.
-    pub groups: BTreeMap<String, PartInfo>,
+    pub(crate) groups: BTreeMap<String, PartInfo>,
     /// The columns that `trends` are of.
-    pub columns: Vec<TrendColumn>,
+    pub(crate) columns: Vec<TrendColumn>,
     /// The rows of `topic_trends`.
-    pub trends: Vec<TrendLine>,
+    pub(crate) trends: Vec<TrendLine>,
     /// The rows of `topic_correlations`.
-    pub correlations: Vec<CorrelationLine>,
+    pub(crate) correlations: Vec<CorrelationLine>,
 }

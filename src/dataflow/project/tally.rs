@@ -16,42 +16,42 @@ use lda::infer::summary::Projection;
 use lda::math::special::ln;
 
 /// Masses are added up in units of 2⁻²⁰ tokens, likelihoods in units of 2⁻²⁰ nats.
-pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
+pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// Sums over some documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Hash of the model they were projected on.
-    pub model_hash: Option<String>,
+    pub(crate) model_hash: Option<String>,
     /// Hash of the settings they were projected with.
-    pub settings_hash: String,
+    pub(crate) settings_hash: String,
     /// The parts written, of the tables of [`parts`] in turn. Of a single shard only.
-    pub parts: Vec<PartInfo>,
+    pub(crate) parts: Vec<PartInfo>,
     /// Documents, whatever their status.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// Σ_d θ_dk N_d for each topic, in units of 2⁻²⁰ tokens.
-    pub topic_tokens: Vec<i64>,
+    pub(crate) topic_tokens: Vec<i64>,
     /// Σ_d x ln x for each topic, x = θ_dk N_d over the documents listed with it; same units.
-    pub topic_entropy: Vec<i64>,
+    pub(super) topic_entropy: Vec<i64>,
     /// Σ_d x for the same documents.
-    pub topic_listed: Vec<i64>,
+    pub(super) topic_listed: Vec<i64>,
     /// Documents whose largest proportion is the topic's.
-    pub rank1_documents: Vec<i64>,
+    pub(crate) rank1_documents: Vec<i64>,
     /// Documents that hold the topic, as `evaluate::diagnostics::allocation` says.
-    pub holding_documents: Vec<i64>,
+    pub(super) holding_documents: Vec<i64>,
     /// Of these, documents whose proportion reaches each of its levels.
-    pub reaching_documents: [Vec<i64>; 3],
+    pub(super) reaching_documents: [Vec<i64>; 3],
     /// For each split: log-likelihood in units of 2⁻²⁰ nats, tokens, documents.
-    pub likelihood: [[i64; 3]; 3],
+    pub(crate) likelihood: [[i64; 3]; 3],
     /// As [`LabelSums`](super::LabelSums) reads them.
-    pub labels: Vec<i64>,
+    pub(crate) labels: Vec<i64>,
     /// The documents in which each topic is largest.
-    pub best: BestDocuments,
+    pub(crate) best: BestDocuments,
 }
 
 impl Tally {
     /// Nothing yet, of documents without labels.
-    pub fn new(topic_count: usize, documents_per_topic: usize) -> Self {
+    pub(crate) fn new(topic_count: usize, documents_per_topic: usize) -> Self {
         Self {
             model_hash: None,
             settings_hash: String::new(),
@@ -70,7 +70,7 @@ impl Tally {
     }
 
     /// Adds another tally.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         let sums: Vec<i64> = self
             .sums()
             .iter()
@@ -84,7 +84,7 @@ impl Tally {
     }
 
     /// All sums in one row, as [`from_sums`](Self::from_sums) reads them.
-    pub fn sums(&self) -> Vec<i64> {
+    pub(crate) fn sums(&self) -> Vec<i64> {
         let mut sums = vec![self.documents as i64];
         sums.extend(self.likelihood.as_flattened());
         for per_topic in [
@@ -102,7 +102,7 @@ impl Tally {
     }
 
     /// A tally with these sums, of the shape of `like`, and no best documents yet.
-    pub fn from_sums(sums: &[i64], like: &Self) -> Self {
+    pub(crate) fn from_sums(sums: &[i64], like: &Self) -> Self {
         let topics = like.topic_tokens.len();
         let mut tally = Self::new(topics, like.best.limit);
         let (sums, labels) = sums.split_at(sums.len() - like.labels.len());
@@ -125,7 +125,7 @@ impl Tally {
     }
 
     /// Tokens of each topic.
-    pub fn tokens(&self) -> Vec<f64> {
+    pub(crate) fn tokens(&self) -> Vec<f64> {
         self.topic_tokens
             .iter()
             .map(|&n| n as f64 / FIXED_POINT)
@@ -134,7 +134,7 @@ impl Tally {
 
     /// Entropy in nats of a topic's spread over the documents that are listed with it:
     /// −Σ_d p ln p with p = x / Σ x, x = θ_dk N_d.
-    pub fn document_entropy(&self, topic: usize) -> Option<f64> {
+    pub(crate) fn document_entropy(&self, topic: usize) -> Option<f64> {
         let whole = self.topic_listed[topic] as f64 / FIXED_POINT;
         let sum = self.topic_entropy[topic] as f64 / FIXED_POINT;
         (whole > 0.0).then(|| ln(whole) - sum / whole)
@@ -142,7 +142,7 @@ impl Tally {
 
     /// Adds a document with terms, its proportions (θ_d for each topic), and what they say; it
     /// is not counted in [`documents`](Self::documents).
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         number: u64,
         document: &ShardDocument,
@@ -182,7 +182,7 @@ impl Tally {
     }
 
     /// The documents that hold a topic.
-    pub fn allocation(&self, topic: usize) -> Allocation {
+    pub(crate) fn allocation(&self, topic: usize) -> Allocation {
         Allocation {
             holding: self.holding_documents[topic],
             first: self.rank1_documents[topic],
@@ -191,7 +191,7 @@ impl Tally {
     }
 
     /// Log-likelihood per token in nats and documents of a split, if it has any token.
-    pub fn log_likelihood(&self, split: Split) -> Option<(f64, u64)> {
+    pub(crate) fn log_likelihood(&self, split: Split) -> Option<(f64, u64)> {
         let [sum, tokens, documents] = self.likelihood[split as usize];
         (tokens > 0).then(|| (sum as f64 / FIXED_POINT / tokens as f64, documents as u64))
     }
@@ -200,10 +200,10 @@ impl Tally {
 /// The documents with the largest weight of each topic, the largest first; of equal weights the
 /// document that comes first in the collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BestDocuments {
+pub(crate) struct BestDocuments {
     limit: usize,
     /// For each topic: weight, document, the input's own id.
-    pub topics: Vec<Vec<(f32, u64, String)>>,
+    pub(crate) topics: Vec<Vec<(f32, u64, String)>>,
 }
 
 impl BestDocuments {
@@ -215,7 +215,7 @@ impl BestDocuments {
     }
 
     /// Sees a document in which `topic` has `weight`.
-    pub fn add(&mut self, topic: usize, weight: f32, document: u64, source_id: &str) {
+    pub(crate) fn add(&mut self, topic: usize, weight: f32, document: u64, source_id: &str) {
         let best = &mut self.topics[topic];
         let place = best.partition_point(|&(w, d, _)| w > weight || (w == weight && d < document));
         if place < self.limit {
@@ -225,7 +225,7 @@ impl BestDocuments {
     }
 
     /// Sees all documents of `other`.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for (topic, best) in other.topics.iter().enumerate() {
             for (weight, document, source_id) in best {
                 self.add(topic, *weight, *document, source_id);
@@ -235,7 +235,7 @@ impl BestDocuments {
 }
 
 /// A mass or a likelihood in units of [`FIXED_POINT`].
-pub fn fixed(value: f64) -> i64 {
+pub(crate) fn fixed(value: f64) -> i64 {
     (value * FIXED_POINT).round_ties_even() as i64
 }
 
@@ -245,7 +245,7 @@ fn note_name(number: usize) -> String {
 }
 
 /// The tally of a shard that is projected already, with the same model and settings.
-pub fn read(
+pub(crate) fn read(
     process: &Process,
     number: usize,
     parts: &[&str],
@@ -272,7 +272,7 @@ pub fn read(
 }
 
 /// Notes that a shard is projected.
-pub fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), RunError> {
+pub(crate) fn publish(process: &Process, number: usize, tally: &Tally) -> Result<(), RunError> {
     let json = serde_json::to_vec(tally).expect("numbers and texts are JSON");
     Ok(process.output.write_atomic(&note_name(number), &json)?)
 }
@@ -282,7 +282,7 @@ const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
 
 /// The tables that projection writes a part of for each shard of a collection: `predictions` only where documents
 /// have labels.
-pub fn parts(collection: &Collection) -> &'static [&'static str] {
+pub(crate) fn parts(collection: &Collection) -> &'static [&'static str] {
     match collection.labels.is_empty() {
         true => &PARTS[..2],
         false => &PARTS,
@@ -290,12 +290,12 @@ pub fn parts(collection: &Collection) -> &'static [&'static str] {
 }
 
 /// Path of a shard's part of a table, below the output's root.
-pub fn part_path(table: &str, number: usize) -> String {
+pub(crate) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
 /// The parts that projection wrote, by their path below the output's root.
-pub fn written_parts(
+pub(crate) fn written_parts(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,

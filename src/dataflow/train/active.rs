@@ -1,8 +1,9 @@
 //! The documents of a process where each round draws its own (`lda::train::active`).
 
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use timely::worker::Worker;
 
 use super::Trainer;
@@ -99,7 +100,7 @@ impl ActiveDocuments {
             minibatch.len() as u64,
             (0..minibatch.len()).map(tokens).sum(),
         ];
-        *self.drawn.write().unwrap_or_else(PoisonError::into_inner) = Some(Drawn {
+        *self.drawn.write() = Some(Drawn {
             draw,
             minibatch,
             length,
@@ -108,7 +109,7 @@ impl ActiveDocuments {
     }
 
     fn with_drawn<T>(&self, read: impl FnOnce(&Drawn) -> T) -> T {
-        let drawn = self.drawn.read().unwrap_or_else(PoisonError::into_inner);
+        let drawn = self.drawn.read();
         read(drawn.as_ref().expect("documents are drawn before a round"))
     }
 

@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use timely::worker::Worker;
 
 use crate::assignments::Assignments;
@@ -25,7 +25,7 @@ use corpus::minibatches::Minibatches;
 
 /// What the workers of a process share when they choose.
 #[derive(Default)]
-pub struct Candidates {
+pub(crate) struct Candidates {
     newest: Once<Found>,
     previous: Once<Found>,
     warnings: Mutex<Vec<String>>,
@@ -33,23 +33,22 @@ pub struct Candidates {
 
 impl Candidates {
     /// What a person should know of the choice: the files that were passed over.
-    pub fn warnings(&self) -> Vec<String> {
-        let warnings = self.warnings.lock();
-        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().clone()
     }
 }
 
 /// The state from which training would resume.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The process.
-    pub process: &'a Process,
+    pub(crate) process: &'a Process,
     /// Fingerprint of the vocabulary.
-    pub vocabulary_hash: &'a str,
+    pub(crate) vocabulary_hash: &'a str,
     /// The process's documents to train on.
-    pub training: &'a Minibatches,
+    pub(crate) training: &'a Minibatches,
     /// Room for their assignments, if they are remembered; contains those of the checkpoint afterwards.
-    pub assignments: Option<&'a Assignments>,
+    pub(crate) assignments: Option<&'a Assignments>,
 }
 
 /// What was found under one of the names of checkpoints.
@@ -64,7 +63,7 @@ enum Found {
 /// # Errors
 /// All checkpoints are damaged; they are of other settings; processes see different ones; the file
 /// system refuses.
-pub fn choose<'a>(
+pub(crate) fn choose<'a>(
     worker: &mut Worker,
     wanted: Wanted<'_>,
     shared: &'a Candidates,
@@ -130,12 +129,9 @@ fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Resu
     if output.is_published(CHECKPOINT_FILE)? {
         output.rename(CHECKPOINT_FILE, DAMAGED_CHECKPOINT_FILE)?;
     }
-    let warnings = shared.warnings.lock();
-    warnings
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(format!(
-            "{reason}; training resumes from the previous checkpoint"
-        ));
+    shared.warnings.lock().push(format!(
+        "{reason}; training resumes from the previous checkpoint"
+    ));
     Ok(())
 }
 

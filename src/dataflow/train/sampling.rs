@@ -26,7 +26,7 @@ use lda::train::{RoundReport, RoundSeconds, round_priors};
 use mesh::bytes_sent;
 
 /// What a worker samples with.
-pub struct TrainSampling {
+pub(crate) struct TrainSampling {
     pub(super) plan: Rc<TrainPlan>,
     /// α as learnt so far, and η.
     pub(super) priors: Priors,

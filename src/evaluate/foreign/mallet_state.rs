@@ -31,7 +31,7 @@ pub struct Token<'a> {
     /// The number of its term.
     pub index: usize,
     /// Its term.
-    pub term: &'a str,
+    pub(crate) term: &'a str,
     /// Its topic.
     pub topic: u16,
 }

@@ -17,7 +17,7 @@ const LEAST_SHARE: f64 = 0.01;
 ///
 /// # Errors
 /// It cannot be read, or a term is listed twice.
-pub fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<String>, ForeignError> {
     let mut terms: Vec<String> = Vec::new();
     for_each_line(path, open(path)?, |_, line| {
         terms.push(line.to_owned());
@@ -40,15 +40,15 @@ fn refuse_duplicates(path: &Path, terms: &[String]) -> Result<(), ForeignError> 
 
 /// Which term of a model each term of a job is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub(crate) struct Mapping {
     /// By the job's term: the model's, or `None` where it lacks the term.
-    pub places: Vec<Option<u32>>,
+    pub(crate) places: Vec<Option<u32>>,
     /// The job's terms that the model has.
-    pub terms: u64,
+    pub(crate) terms: u64,
     /// Tokens of these in the collection.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// Tokens of all terms of the job.
-    pub all_tokens: u64,
+    pub(crate) all_tokens: u64,
 }
 
 impl Mapping {
@@ -56,7 +56,7 @@ impl Mapping {
     ///
     /// # Errors
     /// The model knows less than 1 % of the tokens, or has a term twice; `path` is for the error.
-    pub fn new(
+    pub(crate) fn new(
         model: &ForeignModel,
         vocabulary: &Vocabulary,
         path: &Path,

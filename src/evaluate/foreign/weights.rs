@@ -10,7 +10,7 @@ const LARGEST: f64 = 1e30;
 
 /// Non-negative weights: counts, probabilities, or anything else of which a topic's share counts.
 #[derive(Clone, Debug, Default)]
-pub struct Weights {
+pub(crate) struct Weights {
     terms: Vec<String>,
     /// Of each term (k, weight), as they came.
     rows: Vec<Vec<(u16, f32)>>,
@@ -20,7 +20,7 @@ pub struct Weights {
 
 impl Weights {
     /// No weights yet, of these terms.
-    pub fn new(terms: Vec<String>) -> Self {
+    pub(crate) fn new(terms: Vec<String>) -> Self {
         Self {
             rows: vec![Vec::new(); terms.len()],
             terms,
@@ -29,12 +29,12 @@ impl Weights {
     }
 
     /// K so far: the largest topic, and one more.
-    pub fn topic_count(&self) -> usize {
+    pub(crate) fn topic_count(&self) -> usize {
         self.totals.len()
     }
 
     /// Adds a term; its number.
-    pub fn add_term(&mut self, term: &str) -> usize {
+    pub(crate) fn add_term(&mut self, term: &str) -> usize {
         self.terms.push(term.to_owned());
         self.rows.push(Vec::new());
         self.terms.len() - 1
@@ -44,7 +44,7 @@ impl Weights {
     ///
     /// # Errors
     /// A weight that is negative, NaN or beyond 10³⁰, or a topic beyond what is possible: what is wrong.
-    pub fn set(&mut self, term: usize, topic: u64, weight: f64) -> Result<(), String> {
+    pub(crate) fn set(&mut self, term: usize, topic: u64, weight: f64) -> Result<(), String> {
         if !(0.0..=LARGEST).contains(&weight) {
             return Err(format!(
                 "the weight of \"{}\" in topic {topic} is {weight}: weights are numbers from 0 to 1e30",
@@ -72,7 +72,11 @@ impl Weights {
     ///
     /// # Errors
     /// A topic without weight, a weight that was set twice, nothing at all.
-    pub fn normalised(mut self, path: &Path, beta: f64) -> Result<ForeignModel, ForeignError> {
+    pub(crate) fn normalised(
+        mut self,
+        path: &Path,
+        beta: f64,
+    ) -> Result<ForeignModel, ForeignError> {
         if self.totals.is_empty() {
             return Err(ForeignError::content(path, "holds no topic"));
         }

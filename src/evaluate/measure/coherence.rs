@@ -7,34 +7,34 @@ use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
 
 /// What was counted on some texts.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted<'a> {
+pub(crate) struct Counted<'a> {
     /// On which documents: a split, or `reference`.
-    pub split: &'static str,
+    pub(crate) split: &'static str,
     /// How many they were.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// In which documents terms are: for UMass and NPMI.
-    pub sets: &'a CoherenceCounter,
+    pub(crate) sets: &'a CoherenceCounter,
     /// In which windows: for C_V.
-    pub windows: Option<&'a SlidingWindowCounter>,
+    pub(crate) windows: Option<&'a SlidingWindowCounter>,
 }
 
 /// How coherent each topic is, by one metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TopicScores {
+pub(crate) struct TopicScores {
     /// Which metric.
-    pub metric: Metric,
+    pub(crate) metric: Metric,
     /// Its name in tables.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// With how many terms.
-    pub method: String,
+    pub(crate) method: String,
     /// In which unit.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// On which documents.
-    pub split: &'static str,
+    pub(crate) split: &'static str,
     /// How many they were.
-    pub documents: u64,
+    pub(crate) documents: u64,
     /// By topic; `None` for one of fewer than two terms.
-    pub values: Vec<Option<f64>>,
+    pub(crate) values: Vec<Option<f64>>,
 }
 
 impl TopicScores {
@@ -42,7 +42,7 @@ impl TopicScores {
     ///
     /// # Panics
     /// For a metric that is none of coherence, and for C_V without windows.
-    pub fn new(metric: Metric, terms: usize, topics: usize, counted: Counted<'_>) -> Self {
+    pub(crate) fn new(metric: Metric, terms: usize, topics: usize, counted: Counted<'_>) -> Self {
         let windows = || {
             counted
                 .windows
@@ -81,7 +81,7 @@ impl TopicScores {
     }
 
     /// The mean over the topics that have a score, if one has.
-    pub fn figure(&self) -> Option<Figure> {
+    pub(crate) fn figure(&self) -> Option<Figure> {
         let known: Vec<f64> = self.values.iter().copied().flatten().collect();
         let mean = || known.iter().sum::<f64>() / known.len() as f64;
         (!known.is_empty()).then(|| Figure {

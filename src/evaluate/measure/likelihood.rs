@@ -11,7 +11,7 @@ use lda::infer::ImpossibleDraw;
 use lda::math::special::exp;
 
 /// Log-likelihoods are added up in units of 2⁻²⁰.
-pub const FIXED_POINT: f64 = (1u64 << 20) as f64;
+pub(crate) const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
 /// How documents are scored.
 enum Method {
@@ -20,7 +20,7 @@ enum Method {
 }
 
 /// Held-out likelihood by one method.
-pub struct Likelihood {
+pub(crate) struct Likelihood {
     method: Method,
     seed: u64,
     split: &'static str,
@@ -49,7 +49,7 @@ const LIMBS: usize = 4;
 
 impl Likelihood {
     /// By document completion, with this many sweeps.
-    pub fn completion(seed: u64, sweeps: u32) -> Self {
+    pub(crate) fn completion(seed: u64, sweeps: u32) -> Self {
         Self {
             method: Method::Completion(Box::new(Completer::with_sweeps(sweeps)), sweeps),
             seed,
@@ -59,7 +59,7 @@ impl Likelihood {
     }
 
     /// From left to right.
-    pub fn left_to_right(seed: u64, particles: u32, resample: bool) -> Self {
+    pub(crate) fn left_to_right(seed: u64, particles: u32, resample: bool) -> Self {
         let settings = LeftToRight {
             particles,
             resample,
@@ -74,7 +74,7 @@ impl Likelihood {
 
     /// The same for documents of this split, as figures say it.
     #[must_use]
-    pub fn on(self, split: &'static str) -> Self {
+    pub(crate) fn on(self, split: &'static str) -> Self {
         Self { split, ..self }
     }
 

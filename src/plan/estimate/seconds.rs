@@ -21,24 +21,24 @@ const ITERATION: f64 = 2e-9;
 
 /// Seconds of each stage, about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Seconds {
+pub(crate) struct Seconds {
     /// Reading the input.
-    pub ingest: f64,
+    pub(crate) ingest: f64,
     /// Training, if no phase ends early.
-    pub train: f64,
+    pub(crate) train: f64,
     /// Inferring the topics of every document.
-    pub project: f64,
+    pub(crate) project: f64,
 }
 
 impl Seconds {
     /// All of them.
-    pub fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.ingest + self.train + self.project
     }
 
     /// Of `job` on `threads` threads in all, for a collection of which `kept` tokens are left by
     /// stop lists.
-    pub fn of(job: &Job, survey: &Survey, kept: u64, threads: usize) -> Self {
+    pub(crate) fn of(job: &Job, survey: &Survey, kept: u64, threads: usize) -> Self {
         let threads = threads as f64;
         let topics = topic_count(job) as f64;
         let drawn = DRAWN / (1.0 + topics / HALVED_BY);

@@ -42,27 +42,27 @@ const SHORT: f64 = 40.0;
 const MOST_METADATA: usize = 8;
 
 /// Whether a column of this name usually contains text.
-pub fn is_text_name(name: &str) -> bool {
+pub(crate) fn is_text_name(name: &str) -> bool {
     TEXTS.iter().any(|text| text.eq_ignore_ascii_case(name))
 }
 
 /// A column or key, over the records that were looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Records that were looked at.
-    pub records: usize,
+    pub(crate) records: usize,
     /// Those of them with a value.
-    pub values: usize,
+    pub(crate) values: usize,
     /// Different values.
-    pub distinct: usize,
+    pub(crate) distinct: usize,
     /// Characters of all values.
-    pub characters: usize,
+    pub(crate) characters: usize,
     /// Words of all values, separated by white space.
-    pub words: usize,
+    pub(crate) words: usize,
     /// Values that are numbers.
-    pub numbers: usize,
+    pub(crate) numbers: usize,
 }
 
 impl Column {
@@ -85,7 +85,7 @@ impl Column {
     }
 
     /// Words of a value, on average.
-    pub fn mean_words(&self) -> f64 {
+    pub(crate) fn mean_words(&self) -> f64 {
         self.words as f64 / self.values.max(1) as f64
     }
 

@@ -7,7 +7,7 @@ use corpus::stop_words::StopWordsError;
 
 /// An input that no job can be proposed for.
 #[derive(Debug, thiserror::Error)]
-pub enum PreviewError {
+pub(crate) enum PreviewError {
     /// It cannot be found or read.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -42,7 +42,7 @@ pub enum PreviewError {
 
 impl PreviewError {
     /// What to do about it, where that is not already said.
-    pub fn help(&self) -> Option<String> {
+    pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Input(_) | Self::StopWords(_) => None,
             Self::Binary { .. } => Some(

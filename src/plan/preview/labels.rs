@@ -9,13 +9,13 @@ use corpus::labels::split;
 
 /// Labels of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LabelCount {
+pub(crate) struct LabelCount {
     /// Those of the first records.
-    pub seen: u64,
+    pub(crate) seen: u64,
     /// These records.
-    pub records: u64,
+    pub(crate) records: u64,
     /// Those of all documents, about.
-    pub expected: u64,
+    pub(crate) expected: u64,
 }
 
 /// The labels of a job's documents; `None` if it has none, or its first records have none. What was not
@@ -23,7 +23,7 @@ pub struct LabelCount {
 ///
 /// # Errors
 /// Those of [`preview`](super::preview).
-pub fn label_count(job: &Job) -> Result<Option<LabelCount>, PreviewError> {
+pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, PreviewError> {
     let Some((settings, _)) = job.corpus.labels() else {
         return Ok(None);
     };

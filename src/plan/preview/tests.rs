@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::labels::LabelCount;
 use super::*;
 use crate::job::Job;
 

@@ -9,11 +9,11 @@ use crate::report::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 #[derive(Debug, PartialEq)]
 pub(super) struct Bins {
     /// `time`, `number` or `name`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// What is shown, in order.
-    pub labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// Distinct values that the last label stands for; 0 if it stands for itself.
-    pub others: usize,
+    pub(crate) others: usize,
     /// Value → place in `labels`.
     places: HashMap<String, usize>,
     /// The place of a value without one of its own.
@@ -56,7 +56,7 @@ impl Bins {
     ///
     /// # Errors
     /// Why it is not shown.
-    pub fn of(counts: HashMap<String, u64>, bounds: &Bounds) -> Result<Self, &'static str> {
+    pub(crate) fn of(counts: HashMap<String, u64>, bounds: &Bounds) -> Result<Self, &'static str> {
         if counts.len() > MOST_DISTINCT {
             return Err("it has too many different values");
         }
@@ -74,7 +74,7 @@ impl Bins {
     }
 
     /// The place of a value's label.
-    pub fn bin(&self, value: &str) -> Option<usize> {
+    pub(crate) fn bin(&self, value: &str) -> Option<usize> {
         self.places.get(value).copied().or(self.rest)
     }
 

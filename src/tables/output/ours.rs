@@ -16,7 +16,7 @@ pub(super) fn is_known(name: &str) -> bool {
 /// of ours. Changes nothing.
 ///
 /// Errors: [`NotOurs`](TableError::NotOurs).
-pub fn check_ours(root: &Path) -> Result<(), TableError> {
+pub(crate) fn check_ours(root: &Path) -> Result<(), TableError> {
     check(&*store::at(root)?, root)
 }
 

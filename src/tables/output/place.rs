@@ -11,16 +11,16 @@ use store::is_remote;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The folder, or its address (`s3://…`).
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// The folder that the process works in.
-    pub local: PathBuf,
+    pub(crate) local: PathBuf,
 }
 
 impl Place {
     /// The place of one process of a run. What it works on in an object store lies below `scratch`,
     /// without which the system's temporary folder is taken, in a folder that depends on the address
     /// and the process's number alone: who is started again finds what it had.
-    pub fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
+    pub(crate) fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
         if !is_remote(root) {
             let [root, local] = [root, root].map(Path::to_owned);
             return Self { root, local };

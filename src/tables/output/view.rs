@@ -8,7 +8,7 @@ use store::{Entry, Source, is_remote};
 
 /// How much of an output is to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// Every byte.
     All,
     /// Every file; of large Parquet files only the footer, but for the table of topics.
@@ -20,7 +20,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 
 /// A file or folder that can be read; a copy goes when this is dropped.
 #[derive(Debug)]
-pub struct View {
+pub(crate) struct View {
     path: PathBuf,
     copy: Option<PathBuf>,
 }
@@ -30,7 +30,7 @@ impl View {
     ///
     /// # Errors
     /// The store refuses or does not answer; the disk.
-    pub fn open(path: &Path, wanted: Wanted) -> Result<Self, TableError> {
+    pub(crate) fn open(path: &Path, wanted: Wanted) -> Result<Self, TableError> {
         if !is_remote(path) {
             let path = path.to_owned();
             return Ok(Self { path, copy: None });
@@ -61,7 +61,7 @@ impl View {
     }
 
     /// Where to read it.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -88,6 +88,6 @@ fn is_large_table(entry: &Entry) -> bool {
 ///
 /// # Errors
 /// The store refuses or does not answer.
-pub fn exists(path: &Path) -> Result<bool, TableError> {
+pub(crate) fn exists(path: &Path) -> Result<bool, TableError> {
     Ok(store::at(path)?.exists(path)?)
 }

@@ -9,17 +9,17 @@ use crate::tables::records::{record, records};
 
 /// A round of `training_log` that measured held-out documents.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CurvePoint {
+pub(crate) struct CurvePoint {
     /// The round, from 1.
-    pub round: i32,
+    pub(crate) round: i32,
     /// The pass over the training sample, from 1.
-    pub pass: i32,
+    pub(crate) pass: i32,
     /// `online` or `gibbs`.
-    pub phase: String,
+    pub(crate) phase: String,
     /// Documents trained on so far, counted at each visit.
-    pub documents_seen: i64,
+    pub(crate) documents_seen: i64,
     /// Log-likelihood per held-out token, nats.
-    pub heldout_loglik_per_token: f64,
+    pub(crate) heldout_loglik_per_token: f64,
 }
 
 record! {
@@ -36,7 +36,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, TableError> {
+pub(crate) fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, TableError> {
     let mut points = Vec::new();
     for round in records::<Round>(root, "training_log")? {
         let round = round?;
@@ -54,19 +54,19 @@ pub fn training_curve(root: &Path) -> Result<Vec<CurvePoint>, TableError> {
 record! {
     /// A row of `evaluation`.
     #[derive(Clone, Debug, PartialEq, Serialize)]
-    pub struct FigureLine {
+    pub(crate) struct FigureLine {
         /// What is measured.
-        pub metric: String,
+        pub(crate) metric: String,
         /// How.
-        pub method: String,
+        pub(crate) method: String,
         /// On which documents.
-        pub split: String,
+        pub(crate) split: String,
         /// In which unit.
-        pub unit: String,
+        pub(crate) unit: String,
         /// The figure.
-        pub value: f64,
+        pub(crate) value: f64,
         /// Its standard error, where one can be given.
-        pub standard_error: Option<f64>,
+        pub(crate) standard_error: Option<f64>,
     }
 }
 
@@ -74,28 +74,28 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, TableError> {
+pub(crate) fn evaluation_figures(root: &Path) -> Result<Vec<FigureLine>, TableError> {
     records(root, "evaluation")?.collect()
 }
 
 record! {
     /// A row of `drift`, as far as it is shown.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct DriftLine {
+    pub(crate) struct DriftLine {
         /// The group; `None` for the run as a whole.
-        pub group_id: Option<String>,
+        pub(crate) group_id: Option<String>,
         /// New documents.
-        pub documents: i64,
+        pub(crate) documents: i64,
         /// The share of their distinct terms that the model knows, 0 to 1.
-        pub known_term_share: Option<f64>,
+        pub(crate) known_term_share: Option<f64>,
         /// The share of their tokens that the model knows, 0 to 1.
-        pub known_token_share: Option<f64>,
+        pub(crate) known_token_share: Option<f64>,
         /// Jensen–Shannon distance of their topics from those of the training sample, 0 to 1.
-        pub topic_shift_js: Option<f64>,
+        pub(crate) topic_shift_js: Option<f64>,
         /// Their log-likelihood per token minus that of the training sample, nats.
-        pub loglik_shift: Option<f64>,
+        pub(crate) loglik_shift: Option<f64>,
         /// Whether to train again.
-        pub retrain: bool,
+        pub(crate) retrain: bool,
     }
 }
 
@@ -103,6 +103,6 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn drift_lines(root: &Path) -> Result<Vec<DriftLine>, TableError> {
+pub(crate) fn drift_lines(root: &Path) -> Result<Vec<DriftLine>, TableError> {
     records(root, "drift")?.collect()
 }

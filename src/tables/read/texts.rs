@@ -15,7 +15,7 @@ record! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct TermLine {
         /// Its number.
-        pub term_id: Option<i32>,
+        pub(crate) term_id: Option<i32>,
         /// The term.
         pub term: String,
         /// Its tokens in the collection.
@@ -34,30 +34,30 @@ pub fn kept_terms(root: &Path) -> Result<Vec<TermLine>, TableError> {
 record! {
     /// A row of `labels`.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-    pub struct LabelLine {
+    pub(crate) struct LabelLine {
         /// The label.
-        pub label: String,
+        pub(crate) label: String,
         /// Documents of the collection that have it.
-        pub documents: i64,
+        pub(crate) documents: i64,
         /// Those of them that were not trained on; `None`, as the next three, where nothing was projected.
-        pub evaluated: Option<i64>,
+        pub(crate) evaluated: Option<i64>,
         /// Documents with labels, not trained on, for which it is predicted.
-        pub predicted: Option<i64>,
+        pub(crate) predicted: Option<i64>,
         /// Those of them that have it.
-        pub hits: Option<i64>,
+        pub(crate) hits: Option<i64>,
         /// 2 hits / (predicted + evaluated); `None` if both are 0.
-        pub f1: Option<f64>,
+        pub(crate) f1: Option<f64>,
     }
 }
 
 impl LabelLine {
     /// hits / predicted; `None` if it is never predicted.
-    pub fn precision(&self) -> Option<f64> {
+    pub(crate) fn precision(&self) -> Option<f64> {
         share(self.hits?, self.predicted?)
     }
 
     /// hits / evaluated; `None` if no such document has it.
-    pub fn recall(&self) -> Option<f64> {
+    pub(crate) fn recall(&self) -> Option<f64> {
         share(self.hits?, self.evaluated?)
     }
 }
@@ -77,13 +77,13 @@ pub(super) fn labels(root: &Path) -> Result<Vec<LabelLine>, TableError> {
 record! {
     /// A row of `topic_changes`.
     #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-    pub struct ChangeLine {
+    pub(crate) struct ChangeLine {
         /// Hellinger distance between the topic's terms before and now.
-        pub distance: f64,
+        pub(crate) distance: f64,
         /// Its new top terms.
-        pub gained: Vec<String>,
+        pub(crate) gained: Vec<String>,
         /// Those that are top terms no more.
-        pub lost: Vec<String>,
+        pub(crate) lost: Vec<String>,
     }
 }
 
@@ -98,15 +98,15 @@ pub(super) fn changes(root: &Path) -> Result<Vec<ChangeLine>, TableError> {
 record! {
     /// A row of `predictions`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct PredictionLine {
+    pub(crate) struct PredictionLine {
         /// The document.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// The label's topic.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// Whether it is predicted.
-        pub predicted: bool,
+        pub(crate) predicted: bool,
         /// Whether the document has it, if it has labels.
-        pub actual: Option<bool>,
+        pub(crate) actual: Option<bool>,
     }
 }
 
@@ -114,7 +114,7 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn predictions(
+pub(crate) fn predictions(
     root: &Path,
     documents: &BTreeSet<i64>,
 ) -> Result<Vec<PredictionLine>, TableError> {
@@ -125,17 +125,17 @@ pub fn predictions(
 record! {
     /// A row of `topic_documents`.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct TopicDocumentLine {
+    pub(crate) struct TopicDocumentLine {
         /// The topic, from 0.
-        pub topic: i32,
+        pub(crate) topic: i32,
         /// 1 for the document with the largest proportion.
-        pub rank: i32,
+        pub(crate) rank: i32,
         /// The document.
-        pub doc_id: i64,
+        pub(crate) doc_id: i64,
         /// The input's own id of it.
-        pub source_id: String,
+        pub(crate) source_id: String,
         /// The topic's proportion in it, 0 to 1.
-        pub weight: f32,
+        pub(crate) weight: f32,
     }
 }
 
@@ -143,7 +143,10 @@ record! {
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentLine>, TableError> {
+pub(crate) fn topic_documents(
+    root: &Path,
+    most: usize,
+) -> Result<Vec<TopicDocumentLine>, TableError> {
     let is_first = |line: &TopicDocumentLine| line.rank as usize <= most;
     records(root, "topic_documents")?.only(is_first)
 }
@@ -153,7 +156,7 @@ pub fn topic_documents(root: &Path, most: usize) -> Result<Vec<TopicDocumentLine
 ///
 /// # Errors
 /// The table cannot be read, or lacks a column.
-pub fn document_values(
+pub(crate) fn document_values(
     root: &Path,
     columns: &[String],
     mut visit: impl FnMut(usize, Option<&str>),

@@ -16,11 +16,11 @@ const MASS_TOLERANCE: f64 = 1e-4;
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     /// Documents.
-    pub documents: i64,
+    pub(crate) documents: i64,
     /// Σ tokens_in_vocabulary.
-    pub tokens_in_vocabulary: i64,
+    pub(crate) tokens_in_vocabulary: i64,
     /// Documents by their top topic.
-    pub by_top_topic: BTreeMap<i32, i64>,
+    pub(crate) by_top_topic: BTreeMap<i32, i64>,
 }
 
 /// Checks both tables. Without `document_topics` weights are not checked; without `documents`

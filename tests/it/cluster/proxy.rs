@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 /// Passes everything on at once.
 pub const OPEN: u8 = 0;
@@ -53,7 +55,7 @@ impl Proxy {
 
     /// What callers have said so far.
     pub fn overheard(&self) -> Vec<u8> {
-        self.from_callers.lock().unwrap().clone()
+        self.from_callers.lock().clone()
     }
 }
 
@@ -73,7 +75,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, flow: &AtomicU8, said: Option<&M
             Ok(0) | Err(_) => break,
             Ok(bytes) => {
                 if let Some(said) = said {
-                    said.lock().unwrap().extend_from_slice(&buffer[..bytes]);
+                    said.lock().extend_from_slice(&buffer[..bytes]);
                 }
                 // What was under way when the link was cut does not arrive.
                 while flow.load(Ordering::SeqCst) == BLOCKED {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use topicmill::job::keys::{Key, Preset, SECTIONS};
+pub use topicmill::job::keys::{Key, Preset, SECTIONS};
 
 use super::small::{SMALL, parse};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use topicmill::job::{Job, JobError};
+pub use topicmill::job::{Job, JobError};
 
 /// The job.
 pub const SMALL: &str = "\

@@ -19,12 +19,12 @@ use topicmill::corpus::input::{self, InputError};
 use topicmill::corpus::reader::read_block;
 use topicmill::corpus::settings::{CorpusSettings, TokenRule, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
-use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
+pub use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
 use topicmill::evaluate::norms::{Cue, Norms};
 use topicmill::job::Job;
 use topicmill::job::process_status::ProcessStatus;
-use topicmill::knowledge::wordnet::database::Database;
-use topicmill::knowledge::wordnet::{Part, Structure, WordNet, WordNetSettings};
+pub use topicmill::knowledge::wordnet::database::Database;
+pub use topicmill::knowledge::wordnet::{Part, Structure, WordNet, WordNetSettings};
 use topicmill::knowledge::{
     Content, Knowledge, KnowledgeSettings, constraints, dictionary, outline,
 };
@@ -223,9 +223,6 @@ pub fn records(bytes: &[u8]) {
         Ok(collection) => {
             let again = Collection::from_json(&collection.to_json(), path);
             assert_eq!(again.expect("what is written is read"), collection);
-            let last = collection.documents.checked_sub(1);
-            let shard = last.map(|last| collection.shard_of(last));
-            assert!(shard.is_none_or(|shard| shard.is_some_and(|s| s < collection.shards.len())));
         }
         Err(error) => says(&error),
     }

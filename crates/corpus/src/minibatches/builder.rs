@@ -7,7 +7,9 @@
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::{
     Bags, Extent, HEADER, Minibatches, Piece, Scratch, Store, WIDTH, join_piece, split_piece,

@@ -40,7 +40,7 @@ pub struct ShardReader {
     file: File,
     footer: ArrowReaderMetadata,
     columns: Columns,
-    metadata_names: Vec<String>,
+    pub(super) metadata_names: Vec<String>,
     next_group: usize,
     batches: Option<ParquetRecordBatchReader>,
     batch: Option<Batch>,
@@ -70,11 +70,6 @@ impl ShardReader {
     /// Documents in the whole shard.
     pub fn documents(&self) -> u64 {
         self.footer.metadata().file_metadata().num_rows() as u64
-    }
-
-    /// The pass-through columns, in the order of every document's `metadata`.
-    pub fn metadata_names(&self) -> &[String] {
-        &self.metadata_names
     }
 
     /// Reads the next document over `document`, whose buffers are reused; false after the last.

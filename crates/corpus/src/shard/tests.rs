@@ -92,7 +92,7 @@ proptest! {
             prop_assert!(found.terms.is_empty());
         }
         let reader = ShardReader::open(&path, Columns::All).unwrap();
-        prop_assert_eq!(reader.metadata_names(), &names[..]);
+        prop_assert_eq!(reader.metadata_names, names);
         let counts: Vec<_> = documents
             .into_iter()
             .map(|d| ShardDocument {

@@ -42,7 +42,7 @@ struct PlantedTopic {
 }
 
 /// The planted topics, and documents drawn from them.
-pub struct PlantedTopics {
+pub(crate) struct PlantedTopics {
     topics: Vec<PlantedTopic>,
     seed: u64,
     mean_length: f64,
@@ -51,7 +51,7 @@ pub struct PlantedTopics {
 
 /// A document as drawn: the topic and the term of each word. Buffers are reused.
 #[derive(Debug, Default)]
-pub struct DrawnDocument {
+pub(crate) struct DrawnDocument {
     /// Each word's topic.
     pub topics: Vec<u32>,
     /// Each word's term; as long as `topics`.
@@ -60,7 +60,7 @@ pub struct DrawnDocument {
 
 impl PlantedTopics {
     /// Plants the topics. `settings` must have no [`problem`](SynthSettings::problem).
-    pub fn plant(settings: &SynthSettings) -> Self {
+    pub(crate) fn plant(settings: &SynthSettings) -> Self {
         let head = settings.vocabulary * HEADS_PER_TERM / settings.topics + 1;
         let head = head.max(SHORTEST_HEAD).min(settings.vocabulary);
         let zipf = power_law(head, settings.zipf);
@@ -90,12 +90,12 @@ impl PlantedTopics {
     }
 
     /// Topics planted.
-    pub fn topic_count(&self) -> usize {
+    pub(crate) fn topic_count(&self) -> usize {
         self.topics.len()
     }
 
     /// A topic's terms and their probabilities, heaviest first.
-    pub fn topic(&self, topic: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+    pub(crate) fn topic(&self, topic: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let topic = &self.topics[topic];
         topic
             .terms
@@ -105,7 +105,7 @@ impl PlantedTopics {
     }
 
     /// Draws the document with this number. It may have no word at all.
-    pub fn draw(&self, number: u64, document: &mut DrawnDocument) {
+    pub(crate) fn draw(&self, number: u64, document: &mut DrawnDocument) {
         let mut stream = Stream::keyed(self.seed, Stage::Synth, DOCUMENT_ROUND, number);
         document.topics.clear();
         document.terms.clear();

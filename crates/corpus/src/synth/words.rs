@@ -73,7 +73,7 @@ fn spell(number: u64, before_last: u32) -> String {
 /// # Errors
 ///
 /// If the file cannot be read, a line contains several words, or there are too few.
-pub fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthError> {
+pub(crate) fn from_list(path: &Path, count: usize) -> Result<Vec<String>, SynthError> {
     let text = std::fs::read_to_string(path).map_err(|source| SynthError::io(path, source))?;
     let mut seen = HashSet::new();
     let mut words = Vec::with_capacity(count);

@@ -83,7 +83,7 @@ pub struct Figure {
 /// Mean and variance of values that come one by one (Welford 1962). The order of the values is the
 /// order of the sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moments {
+struct Moments {
     count: u64,
     mean: f64,
     squares: f64,

@@ -19,7 +19,7 @@ use crate::math::special::ln;
 pub const TOP_TERMS: usize = 20;
 
 /// A topic with less than this share of the average topic's tokens is dead.
-pub const DEAD_SHARE_OF_AVERAGE: f64 = 0.01;
+const DEAD_SHARE_OF_AVERAGE: f64 = 0.01;
 
 /// One topic's figures.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,10 +10,10 @@ use crate::evaluate::TermDistribution;
 use crate::evaluate::matching::{SAME_TOPIC_WITHIN, hellinger};
 
 /// Top terms that, as a set, make two topics duplicates, and that candidates have some of.
-pub const DUPLICATE_TERMS: usize = 10;
+const DUPLICATE_TERMS: usize = 10;
 
 /// Earlier topics that a topic is compared with at most: those that share most of its top terms.
-pub const MOST_COMPARED: usize = 8;
+const MOST_COMPARED: usize = 8;
 
 /// For each topic, the smallest earlier topic that it repeats, if there is one: their 10 heaviest
 /// terms are the same set, or their Hellinger distance is at most [`SAME_TOPIC_WITHIN`].

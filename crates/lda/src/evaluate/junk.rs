@@ -16,7 +16,7 @@ use crate::math::special::ln;
 /// Chosen on trained models of seven collections (20 to 1000 topics over 5000 to 40,000 terms): their
 /// topics have 0.16 to 0.99 of it from the corpus and 0.15 to 0.69 of it from the uniform
 /// distribution; the topics of a collection of random words have 0.02 of it from the latter.
-pub const JUNK_SHARE_OF_GREATEST: f64 = 0.1;
+const JUNK_SHARE_OF_GREATEST: f64 = 0.1;
 
 /// The collection's term distribution p_w: each term's share of all tokens.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl CorpusDistribution {
     }
 
     /// −ln p_w of a term, in nats; infinite for a term without tokens.
-    pub fn surprisal(&self, term: u32) -> f64 {
+    pub(crate) fn surprisal(&self, term: u32) -> f64 {
         self.surprisals[term as usize]
     }
 

@@ -115,7 +115,7 @@ impl Scorer {
     }
 
     /// log p(w_i | w_<i) of the last document's known tokens, in the order in which they were taken.
-    pub fn token_log_probabilities(&self) -> impl Iterator<Item = f64> {
+    fn token_log_probabilities(&self) -> impl Iterator<Item = f64> {
         self.probabilities.iter().map(|&p| ln(p))
     }
 

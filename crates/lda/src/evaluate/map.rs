@@ -34,24 +34,6 @@ pub struct TopicMap {
     pub landmarks: usize,
 }
 
-/// The square root of the Jensen–Shannon divergence in bits of two topics without their smoothing:
-/// from 0, the same topic, to 1, no term in common. `None` if one has no tokens.
-///
-/// ```
-/// use lda::evaluate::TermDistribution;
-/// use lda::evaluate::map::jensen_shannon;
-/// let topic = |entries| TermDistribution { entries, absent_weight: 0.0, vocabulary_size: 9 };
-/// let (p, q) = ([(0, 0.5), (1, 0.5)], [(2, 1.0)]);
-/// assert_eq!(jensen_shannon(&topic(&p), &topic(&p)), Some(0.0));
-/// assert_eq!(jensen_shannon(&topic(&p), &topic(&q)), Some(1.0));
-/// assert_eq!(jensen_shannon(&topic(&p), &topic(&[])), None);
-/// ```
-pub fn jensen_shannon(p: &TermDistribution<'_>, q: &TermDistribution<'_>) -> Option<f64> {
-    let (p, q) = (shares(p), shares(q));
-    let have_tokens = !p.is_empty() && !q.is_empty();
-    have_tokens.then(|| distance(common(&p, &q)))
-}
-
 /// For each topic the `count` nearest others and their distances, the nearest first; of equal
 /// distances the smaller topic first.
 ///

@@ -22,7 +22,7 @@ const PASSES: usize = 2;
 
 /// Approximates documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]
-pub struct Collapsed {
+pub(crate) struct Collapsed {
     /// N^Θ, K long.
     tokens: Vec<f64>,
     /// γ of the current term, K long.

@@ -27,7 +27,7 @@ pub fn sum(a: &[f32]) -> f32 {
 }
 
 /// sums_k += ratio · row_k.
-pub fn add_scaled(sums: &mut [f32], ratio: f32, row: &[f32]) {
+pub(crate) fn add_scaled(sums: &mut [f32], ratio: f32, row: &[f32]) {
     for (sum, factor) in sums.iter_mut().zip(row) {
         *sum += ratio * factor;
     }

@@ -190,7 +190,7 @@ impl MeanField {
     ///
     /// # Errors
     /// As of [`variational`](Self::variational).
-    pub fn cvb0_of_labels(
+    pub(crate) fn cvb0_of_labels(
         &mut self,
         bag: Bag<'_>,
         (table, topics): (FactorTable<'_>, &TermTopics),

@@ -106,7 +106,7 @@ impl Sampler {
 
     /// Starts a document whose tokens have topics drawn from α_k h_k, whatever their terms; where it is
     /// [restricted](Self::restrict), from the α_k of its `topics`.
-    pub fn scatter(
+    pub(crate) fn scatter(
         &mut self,
         bag: Bag<'_>,
         table: FactorTable<'_>,

@@ -99,7 +99,7 @@ impl Variational {
     /// Adds the expected tokens of the last document's `index`-th distinct term in each topic,
     /// n_w φ_wk, to `expected`: what the global step (Mimno 2012, Eq. 11) takes for N̂_kw. Over
     /// all terms they add up to γ − α.
-    pub fn add_expected_counts(&self, index: usize, row: &[f64], expected: &mut [f64]) {
+    pub(crate) fn add_expected_counts(&self, index: usize, row: &[f64], expected: &mut [f64]) {
         let ratio = self.ratios[index];
         for ((sum, weight), factor) in expected.iter_mut().zip(&self.weights).zip(row) {
             *sum += ratio * weight * factor;

@@ -29,7 +29,7 @@ pub fn normal(stream: &mut Stream) -> f64 {
 /// # Panics
 ///
 /// If the shape is not a positive finite number.
-pub fn ln_gamma_draw(stream: &mut Stream, shape: f64) -> f64 {
+fn ln_gamma_draw(stream: &mut Stream, shape: f64) -> f64 {
     assert!(
         shape > 0.0 && shape.is_finite(),
         "a gamma draw of shape {shape} is impossible"

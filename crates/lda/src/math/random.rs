@@ -128,13 +128,13 @@ impl Stream {
 
     /// A number in [0, 1), a multiple of 2⁻²⁴. Uses up one word, as [`uniform`](Self::uniform).
     #[inline]
-    pub fn uniform_f32(&mut self) -> f32 {
+    pub(crate) fn uniform_f32(&mut self) -> f32 {
         (self.next_u64() >> 40) as f32 * (1.0 / (1_u32 << 24) as f32)
     }
 
     /// A number in (0, 1]: safe to take the logarithm of.
     #[inline]
-    pub fn uniform_positive(&mut self) -> f64 {
+    pub(crate) fn uniform_positive(&mut self) -> f64 {
         1.0 - self.uniform()
     }
 

@@ -56,7 +56,7 @@ pub fn digamma(x: f64) -> f64 {
 ///
 /// The logarithm of [`digamma`]'s series is never taken: exp Ψ(x) = y · exp(Ψ(x) − ln y) with y
 /// the argument after the recurrence.
-pub fn exp_digamma(x: f64) -> f64 {
+pub(crate) fn exp_digamma(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
     }

@@ -21,8 +21,9 @@ use std::sync::Arc;
 use super::Priors;
 use super::parameters::{Entry, Parameters};
 use branches::AllBranches;
-pub use branches::{Branches, Own};
-pub use smoothing::Smoothing;
+pub use branches::Branches;
+pub(crate) use branches::Own;
+pub(crate) use smoothing::Smoothing;
 pub(crate) use smoothing::{CHUNK, Chunk, flat, flat_mut};
 pub use table::FactorTable;
 
@@ -35,7 +36,7 @@ pub struct Row {
     length: u32,
     dense: u32,
     /// A_w = Σ_k α_k g_kw.
-    pub alpha_mass: f32,
+    pub(crate) alpha_mass: f32,
 }
 
 const NOT_PREPARED: u32 = u32::MAX;

@@ -320,12 +320,12 @@ impl Parameters {
 
 /// The spacing of a grid on which 32-bit values stay exact while counts of up to twice `tokens` are added and
 /// subtracted.
-pub fn grid_step(tokens: f64) -> f64 {
+pub(crate) fn grid_step(tokens: f64) -> f64 {
     ((2.0 * tokens).ceil() as u64).next_power_of_two() as f64 / LARGEST_EXACT
 }
 
 /// The multiple of `step` nearest to a weight.
-pub fn on_grid(weight: f64, step: f64) -> f64 {
+pub(crate) fn on_grid(weight: f64, step: f64) -> f64 {
     (weight / step).round_ties_even() * step
 }
 

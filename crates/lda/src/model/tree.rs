@@ -52,7 +52,7 @@ pub struct Tree {
 /// What is below one inner child of the root, itself included: counting a token on one of these paths
 /// changes the normalisers of them all, and of no others (the paper's cousin sets, Section 4).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cousins {
+pub(crate) struct Cousins {
     /// Inner nodes; each one after its parent.
     pub inner: Vec<u32>,
     /// Leaves by their own numbers, ascending.
@@ -343,20 +343,20 @@ impl Tree {
     }
 
     /// The cousin sets, one for each inner child of the root.
-    pub fn cousin_sets(&self) -> &[Cousins] {
+    pub(crate) fn cousin_sets(&self) -> &[Cousins] {
         &self.cousins
     }
 
     /// The number of the cousin set that a leaf is in; `None` if it is a child of the root.
     #[inline]
-    pub fn cousin_set(&self, leaf: u32) -> Option<usize> {
+    pub(crate) fn cousin_set(&self, leaf: u32) -> Option<usize> {
         let top = self.tops[self.leaf_parent(leaf) as usize];
         (top != ROOT).then(|| top as usize - 1)
     }
 
     /// The cousin set that a leaf is in; `None` if it is a child of the root.
     #[inline]
-    pub fn cousins(&self, leaf: u32) -> Option<&Cousins> {
+    pub(crate) fn cousins(&self, leaf: u32) -> Option<&Cousins> {
         self.cousin_set(leaf).map(|set| &self.cousins[set])
     }
 

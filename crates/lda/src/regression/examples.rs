@@ -39,7 +39,11 @@ impl Examples {
     ///
     /// # Panics
     /// There is no such class.
-    pub fn push_class(&mut self, features: impl IntoIterator<Item = (u32, f32)>, class: usize) {
+    pub(crate) fn push_class(
+        &mut self,
+        features: impl IntoIterator<Item = (u32, f32)>,
+        class: usize,
+    ) {
         assert!(class < self.class_count, "a class");
         let from = self.targets.len();
         self.targets.resize(from + self.class_count, 0.0);

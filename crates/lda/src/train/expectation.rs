@@ -26,7 +26,7 @@ const EFFORT: Effort = Effort {
 
 /// Approximates documents, one after the other.
 #[derive(Clone, Debug, Default)]
-pub struct Expectation {
+pub(crate) struct Expectation {
     variational: Variational,
     collapsed: Collapsed,
     /// The factors of the document's terms, W × K.
@@ -141,7 +141,7 @@ pub fn start(
 
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal
 /// topics apart. Part `part` of `part_count`.
-pub fn random_parameters(
+pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,
     [topics, terms]: [usize; 2],

@@ -62,9 +62,9 @@ pub struct Schedule {
     /// Minibatches that the sample is dealt to: rounds of an online pass.
     pub minibatch_count: u64,
     /// Further minibatches, whose documents are not visited.
-    pub unvisited_count: u64,
+    pub(crate) unvisited_count: u64,
     /// Rounds of a Gibbs pass.
-    pub gibbs_rounds: u64,
+    gibbs_rounds: u64,
     /// Passes, at most.
     pub passes: u64,
     /// Passes that are online, at most.
@@ -337,7 +337,7 @@ impl Schedule {
     }
 
     /// Rounds, this one included, whose statistics may be outstanding when the next one begins.
-    pub fn lag_after(&self, position: Position) -> usize {
+    pub(crate) fn lag_after(&self, position: Position) -> usize {
         let is_whole = self.drawn(position).is_none();
         // Drawn documents may come back in the next round, and what is drawn depends on this one.
         match self.is_drawn()

@@ -24,7 +24,7 @@ const FAR_BELOW: f64 = 100.0;
 const NUMBERS: usize = 1 << u16::BITS;
 
 /// What the numbers of tokens are below.
-pub fn number_count(tree: &Tree, topic_count: usize) -> usize {
+pub(crate) fn number_count(tree: &Tree, topic_count: usize) -> usize {
     tree.most_senses() * topic_count
 }
 

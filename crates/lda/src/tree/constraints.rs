@@ -16,7 +16,7 @@
 mod cliques;
 
 use super::Node;
-pub use cliques::MAX_CLIQUES;
+use cliques::MAX_CLIQUES;
 use cliques::maximal_cliques;
 
 /// Edge priors by kind.

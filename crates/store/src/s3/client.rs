@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use object_store::{
     BackoffConfig, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
     UpdateVersion,
 };
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -54,7 +55,7 @@ impl Bucket {
     /// # Errors
     /// A variable is wrong; the system refuses a thread.
     pub fn open(name: &str) -> Result<Arc<Self>, StoreError> {
-        let mut buckets = BUCKETS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = BUCKETS.lock();
         let buckets = buckets.get_or_insert_with(HashMap::new);
         if let Some(bucket) = buckets.get(name) {
             return Ok(Arc::clone(bucket));
@@ -281,7 +282,7 @@ impl Bucket {
     ///
     /// # Errors
     /// There is no such object; the store refuses or does not answer.
-    pub fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
+    pub(crate) fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
         let (source, target) = (self.location(from)?, self.location(to)?);
         let copy = runtime::wait(&self.handle, self.store.copy(&source, &target));
         copy.map_err(|e| self.error(from, &e))

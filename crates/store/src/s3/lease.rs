@@ -7,9 +7,11 @@
 //! long must assume that it is lost: it calls [`Lock::check`] before every write.
 
 use std::fs;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::{Bucket, Condition, ObjectMeta};
 use crate::lock::holder_in;
@@ -131,7 +133,7 @@ impl Lease {
 impl Lock for Lease {
     /// Another run took it, or it could not be renewed in time.
     fn check(&self) -> Result<(), String> {
-        let state = self.shared.state();
+        let state = self.shared.state.lock();
         let silent = state.renewed.elapsed();
         match &state.lost {
             Some(holder) => Err(format!("another run has taken over the lock ({holder})")),
@@ -147,13 +149,13 @@ impl Lock for Lease {
 impl Drop for Lease {
     /// Frees the lock, if the store listens.
     fn drop(&mut self) {
-        self.shared.state().is_ending = true;
+        self.shared.state.lock().is_ending = true;
         self.shared.ending.notify_all();
         if let Some(renewer) = self.renewer.take() {
             // It ends by itself; a panic in it has been reported.
             let _ = renewer.join();
         }
-        let state = self.shared.state();
+        let state = self.shared.state.lock();
         if state.lost.is_none() {
             let free = format!("{}\n{FREE}\n", self.shared.mark);
             let condition = Condition::Unchanged(&state.etag);
@@ -165,17 +167,12 @@ impl Drop for Lease {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn keep_renewing(&self) {
         loop {
-            let state = self.state();
-            let waited = self
-                .ending
-                .wait_timeout_while(state, self.terms.renew, |state| !state.is_ending);
-            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
+            let is_going_on = |state: &mut State| !state.is_ending;
+            self.ending
+                .wait_while_for(&mut state, is_going_on, self.terms.renew);
             if state.is_ending || state.lost.is_some() {
                 return;
             }
@@ -203,7 +200,7 @@ impl Shared {
                 None => (String::new(), Some("the lock was removed".to_owned())),
             },
         };
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.lost = lost;
         state.etag = etag;
         state.renewals = renewals;

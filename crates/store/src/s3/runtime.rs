@@ -3,9 +3,9 @@
 
 use std::future::{Future, pending};
 use std::io;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 
 /// The thread's runtime, once it is started.
@@ -16,7 +16,7 @@ static HANDLE: Mutex<Option<Handle>> = Mutex::new(None);
 /// # Errors
 /// The system refuses a thread or a poll.
 pub(super) fn handle() -> io::Result<Handle> {
-    let mut started = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut started = HANDLE.lock();
     if let Some(handle) = &*started {
         return Ok(handle.clone());
     }

@@ -14,20 +14,20 @@ const PAIRS_A_PIECE: usize = 4096;
 
 /// A row of the table, in words.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CorrelationLine {
+pub(crate) struct CorrelationLine {
     /// The first topic, and the second.
-    pub topics: [u16; 2],
+    pub(crate) topics: [u16; 2],
     /// What goes into the table.
-    pub correlation: Option<f64>,
+    pub(crate) correlation: Option<f64>,
     /// Likewise.
-    pub npmi: Option<f64>,
+    pub(crate) npmi: Option<f64>,
     /// Likewise.
-    pub documents: i64,
+    pub(crate) documents: i64,
 }
 
 /// The pairs of a topic with later ones: a place for each topic after it, once there is any.
 #[derive(Debug, Default)]
-pub struct Row(Vec<Together>);
+pub(crate) struct Row(Vec<Together>);
 
 impl Row {
     fn at(&mut self, place: usize) -> &mut Together {
@@ -62,20 +62,20 @@ impl Sums for Row {
 }
 
 /// What a worker adds to.
-pub struct Correlations {
-    pub pairs: Slots<Row, 5>,
+pub(crate) struct Correlations {
+    pub(crate) pairs: Slots<Row, 5>,
     /// Of its own documents.
     topics: Vec<Presence>,
     documents: i64,
     /// Of all documents: how many there are, and three numbers a topic.
-    pub all: Vec<i64>,
+    pub(crate) all: Vec<i64>,
     /// The listed topics of a document, ascending.
     listed: Vec<(u16, f32)>,
 }
 
 impl Correlations {
     /// For the plan's topics; `None` above [`MOST_TOPICS`].
-    pub fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
+    pub(crate) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
         let (topics, kinds) = (plan.topic_count(), [PAIRS, PAIR_ROWS]);
         (topics <= MOST_TOPICS).then(|| Self {
             pairs: Slots::new(&shared.pairs, topics, kinds, (plan, worker)),
@@ -87,7 +87,7 @@ impl Correlations {
     }
 
     /// Adds a document with terms that lists these topics.
-    pub fn add(&mut self, topics: &[(f32, u16)]) {
+    pub(crate) fn add(&mut self, topics: &[(f32, u16)]) {
         self.documents += 1;
         self.listed.clear();
         (self.listed).extend(topics.iter().map(|&(weight, topic)| (topic, weight)));
@@ -104,7 +104,7 @@ impl Correlations {
     }
 
     /// Sends what others need of this worker's documents.
-    pub fn send(&self, outbox: &mut Outbox) {
+    pub(crate) fn send(&self, outbox: &mut Outbox) {
         let mut values = vec![self.documents];
         let fields = |topic: &Presence| [topic.documents, topic.sum, topic.squares];
         values.extend(self.topics.iter().flat_map(fields));
@@ -115,7 +115,7 @@ impl Correlations {
     }
 
     /// Sends the pairs of this worker's slots to the first.
-    pub fn send_rows(&self, outbox: &mut Outbox) {
+    pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
         let (documents, topics) = (self.all[0], self.all[1..].as_chunks().0);
         let presence = |[documents, sum, squares]: [i64; 3]| Presence {
             documents,
@@ -139,7 +139,7 @@ impl Correlations {
     }
 
     /// The pairs of all documents, sorted, on the first worker.
-    pub fn lines(&mut self) -> Vec<CorrelationLine> {
+    pub(crate) fn lines(&mut self) -> Vec<CorrelationLine> {
         let figure = |bits| Some(f64::from_bits(bits)).filter(|value| !value.is_nan());
         let line = |[first, second, correlation, npmi, documents]: [u64; 5]| CorrelationLine {
             topics: [first as u16, second as u16],

@@ -146,20 +146,20 @@ impl Held {
 }
 
 /// Collects groups, sends them to their owners, and writes those that this worker owns.
-pub struct Groups {
+pub(crate) struct Groups {
     process: Arc<Process>,
     metadata: FileMetadata,
     worker: usize,
     batch: BTreeMap<String, GroupSums>,
     buckets: u64,
     /// Groups that were sent.
-    pub sent: i64,
+    pub(crate) sent: i64,
     held: Held,
 }
 
 impl Groups {
     /// For the groups of the plan's collection.
-    pub fn new(plan: &ProjectPlan, worker: usize) -> Self {
+    pub(crate) fn new(plan: &ProjectPlan, worker: usize) -> Self {
         let documents = plan.collection.documents;
         Self {
             process: Arc::clone(&plan.process),
@@ -173,7 +173,12 @@ impl Groups {
     }
 
     /// Adds a document with terms that lists these topics, if it is of a group.
-    pub fn add(&mut self, document: &ShardDocument, topics: &[(f32, u16)], outbox: &mut Outbox) {
+    pub(crate) fn add(
+        &mut self,
+        document: &ShardDocument,
+        topics: &[(f32, u16)],
+        outbox: &mut Outbox,
+    ) {
         let group = document.group.as_ref();
         let Some(group) = group.filter(|group| group.len() <= MOST_NAME_BYTES) else {
             return;
@@ -197,7 +202,7 @@ impl Groups {
     }
 
     /// Sends what was not sent yet.
-    pub fn send(&mut self, outbox: &mut Outbox) {
+    pub(crate) fn send(&mut self, outbox: &mut Outbox) {
         for (name, sums) in std::mem::take(&mut self.batch) {
             self.sent += 1;
             let bucket = name_hash(&name) % self.buckets;
@@ -210,14 +215,14 @@ impl Groups {
     }
 
     /// Keeps what has come for this worker.
-    pub fn receive(&mut self, words: &[u64]) {
+    pub(crate) fn receive(&mut self, words: &[u64]) {
         let folder = || self.process.output.temporary_path("group_sums");
         let path = |number| folder().with_extension(format!("{number:05}"));
         self.held.receive(words, path);
     }
 
     /// Writes the parts of this worker's buckets; these, by path. There are none if no worker has sent a group.
-    pub fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, RunError> {
+    pub(crate) fn write(&mut self, sent: i64) -> Result<BTreeMap<String, PartInfo>, RunError> {
         let mut held = std::mem::take(&mut self.held);
         if let Some((path, source)) = held.error {
             return Err(RunError::Io { path, source });

@@ -1,7 +1,9 @@
 //! Sums in numbered slots, which the workers of a process share; at the end, those of a slot are added up in one
 //! process, and become rows on the first worker.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::dataflow::block::Block;
 use crate::dataflow::merge::KINDS;
@@ -10,7 +12,7 @@ use crate::dataflow::process::Once;
 use crate::dataflow::project::ProjectPlan;
 
 /// Integer sums that can be sent to another process and added to those that it has.
-pub trait Sums: Default + Send + 'static {
+pub(crate) trait Sums: Default + Send + 'static {
     /// Hands over all that was added, in pieces of some thousand words, and is empty then.
     fn take(&mut self, send: impl FnMut(&[u64]));
     /// Adds a piece of another's sums.
@@ -21,7 +23,7 @@ pub trait Sums: Default + Send + 'static {
 pub(super) type Shared<S> = Once<Arc<[Mutex<S>]>>;
 
 /// The same, as a worker sees them, and the rows of all slots, on the first.
-pub struct Slots<S, const ROW: usize> {
+pub(crate) struct Slots<S, const ROW: usize> {
     shared: Arc<[Mutex<S>]>,
     /// What a block holds: sums, or rows.
     kinds: [u64; 2],
@@ -52,7 +54,7 @@ impl<S: Sums, const ROW: usize> Slots<S, ROW> {
 
     /// The sums of a slot, for this worker alone.
     pub(super) fn lock(&self, slot: usize) -> MutexGuard<'_, S> {
-        lock(&self.shared[slot])
+        self.shared[slot].lock()
     }
 
     /// The process of a slot, and the thread there.
@@ -69,7 +71,7 @@ impl<S: Sums, const ROW: usize> Slots<S, ROW> {
                 continue;
             }
             let target = process * self.size[1] + thread;
-            std::mem::take(&mut *lock(sums)).take(|piece| {
+            std::mem::take(&mut *sums.lock()).take(|piece| {
                 let head = [slot as u64, piece.len() as u64];
                 let message = head.into_iter().chain(piece.iter().copied());
                 outbox.send(self.kinds[0], target, message);
@@ -78,7 +80,7 @@ impl<S: Sums, const ROW: usize> Slots<S, ROW> {
     }
 
     /// Adds what another process has sent, or keeps rows.
-    pub fn receive(&mut self, block: &Block) {
+    pub(crate) fn receive(&mut self, block: &Block) {
         let mut rest = block.words();
         if block.tag() % KINDS == self.kinds[1] {
             return self.rows.extend_from_slice(rest.as_chunks().0);
@@ -98,7 +100,7 @@ impl<S: Sums, const ROW: usize> Slots<S, ROW> {
     ) {
         for (slot, sums) in self.shared.iter().enumerate() {
             if self.owner(slot) == self.mine {
-                let sums = std::mem::take(&mut *lock(sums));
+                let sums = std::mem::take(&mut *sums.lock());
                 rows(slot, sums, &mut |row| outbox.send(self.kinds[1], 0, row));
             }
         }
@@ -108,8 +110,4 @@ impl<S: Sums, const ROW: usize> Slots<S, ROW> {
     pub(super) fn take_rows(&mut self) -> impl Iterator<Item = [u64; ROW]> + use<S, ROW> {
         std::mem::take(&mut self.rows).into_iter()
     }
-}
-
-fn lock<S>(sums: &Mutex<S>) -> MutexGuard<'_, S> {
-    sums.lock().unwrap_or_else(PoisonError::into_inner)
 }

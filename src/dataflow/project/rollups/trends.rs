@@ -29,32 +29,32 @@ const MOST_DISTINCT: usize = 100_000;
 const MOST_VALUE_BYTES: usize = 16 << 20;
 /// A column whose trends are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrendColumn {
+pub(crate) struct TrendColumn {
     /// Its name in `documents`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its place among the metadata columns.
     place: usize,
     /// The values that are named, ascending.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
     /// How many others there are.
-    pub others: usize,
+    pub(crate) others: usize,
 }
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrendLine {
+pub(crate) struct TrendLine {
     /// The place of the column, and that of the value: after the named ones comes none, and then the others.
-    pub place: [usize; 2],
+    pub(crate) place: [usize; 2],
     /// The topic.
-    pub topic: i32,
+    pub(crate) topic: i32,
     /// What goes into the table.
-    pub share: f64,
+    pub(crate) share: f64,
     /// Likewise.
-    pub interval: Option<(f64, f64)>,
+    pub(crate) interval: Option<(f64, f64)>,
     /// Likewise.
-    pub tokens: i64,
+    pub(crate) tokens: i64,
     /// Likewise.
-    pub documents: i64,
+    pub(crate) documents: i64,
 }
 
 /// Counts the values of the columns that the job names, and chooses those that are named: the most frequent
@@ -62,7 +62,7 @@ pub struct TrendLine {
 ///
 /// # Errors
 /// Shards that cannot be read; a column with too many values.
-pub fn count_values(
+pub(crate) fn count_values(
     worker: &mut Worker,
     process: &Process,
     collection: &Collection,
@@ -170,7 +170,7 @@ fn each_value(cell: &Option<String>, visit: impl FnMut(Cow<'_, str>)) {
 
 /// Sums over the documents with a value.
 #[derive(Debug, Default)]
-pub struct Cell {
+pub(crate) struct Cell {
     documents: i64,
     tokens: Sum,
     /// In fixed point.
@@ -211,18 +211,18 @@ impl Sums for Cell {
 }
 
 /// What a worker adds to.
-pub struct Trends {
-    pub columns: Arc<[TrendColumn]>,
+pub(crate) struct Trends {
+    pub(crate) columns: Arc<[TrendColumn]>,
     /// The first cell of each.
     first: Vec<usize>,
-    pub cells: Slots<Cell, 7>,
+    pub(crate) cells: Slots<Cell, 7>,
     seed: u64,
     found: Vec<usize>,
 }
 
 impl Trends {
     /// Of the columns that were counted; `None` if there are none.
-    pub fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
+    pub(crate) fn new(plan: &ProjectPlan, shared: &RollUpShared, worker: usize) -> Option<Self> {
         let columns = Arc::clone(shared.columns.made()?);
         let mut count = 0;
         let first = columns.iter().map(|column| {
@@ -240,7 +240,7 @@ impl Trends {
     }
 
     /// Adds a document with terms.
-    pub fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
+    pub(crate) fn add(&mut self, number: u64, document: &ShardDocument, listed: Listed<'_>) {
         let weights = weights(self.seed, number);
         let tokens = document.tokens_in_vocabulary();
         for (at, column) in self.columns.iter().enumerate() {
@@ -264,19 +264,19 @@ impl Trends {
     }
 
     /// Sends the cells that other processes own.
-    pub fn send(&self, outbox: &mut Outbox) {
+    pub(crate) fn send(&self, outbox: &mut Outbox) {
         self.cells.send(outbox);
     }
 
     /// Sends the rows of this worker's cells to the first.
-    pub fn send_rows(&self, outbox: &mut Outbox) {
+    pub(crate) fn send_rows(&self, outbox: &mut Outbox) {
         (self.cells).send_rows(outbox, |number, cell, send| {
             cell.rows(number).into_iter().for_each(send);
         });
     }
 
     /// The shares in all documents, sorted, on the first worker.
-    pub fn lines(&mut self) -> Vec<TrendLine> {
+    pub(crate) fn lines(&mut self) -> Vec<TrendLine> {
         let place = |cell: usize| {
             let column = self.first.partition_point(|&first| first <= cell) - 1;
             [column, cell - self.first[column]]

@@ -56,7 +56,7 @@ struct Edges {
 /// A token's path, to be left out of what it is drawn by: where parameters are counts of
 /// assignments, and the token one of them. The root's normaliser keeps it, as in
 /// [`infer::sampler`](crate::infer::sampler).
-pub type Own = Option<u32>;
+pub(crate) type Own = Option<u32>;
 
 impl Branches {
     /// Those of one part. `parts` are all parts of the parameters, in order.
@@ -140,7 +140,7 @@ impl Branches {
 
     /// Hands those nodes of this part to `visit` that have tokens in a topic: the node, the topic, the
     /// probability of a walk to pass it, and its tokens. `parts` are all parts of the parameters.
-    pub fn for_each_observed(
+    pub(crate) fn for_each_observed(
         &self,
         parts: &[&Parameters],
         part: usize,

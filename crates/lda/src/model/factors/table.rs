@@ -84,7 +84,7 @@ impl<'a> FactorTable<'a> {
 
     /// Σ_k α_k e_kw.
     #[inline]
-    pub fn prior_mass(&self, row: Row) -> f32 {
+    pub(crate) fn prior_mass(&self, row: Row) -> f32 {
         match row.is_whole {
             true => {
                 let sparse = self.sparse(row);
@@ -181,7 +181,7 @@ impl<'a> FactorTable<'a> {
     }
 
     /// Appends e_kw of `topics`, one after the other.
-    pub fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f32>) {
+    pub(crate) fn write_some(&self, row: Row, topics: &[u16], to: &mut Vec<f32>) {
         if let Some(factors) = self.dense(row) {
             to.extend(topics.iter().map(|&k| factors[usize::from(k)]));
             return;

@@ -5,7 +5,7 @@ use super::{Assigned, in_pieces};
 /// A row for each term that was counted so far.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    rows: Vec<Vec<i64>>,
+    pub rows: Vec<Vec<i64>>,
 }
 
 impl Rows {

@@ -95,7 +95,10 @@ pub(in crate::model) mod shared {
     use super::Description;
     use crate::model::tree::Tree;
 
-    pub fn serialize<S: Serializer>(tree: &Option<Arc<Tree>>, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        tree: &Option<Arc<Tree>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         let description = tree.as_ref().map(|tree| Description {
             vocabulary_size: tree.vocabulary_size(),
             eta: tree.eta(),

@@ -2,7 +2,7 @@
 //! 2006).
 
 /// The most cliques that are looked for: there can be 3^(n/3) of n vertices.
-pub const MAX_CLIQUES: usize = 1000;
+pub(crate) const MAX_CLIQUES: usize = 1000;
 
 /// The maximal cliques of the graph with these rows, one for each vertex: each ascending, in order.
 /// `None` if they are more than [`MAX_CLIQUES`].
