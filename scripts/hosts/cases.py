@@ -103,8 +103,9 @@ def launched(ground: Ground) -> Iterator[Row]:
             time.sleep(0.002)
         # Training depends on the sample, which is the same for every collection.
         time.sleep(ground.random.uniform(0, 0.1) * (1 if stage == "train" else ground.scale))
-        killed = time.time()
         ground.hosts[victim % len(ground.hosts)].kill()
+        # Afterwards: the victim may tell its status once more before it dies.
+        killed = time.time()
     run.wait(patience=LONG)
     check(run.codes() == "0", "the launch ends well", run)
     restarts = [line for line in run.ended[0].said.splitlines() if "restarting all" in line]
