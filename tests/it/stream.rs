@@ -480,15 +480,13 @@ fn memory_is_that_of_the_largest_document() {
     // A million tokens, near the job's limit.
     let words = "star moon oven mast ".repeat(250_000);
     let large = format!("{{\"name\":\"large\",\"text\":\"{words}\"}}\n");
-    running.send(large.as_bytes());
-    assert_eq!(running.answer()["tokens_in_vocabulary"], 1_000_000);
-    let first = running.peak();
-    // 27 MiB when this was written.
-    assert!(first < 128 * 1024, "{first} KiB");
-    for _ in 0..4 {
+    for _ in 0..5 {
         running.send(large.as_bytes());
         assert_eq!(running.answer()["tokens_in_vocabulary"], 1_000_000);
     }
+    // 22 to 56 MiB when this was written: documents are 5 MB each, and a few may be under way.
+    let first = running.peak();
+    assert!(first < 128 * 1024, "{first} KiB");
     // What was learnt of words that nobody knows would be 80 MB.
     for number in 0..10_000 {
         let words: String = (0..60)
