@@ -11,7 +11,7 @@ use crate::job::state::{OutputState, output_state};
 use crate::job::{Job, SynthStage};
 use crate::plan::estimate::seconds::Seconds;
 use crate::plan::estimate::{Estimate, estimate, fitting_sample};
-use crate::plan::preview::kept_tokens;
+use crate::plan::preview::count_tokens;
 use crate::plan::survey::{Survey, survey, survey_of_synth};
 use labels::Labels;
 use lda::train::settings::{LocalMethod, Memory};
@@ -46,7 +46,12 @@ impl Forecast {
         let unmade = unmade_corpus(job);
         let survey = match unmade {
             Some(stage) => survey_of_synth(stage, &job.corpus),
-            None => survey(&job.corpus)?,
+            None => {
+                let mut survey = survey(&job.corpus)?;
+                // What the first records do not tell, ingest will.
+                let _ = count_tokens(job, &mut survey);
+                survey
+            }
         };
         let (processes, threads) = (placement.process_count(), placement.threads());
         let (addresses, processes_here) = match placement {
@@ -63,17 +68,12 @@ impl Forecast {
                 (addresses, here)
             }
         };
-        // What the first records do not tell, ingest will.
-        let kept = match unmade {
-            Some(_) => survey.tokens,
-            None => kept_tokens(job, &survey).unwrap_or(survey.tokens),
-        };
         let output = output_state(job)?;
         let labels = (job.model.topics == 0).then(|| Labels::of(job, &survey, &output));
         let sized = labels.as_ref().map(|labels| labels.size(job));
         let sized = sized.as_ref().unwrap_or(job);
         Ok(Self {
-            seconds: Seconds::of(sized, &survey, kept, processes * threads),
+            seconds: Seconds::of(sized, &survey, processes * threads),
             estimate: estimate(sized, &survey, processes, threads),
             survey,
             labels,
@@ -244,6 +244,7 @@ impl Forecast {
     fn memory(&self) -> String {
         let memory = self.estimate.memory;
         let mut parts = vec![
+            ("program", memory.program),
             ("counting terms", memory.counted_terms),
             ("blocks", memory.blocks),
             ("sample", memory.sample),

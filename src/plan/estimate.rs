@@ -6,7 +6,6 @@
 //!
 //! - distinct terms: 50 √N (Heaps' law; Manning, Raghavan & Schütze give 30 to 100), at most N; of a
 //!   document of n tokens, n / √(1 + n/500);
-//! - stop lists take at least four tokens in ten;
 //! - a kept term w is in 2 n_w / prune topics at most, n_w = N_s / (rank · ln V) (Zipf), since each
 //!   weight that pruning leaves is `prune` tokens; twice that, for what grows between prunings;
 //! - Gibbs passes keep the counts and their average, and 2 bytes per token; φ^p is in all topics;
@@ -31,8 +30,8 @@ use sums::sums;
 use tree::whole_rows;
 use weights::weight_count;
 
-/// Maximum share of tokens that stop lists leave.
-const NOT_STOPPED: f64 = 0.6;
+/// Bytes of the program and of what its allocator keeps: 30 MiB with 300 short documents.
+const PROGRAM_BYTES: u64 = 40 << 20;
 /// Bytes of a distinct term while it is counted: its text, two counts, its place in a hash table.
 const TERM_BYTES: u64 = 96;
 /// Bytes of a token while pairs are counted: there are fewer distinct pairs than tokens.
@@ -96,6 +95,8 @@ pub(crate) struct Estimate {
 /// Maximum number of bytes of memory of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Memory {
+    /// The program itself.
+    pub(crate) program: u64,
     /// Ingest: the terms that are counted.
     pub(crate) counted_terms: u64,
     /// Ingest: the pairs of tokens among which phrases are looked for.
@@ -138,7 +139,7 @@ pub(crate) struct Disk {
 }
 
 impl Memory {
-    /// The largest of what ingest, training and projection need, each on its own.
+    /// The program, and the largest of what ingest, training and projection need, each on its own.
     pub(crate) fn peak(&self) -> u64 {
         let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
@@ -149,7 +150,7 @@ impl Memory {
             bytes => bytes + model + self.model + self.sample + self.assignments,
         };
         let project = model + (self.tables + self.sums).max(self.classifier) + together;
-        ingest.max(train).max(project)
+        self.program + ingest.max(train).max(project)
     }
 }
 
@@ -166,7 +167,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
     let sampled = sampled_documents(job, survey.documents);
     let held_out = (sampled as f64 * job.sample.held_out) as u64;
     let trained = sampled - held_out;
-    let tokens_in = |documents: u64| kept_tokens(job, survey, documents);
+    let tokens_in = |documents: u64| kept_tokens(survey, documents);
     let schedule = Schedule::new(&job.train, trained, tokens_in(trained), Default::default());
     let distinct = distinct_terms(survey.tokens);
     let kept = distinct.min(job.vocabulary.max_terms as u64);
@@ -215,6 +216,7 @@ pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: us
         remembered: schedule.remembers().then_some(remembered),
         streams: sample_bytes > job.train.sample_bytes,
         memory: Memory {
+            program: PROGRAM_BYTES,
             counted_terms: distinct * TERM_BYTES * (threads + 2),
             counted_pairs: counted_pairs(job, survey, processes, threads),
             blocks: threads * (in_flight + parts(disk.shards, 1)),
@@ -239,7 +241,7 @@ fn counted_pairs(job: &Job, survey: &Survey, processes: u64, threads: u64) -> u6
     if job.phrases.detection.is_none() {
         return 0;
     }
-    let tokens = kept_tokens(job, survey, survey.documents).div_ceil(processes * threads);
+    let tokens = survey.kept_tokens.div_ceil(processes * threads);
     threads * TOKEN_PAIR_BYTES * tokens.min(PAIRS_A_PART)
 }
 
@@ -270,7 +272,7 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
         Some(Method::Retrain) => survey.documents,
         Some(_) => survey.documents.saturating_sub(trained),
     };
-    let tokens = kept_tokens(job, survey, documents);
+    let tokens = kept_tokens(survey, documents);
     let assignments = (2 * tokens).div_ceil(processes).min(job.train.sample_bytes);
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
@@ -313,13 +315,9 @@ fn sampled_documents(job: &Job, documents: u64) -> u64 {
 }
 
 /// Tokens in the vocabulary, of `documents` documents.
-fn kept_tokens(job: &Job, survey: &Survey, documents: u64) -> u64 {
-    let share = match job.vocabulary.stop_words.is_empty() {
-        true => 1.0,
-        false => NOT_STOPPED,
-    };
-    let scale = documents as f64 / survey.documents.max(1) as f64;
-    (survey.tokens as f64 * scale * share) as u64
+fn kept_tokens(survey: &Survey, documents: u64) -> u64 {
+    let share = documents as f64 / survey.documents.max(1) as f64;
+    (survey.kept_tokens as f64 * share) as u64
 }
 
 /// (document, term) pairs of `tokens` tokens in `documents` documents.

@@ -10,8 +10,10 @@ use corpus::input::{InputError, InputFile};
 use corpus::settings::Format;
 use store::Source;
 
-/// Bytes of content that are looked at in a file, or more where there are few files.
+/// Bytes of content of a file in which first records are looked for.
 pub(super) const LOOK_BYTES: u64 = 1 << 20;
+/// Bytes of content of each format that are looked at for its density and its records.
+const LOOKED_AT: u64 = 64 << 20;
 /// Files of a format that are looked at, evenly spread over the input.
 pub(super) const LOOK_FILES: usize = 8;
 
@@ -50,7 +52,7 @@ impl Look {
 pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
-    let limit = LOOK_BYTES * LOOK_FILES as u64 / count;
+    let limit = LOOKED_AT / count;
     // Columnar files and plain texts tell all by their sizes.
     let is_told = |file: &InputFile| match file.format {
         Format::Parquet | Format::Arrow | Format::Uci | Format::MatrixMarket => true,

@@ -96,38 +96,38 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     })
 }
 
-/// The tokens of a job's texts that its stop lists leave, about, from the first records of its input.
+/// Counts the tokens of the first records of a job's input, and corrects the survey's by them.
 ///
 /// # Errors
 /// Those of [`preview`]; a stop list that cannot be read.
-pub(crate) fn kept_tokens(job: &Job, survey: &Survey) -> Result<u64, PreviewError> {
+pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), PreviewError> {
     let input = input::discover(&job.corpus)?;
-    let is_counted =
-        |format| job.corpus.gives_counts(format) && of_format(&input, format).next().is_some();
-    if FORMATS.iter().any(|&(format, _)| is_counted(format)) {
+    let has = |format| of_format(&input, format).next().is_some();
+    if FORMATS
+        .iter()
+        .any(|&(format, _)| job.corpus.gives_counts(format) && has(format))
+    {
         // These are counted already, and mostly without stop words.
-        return Ok(survey.tokens);
+        return Ok(());
     }
     let records = first_records(&input)?;
     let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
-    let mut count = |texts: &[&str]| {
-        let mut kept = 0u64;
-        let mut add = |token: &str| kept += u64::from(!lists.contains(token));
-        texts
-            .iter()
-            .for_each(|text| tokenizer.tokens(text, &mut add));
-        kept as f64
+    let [mut tokens, mut kept] = [0u64; 2];
+    for text in records.texts(&job.corpus.text) {
+        tokenizer.tokens(text, &mut |token| {
+            tokens += 1;
+            kept += u64::from(!lists.contains(token));
+        });
+    }
+    // The bytes of columnar files are not those of their texts.
+    let scale = match [Format::Parquet, Format::Arrow].into_iter().any(has) {
+        true => survey.documents as f64 / records.len().max(1) as f64,
+        false => survey.content_bytes as f64 / records.bytes().max(1) as f64,
     };
-    let texts = records.starts();
-    let bytes: usize = texts.iter().map(|text| text.len()).sum();
-    let density = count(&texts) / bytes.max(1) as f64;
-    let texts = records.values_of(&job.corpus.text);
-    let mean = count(&texts) / records.len().max(1) as f64;
-    Ok(match records.len() {
-        0 => density * survey.content_bytes as f64,
-        _ => mean * survey.documents as f64,
-    } as u64)
+    let scaled = |count: u64| (count as f64 * scale) as u64;
+    [survey.tokens, survey.kept_tokens] = [scaled(tokens), scaled(kept)];
+    Ok(())
 }
 
 /// The first records of some files of each format.

@@ -1,7 +1,7 @@
 //! The size of a job's input, as far as it can be determined without reading it.
 //!
 //! Documents are counted where that is cheap (a text is a file; columnar files and bags of words
-//! contain the number) and estimated from the first MiB of a few files elsewhere.
+//! contain the number) and estimated from the starts of a few files elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use corpus::input::{self, Input, InputError, InputFile};
 use corpus::reader::columnar;
 use corpus::settings::{CorpusSettings, Format, SectionSize};
 
-/// Bytes of text to a token, the space after it included: those of English prose, and fewer than
-/// those of most texts with markup, so that tokens are rather over- than underestimated.
+/// Bytes of text to a token, the space after it included, until some are counted: those of English
+/// prose, and fewer than those of most texts with markup.
 const BYTES_PER_TOKEN: u64 = 6;
 /// Bytes of Extracted Features to a token, and to a page: those of 23 volumes in seven languages.
 const BYTES_PER_COUNTED_TOKEN: u64 = 10;
@@ -46,6 +46,8 @@ pub struct Survey {
     pub(crate) documents_exact: bool,
     /// Tokens, about.
     pub(crate) tokens: u64,
+    /// Those of them that stop lists leave, about.
+    pub(crate) kept_tokens: u64,
 }
 
 /// Files of one format and compression.
@@ -57,8 +59,8 @@ pub(crate) struct Kind {
     pub(crate) bytes: u64,
 }
 
-/// Finds the input and says what it contains; reads at most the first MiB of a few files of each
-/// format, and Parquet's footers.
+/// Finds the input and says what it contains; reads at most 64 MiB of each format, from the starts of
+/// a few files, and Parquet's footers.
 ///
 /// # Errors
 /// There is no input, or a file of it cannot be read.
@@ -87,6 +89,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         documents: 0,
         documents_exact: true,
         tokens: 0,
+        kept_tokens: 0,
     };
     for file in &input.files {
         let kind = survey.kinds.entry(name_of(file)).or_default();
@@ -97,6 +100,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
         let files: Vec<&InputFile> = of_format(input, format.0).collect();
         survey.count(format.0, &files, settings)?;
     }
+    survey.kept_tokens = survey.tokens;
     let blocks = u128::from(expected_blocks) * u128::from(survey.content_bytes);
     survey.blocks = blocks.div_ceil(u128::from(expected_bytes.max(1))) as u64;
     Ok(survey)
@@ -125,6 +129,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
         documents,
         documents_exact: true,
         tokens,
+        kept_tokens: tokens,
     }
 }
 

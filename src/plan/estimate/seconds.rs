@@ -36,10 +36,9 @@ impl Seconds {
         self.ingest + self.train + self.project
     }
 
-    /// Of `job` on `threads` threads in all, for a collection of which `kept` tokens are left by
-    /// stop lists.
-    pub(crate) fn of(job: &Job, survey: &Survey, kept: u64, threads: usize) -> Self {
-        let threads = threads as f64;
+    /// Of `job` on `threads` threads in all.
+    pub(crate) fn of(job: &Job, survey: &Survey, threads: usize) -> Self {
+        let (threads, kept) = (threads as f64, survey.kept_tokens);
         let topics = topic_count(job) as f64;
         let drawn = DRAWN / (1.0 + topics / HALVED_BY);
         let sampled = sampled_documents(job, survey.documents);
@@ -89,7 +88,7 @@ mod tests {
                     [model]\ntopics = 20\n[output]\npath = \"o\"\n";
         let job = Job::parse(text, Path::new("job"), &[set.to_owned()]).unwrap();
         let survey = survey_of_synth(job.synth.as_ref().unwrap(), &job.corpus);
-        Seconds::of(&job, &survey, survey.tokens, threads)
+        Seconds::of(&job, &survey, threads)
     }
 
     #[test]

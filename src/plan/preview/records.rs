@@ -15,6 +15,9 @@ use corpus::settings::Format;
 /// Records of a file that are looked at.
 const MOST_RECORDS: usize = 1_000;
 
+/// Bytes of the quotes, the colon and the comma of a value.
+const VALUE_MARKS: usize = 6;
+
 /// A record: the names and texts of its values. What is neither text, number, truth value nor a
 /// list of texts is left out.
 type Record = Vec<(String, String)>;
@@ -81,6 +84,13 @@ impl Records {
     /// Records, without documents that are files.
     pub(super) fn len(&self) -> usize {
         self.records.len()
+    }
+
+    /// The bytes of all of them, about: names and values, and the marks around these; texts.
+    pub(super) fn bytes(&self) -> usize {
+        let values = self.records.iter().flatten();
+        let values = values.map(|(name, value)| name.len() + value.len() + VALUE_MARKS);
+        values.chain(self.texts.iter().map(String::len)).sum()
     }
 
     /// The starts of files that are documents.

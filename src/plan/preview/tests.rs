@@ -153,3 +153,33 @@ fn labels_are_counted_in_the_first_records() {
     assert_eq!(counted, Some((2, 2)));
     assert_eq!(count("b.csv", "text,tags\nx,\n"), None);
 }
+
+#[test]
+fn tokens_are_counted_in_the_first_records_and_without_stop_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: usize| format!("{{\"key\": {i}, \"body\": \"{ENGLISH}\"}}\n");
+    let lines: String = (0..5_000).map(line).collect();
+    std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();
+    let job = |set: &str| {
+        let text = "[corpus]\ninput = \".\"\ntext = [\"body\"]\n[model]\ntopics = 2\n[output]\npath = \"o\"\n";
+        Job::parse(text, &folder.path().join("job"), &[set.to_owned()]).unwrap()
+    };
+    let counted = |set: &str| {
+        let job = job(set);
+        let mut survey = crate::plan::survey::survey(&job.corpus).unwrap();
+        count_tokens(&job, &mut survey).unwrap();
+        [survey.tokens, survey.kept_tokens]
+    };
+    // Eleven tokens of three letters and more: `of` and `in` are shorter.
+    let whole = 5_000.0 * 11.0;
+    let near = |count: u64, whole: f64| (count as f64 / whole - 1.0).abs() < 0.1;
+    let [tokens, kept] = counted("vocabulary.stop_words=[]");
+    assert_eq!(tokens, kept);
+    assert!(near(tokens, whole), "{tokens}");
+    let [tokens, kept] = counted("vocabulary.stop_words=[\"en\"]");
+    // Ship, harbour, whales and sea.
+    assert!(
+        near(tokens, whole) && near(kept, 5_000.0 * 4.0),
+        "{tokens} {kept}"
+    );
+}
