@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
+use corpus::block::header::csv_delimiter;
 use corpus::compression::{Compression, read_start};
 use store::{Disk, Store, Writer, create_folder, remove_file};
 
@@ -115,15 +116,18 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     }
     let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();
     let first = String::from_utf8_lossy(first.unwrap_or_default());
-    let names_text = |delimiter| {
+    let delimiter = char::from(csv_delimiter(first.as_bytes()));
+    let names_text = || {
         first
             .split(delimiter)
             .any(|name: &str| is_text_name(name.trim_matches(['"', ' ', '\r', '\u{feff}'])))
     };
     Ok(match () {
         () if first.starts_with('{') => Form::File("jsonl"),
-        () if first.contains('\t') && names_text('\t') => Form::File("tsv"),
-        () if first.contains(',') && names_text(',') => Form::File("csv"),
+        () if first.contains(delimiter) && names_text() => match delimiter {
+            '\t' => Form::File("tsv"),
+            _ => Form::File("csv"),
+        },
         () => Form::Lines,
     })
 }
@@ -174,6 +178,7 @@ mod tests {
             ("{\"text\": 1}\n", Form::File("jsonl")),
             ("id,\"text\",year\n1,x,2\n", Form::File("csv")),
             ("id\tBody\n1\tx\n", Form::File("tsv")),
+            ("id;\"text\"\n1;x\n", Form::File("csv")),
             ("PAR1\u{15}\0", Form::File("parquet")),
             ("ARROW1\0\0", Form::File("arrow")),
             ("Call me Ishmael, said he.\nSome years ago\n", Form::Lines),

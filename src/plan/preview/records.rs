@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, first_bytes};
-use corpus::block::header::fixed_columns;
+use corpus::block::header::{csv_delimiter, fixed_columns};
 use corpus::input::InputFile;
 use corpus::reader::{columnar, htrc, mallet};
 use corpus::settings::Format;
@@ -184,7 +184,10 @@ fn record(object: Map<String, Value>) -> Record {
 type Table = (Vec<String>, Vec<Vec<String>>);
 
 fn csv_rows(start: &[u8]) -> Table {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(start);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(csv_delimiter(start))
+        .flexible(true)
+        .from_reader(start);
     let fields = |record: &csv::ByteRecord| -> Vec<String> { record.iter().map(field).collect() };
     let header = reader.byte_headers().map(fields).unwrap_or_default();
     let rows = reader.byte_records().flatten().take(MOST_RECORDS);

@@ -178,6 +178,14 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
+    /// Ends records where CSV does, with the delimiter that `find` finds in the start of the stream, of which
+    /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read some.
+    pub(crate) fn quoted_by(&mut self, find: impl Fn(&[u8]) -> u8) -> u8 {
+        let delimiter = find(&self.held);
+        self.boundary = Boundary::Quoted(delimiter);
+        delimiter
+    }
+
     /// Passes over the rest of a line that began before; stops at `end` even in the middle of it.
     pub(crate) fn skip_line(&mut self, end: u64) {
         while self.offset < end && (!self.held.is_empty() || self.fill()) {

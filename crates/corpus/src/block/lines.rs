@@ -1,21 +1,13 @@
 //! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
 use super::cutter::{Boundary, Piece, RecordCutter};
-use super::header::Header;
+use super::header::{Header, csv_delimiter};
 use super::{Content, LineRange};
 use crate::compression::Compression;
 use crate::input::{InputError, InputFile};
 use crate::settings::{CorpusSettings, Format, OnDamage};
 use std::io::Read;
 use std::sync::Arc;
-
-/// Where the records of a format end.
-fn boundary_of(format: Format) -> Boundary {
-    match format {
-        Format::Csv => Boundary::Quoted(b','),
-        _ => Boundary::Line,
-    }
-}
 
 /// Whether any range of the file can be read without the preceding ones.
 pub(super) fn is_divisible(file: &InputFile) -> bool {
@@ -47,15 +39,19 @@ impl Records {
             .compression
             .open(&file.path)
             .map_err(InputError::unreadable(&file.path))?;
-        let mut cutter = RecordCutter::new(stream, 0, boundary_of(file.format), limit);
+        let mut cutter = RecordCutter::new(stream, 0, Boundary::Line, limit);
         cutter.skip_byte_order_mark();
+        let delimiter = match file.format {
+            Format::Csv => cutter.quoted_by(csv_delimiter),
+            _ => b'\t',
+        };
         let mut records = Self {
             cutter,
             header: None,
             first: Vec::new(),
         };
         match file.format {
-            Format::Csv | Format::Tsv => records.read_header(file, settings)?,
+            Format::Csv | Format::Tsv => records.read_header(delimiter, file, settings)?,
             _ => records.header = Header::fixed(file, settings)?.map(Arc::new),
         }
         Ok(records)
@@ -64,6 +60,7 @@ impl Records {
     /// Takes the first line that is not blank for the header.
     fn read_header(
         &mut self,
+        delimiter: u8,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
@@ -83,7 +80,7 @@ impl Records {
                 }
                 Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}
                 Some(Piece::Records { bytes, .. }) => {
-                    self.header = Some(Arc::new(Header::parse(bytes, file, settings)?));
+                    self.header = Some(Arc::new(Header::parse(bytes, delimiter, file, settings)?));
                 }
             }
             if self.header.is_some() || !rest.is_empty() {

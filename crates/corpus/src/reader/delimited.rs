@@ -1,5 +1,5 @@
-//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes) and TSV (no quotes: lines and
-//! tabs).
+//! CSV (RFC 4180: quotes, doubled quotes, line breaks within quotes; other delimiters than commas, too)
+//! and TSV (no quotes: lines and tabs).
 //!
 //! The first line names the columns. A row is a document; a row with a different number of fields
 //! than the header is a parse error. A job with the default `corpus.id` may read files that have no
@@ -71,7 +71,7 @@ pub(super) fn read_csv(
     bytes: &[u8],
     emit: DocumentSink<'_>,
 ) {
-    let mut parser = parser(bytes);
+    let mut parser = parser(bytes, header.delimiter);
     let mut record = csv::ByteRecord::new();
     loop {
         // The parser is still before the last row's line feed, and before blank lines.
@@ -104,7 +104,7 @@ pub(super) fn read_tsv(
     emit: DocumentSink<'_>,
 ) {
     for (begins, line) in lines(offset, bytes) {
-        let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == header.delimiter).collect();
         emit(header.document(context, begins, &fields));
     }
 }
@@ -114,6 +114,7 @@ mod tests {
     use super::super::tests::{Seen, settings};
     use super::*;
     use crate::DocumentStatus;
+    use crate::block::header::csv_delimiter;
     use crate::compression::Compression;
     use crate::input::{InputError, InputFile};
     use crate::settings::Format;
@@ -132,7 +133,11 @@ mod tests {
             tag: None,
             is_copy: false,
         };
-        let header = Header::parse(header.as_bytes(), &file, &settings)?;
+        let delimiter = match format {
+            Format::Csv => csv_delimiter(header.as_bytes()),
+            _ => b'\t',
+        };
+        let header = Header::parse(header.as_bytes(), delimiter, &file, &settings)?;
         let context = Context::new(&file, &settings);
         let mut seen = Vec::new();
         let mut emit = |document: RawDocument<'_>| seen.push(Seen::of(&document));
@@ -161,6 +166,27 @@ mod tests {
             [false, false, true],
             [seen[0].repaired, seen[1].repaired, seen[2].repaired]
         );
+    }
+
+    #[test]
+    fn the_header_tells_the_delimiter() {
+        for (header, delimiter) in [
+            ("text\n1;2;3", b','),
+            ("\r\nid;\"text, or text\";m\n", b';'),
+            ("id\ttext\tm", b'\t'),
+            ("\ttext", b'\t'),
+            ("id|text|m", b'|'),
+            ("id,text;m", b','),
+        ] {
+            assert_eq!(csv_delimiter(header.as_bytes()), delimiter, "{header}");
+        }
+        let rows = b"1;\"a; b,\nc\";x\n2;d,e;y\n";
+        let seen = documents(Format::Csv, "id;text;m\n", rows).unwrap();
+        let texts: Vec<_> = seen
+            .iter()
+            .map(|s| (s.id.as_str(), s.text.as_str()))
+            .collect();
+        assert_eq!(texts, [("1", "a; b,\nc"), ("2", "d,e")]);
     }
 
     #[test]
