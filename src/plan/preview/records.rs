@@ -165,19 +165,26 @@ fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
 }
 
 fn record(object: Map<String, Value>) -> Record {
-    let text = |value: Value| match value {
-        Value::String(text) => Some(text),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-        Value::Array(items) if items.iter().all(Value::is_string) => {
-            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            Some(items.join("\n"))
+    let mut record = Record::new();
+    take(&mut record, "", object);
+    record
+}
+
+/// Takes the values of an object; those of an object under `a` are named `a.b`.
+fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
+    for (name, value) in object {
+        let name = format!("{prefix}{name}");
+        match value {
+            Value::String(text) => record.push((name, text)),
+            Value::Number(_) | Value::Bool(_) => record.push((name, value.to_string())),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                record.push((name, items.join("\n")));
+            }
+            Value::Object(inner) => take(record, &format!("{name}."), inner),
+            Value::Array(_) | Value::Null => {}
         }
-        _ => None,
-    };
-    let values = object.into_iter();
-    values
-        .filter_map(|(name, value)| Some((name, text(value)?)))
-        .collect()
+    }
 }
 
 /// The header and the first rows.

@@ -32,13 +32,13 @@ fn names(preview: &Preview) -> Vec<&str> {
 fn columns_of_json_lines_are_told_apart() {
     let line = |i: usize| {
         format!(
-            "{{\"key\": {i}, \"body\": \"{ENGLISH}\", \"year\": {}, \"tags\": [\"a\", \"b\"], \"x\": {{}}}}\n",
+            "{{\"key\": {i}, \"body\": \"{ENGLISH}\", \"year\": {}, \"tags\": [\"a\", \"b\"], \"x\": {{\"y\": {{\"z\": \"{ENGLISH}\"}}}}}}\n",
             i % 3
         )
     };
     let lines: String = (0..50).map(line).collect();
     let preview = previewed(&[("a.jsonl", lines.as_bytes())]).unwrap();
-    assert_eq!(names(&preview), ["body", "key", "tags", "year"]);
+    assert_eq!(names(&preview), ["body", "key", "tags", "x.y.z", "year"]);
     let (id, text) = (preview.id.as_deref(), preview.text.as_deref());
     assert_eq!((id, text), (Some("key"), Some("body")));
     assert_eq!(

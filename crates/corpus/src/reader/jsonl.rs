@@ -1,4 +1,5 @@
-//! JSON Lines: one object per line; the named keys are kept and the rest is skipped.
+//! JSON Lines: one object per line; the named keys are kept and the rest is skipped. `a.b` names the key `b` of
+//! the object under `a`, unless there is a key `a.b`.
 //!
 //! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
@@ -160,6 +161,17 @@ enum Held<'a> {
     Nested(Value),
 }
 
+impl From<Value> for Held<'_> {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Nothing,
+            Value::String(text) => Self::Text(Cow::Owned(text)),
+            Value::Number(_) | Value::Bool(_) => Self::Scalar(value.to_string()),
+            Value::Array(_) | Value::Object(_) => Self::Nested(value),
+        }
+    }
+}
+
 impl<'a> Held<'a> {
     /// As an id or as metadata.
     fn to_value(&self) -> Option<Cow<'a, str>> {
@@ -223,19 +235,49 @@ impl<'a> Visitor<'a> for Object<'_> {
         let mut values = vec![Held::Nothing; self.0.len()];
         while let Some(key) = map.next_key_seed(Key(self.0))? {
             match key {
-                Some(place) => values[place] = map.next_value_seed(AnyValue)?,
-                None => drop(map.next_value::<IgnoredAny>()?),
+                Wanted::Whole(place) => values[place] = map.next_value_seed(AnyValue)?,
+                Wanted::Within(key) => {
+                    let object: Value = map.next_value()?;
+                    for (name, value) in self.0.iter().zip(&mut values) {
+                        if let Some(found) = below(name, &key).and_then(|path| find(&object, path))
+                        {
+                            *value = found.clone().into();
+                        }
+                    }
+                }
+                Wanted::Nothing => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(values)
     }
 }
 
-/// Reads a key: its place among the kept ones, if it is one.
+/// The rest of `name` if it names a key of the object under `key`.
+fn below<'n>(name: &'n str, key: &str) -> Option<&'n str> {
+    name.strip_prefix(key)?.strip_prefix('.')
+}
+
+/// The value at `path` in an object.
+fn find<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
+    let within = |(dot, _)| find(object.get(&path[..dot])?, &path[dot + 1..]);
+    let nested = || path.match_indices('.').find_map(within);
+    object.get(path).or_else(nested)
+}
+
+/// What is wanted of the value under a key.
+enum Wanted {
+    Nothing,
+    /// All of it, for the kept key at this place.
+    Whole(usize),
+    /// What lies within; the key.
+    Within(String),
+}
+
+/// Reads a key, and tells what of it is kept.
 struct Key<'n>(&'n [&'n str]);
 
 impl<'a> DeserializeSeed<'a> for Key<'_> {
-    type Value = Option<usize>;
+    type Value = Wanted;
 
     fn deserialize<D: Deserializer<'a>>(self, parser: D) -> Result<Self::Value, D::Error> {
         parser.deserialize_str(self)
@@ -243,14 +285,19 @@ impl<'a> DeserializeSeed<'a> for Key<'_> {
 }
 
 impl Visitor<'_> for Key<'_> {
-    type Value = Option<usize>;
+    type Value = Wanted;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|&name| name == key))
+        let within = |name: &&str| below(name, key).is_some();
+        Ok(match self.0.iter().position(|&name| name == key) {
+            Some(place) => Wanted::Whole(place),
+            None if self.0.iter().any(within) => Wanted::Within(key.to_owned()),
+            None => Wanted::Nothing,
+        })
     }
 }
 

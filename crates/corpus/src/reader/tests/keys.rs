@@ -5,8 +5,13 @@ use crate::compression::Compression;
 
 /// Reads the lines with id `id`, text `title` and `text`, group `g` and metadata `m` and `id`.
 fn documents(bytes: &[u8]) -> Vec<Seen> {
+    documents_of(&["title", "text"], bytes)
+}
+
+/// The same with these keys of text.
+fn documents_of(text: &[&str], bytes: &[u8]) -> Vec<Seen> {
     let mut settings = settings(Path::new(""));
-    settings.text = vec!["title".into(), "text".into()];
+    settings.text = text.iter().map(|&name| name.to_owned()).collect();
     settings.group = Some("g".into());
     settings.metadata = vec!["m".into(), "id".into()];
     let file = InputFile {
@@ -43,6 +48,22 @@ fn the_named_keys_are_kept_whatever_their_type() {
     let seen = &documents(br#"{"id":-1.50,"text":12}"#)[0];
     assert_eq!((seen.id.as_str(), seen.text.as_str()), ("-1.5", "12"));
     assert_eq!(seen.metadata[0], None);
+}
+
+#[test]
+fn a_dot_leads_into_an_object_unless_the_key_has_it() {
+    let lines = br#"{"a":{"b":{"c":"deep"},"b.c":"dotted","n":5},"a.b":{"c":"other"}}
+{"a":{"b":{"c":["x","y"]}},"m":{"a":0}}
+{"a.b.c":"whole"}
+{"a":"flat"}
+"#;
+    let texts = |name| {
+        let seen = documents_of(&[name], lines);
+        seen.into_iter().map(|seen| seen.text).collect::<Vec<_>>()
+    };
+    let empty = "no text under `a.b.c`";
+    assert_eq!(texts("a.b.c"), ["other", "x\ny", "whole", empty]);
+    assert_eq!(texts("a.n")[0], "5");
 }
 
 #[test]
