@@ -159,7 +159,7 @@ pub fn ingest(
     }
     let with_tokens = all.iter().map(|draft| draft.documents_with_tokens).sum();
     let (terms, totals) = (drafted.terms, drafted.totals);
-    let (map, agreed) = vocabulary::agree(worker, process, terms, totals, with_tokens)?;
+    let (map, agreed) = vocabulary::agree(worker, process, shared, terms, totals, with_tokens)?;
     let documents = drafted
         .drafts
         .iter()

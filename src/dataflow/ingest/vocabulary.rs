@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use timely::worker::Worker;
 
+use super::IngestShared;
 use super::words::{self, Terms};
 use crate::dataflow::block::{Block, MAX_BLOCK_WORDS};
 use crate::dataflow::error::RunError;
@@ -39,13 +40,14 @@ pub(super) struct Agreed {
 pub(super) fn agree(
     worker: &mut Worker,
     process: &Process,
+    shared: &IngestShared,
     terms: TermCounter,
     totals: Totals<Term, Counts>,
     document_count: u64,
 ) -> Result<(TermMap, Agreed), RunError> {
     let counts = gather_at_leader(worker, totals);
     let (message, agreed) = match counts {
-        Some(counts) => prune(process, counts, document_count)?,
+        Some(counts) => prune(process, shared, counts, document_count)?,
         None => Default::default(),
     };
     let vocabulary = broadcast(worker, message);
@@ -74,6 +76,7 @@ pub(super) fn broadcast(
 /// Prunes and writes the vocabulary; returns all its terms in its order, for all workers.
 fn prune(
     process: &Process,
+    shared: &IngestShared,
     counts: Vec<TermCount>,
     document_count: u64,
 ) -> Result<(Vec<u64>, Agreed), RunError> {
@@ -83,6 +86,7 @@ fn prune(
     if vocabulary.kept() == 0 {
         return Err(RunError::Data(nothing_kept(
             process,
+            shared,
             &vocabulary,
             document_count,
         )));
@@ -149,7 +153,12 @@ pub(super) fn gather_at_leader(
 }
 
 /// Why no term is left, and what to do.
-fn nothing_kept(process: &Process, vocabulary: &Vocabulary, document_count: u64) -> String {
+fn nothing_kept(
+    process: &Process,
+    shared: &IngestShared,
+    vocabulary: &Vocabulary,
+    document_count: u64,
+) -> String {
     let settings = &process.job.vocabulary;
     let count = |status| {
         vocabulary
@@ -159,9 +168,12 @@ fn nothing_kept(process: &Process, vocabulary: &Vocabulary, document_count: u64)
             .count()
     };
     if vocabulary.terms().is_empty() {
-        return "no document contains a token: check corpus.text (is it the right column?), \
-                tokens.rule, tokens.min_length and tokens.numbers"
-            .to_owned();
+        return match shared.remarks().iter().min() {
+            Some(remark) => format!("no document contains a token; {remark}"),
+            None => "no document contains a token: check corpus.text (is it the right column?), \
+                     tokens.rule, tokens.min_length and tokens.numbers"
+                .to_owned(),
+        };
     }
     format!(
         "the vocabulary is empty: of {} terms in {document_count} documents, {} are in fewer than \
