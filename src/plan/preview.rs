@@ -60,8 +60,8 @@ pub(crate) struct Preview {
 /// There is no input, or it cannot be read; it is not text; its records are not what its format
 /// says.
 pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
-    let mut input = input::discover(settings)?;
-    let binary = leave_out_binary(&mut input)?;
+    let (mut input, refused) = input::discover_supported(settings)?;
+    let binary = leave_out_binary(&mut input, refused)?;
     let survey = survey_of(&input, settings)?;
     let mut records = Records::default();
     let mut formats = Vec::new();
@@ -201,17 +201,26 @@ impl Preview {
 }
 
 /// Takes the files out of the input that are not text, by their ending: those of an ending are
-/// like the first of them. Returns how many, by a glob that excludes them.
-fn leave_out_binary(input: &mut Input) -> Result<BTreeMap<String, u64>, PreviewError> {
+/// like the first of them. Returns how many, `refused` ones too, by a glob that excludes them.
+fn leave_out_binary(
+    input: &mut Input,
+    refused: Vec<(PathBuf, InputError)>,
+) -> Result<BTreeMap<String, u64>, PreviewError> {
     let mut is_binary: BTreeMap<String, bool> = BTreeMap::new();
     let mut left_out = BTreeMap::new();
-    let mut first = None;
+    let mut first: Option<PreviewError> = None;
+    for (path, error) in refused {
+        let glob = glob_of(&path);
+        is_binary.insert(glob.clone(), true);
+        *left_out.entry(glob).or_insert(0) += 1;
+        first.get_or_insert_with(|| error.into());
+    }
     for file in input
         .files
         .iter()
         .filter(|file| file.format == Format::Text)
     {
-        let glob = glob_of(file);
+        let glob = glob_of(&file.path);
         let binary = match is_binary.get(&glob) {
             Some(binary) => *binary,
             None => looks_binary(&first_bytes(file, TEXT_BYTES)?),
@@ -219,23 +228,29 @@ fn leave_out_binary(input: &mut Input) -> Result<BTreeMap<String, u64>, PreviewE
         is_binary.insert(glob.clone(), binary);
         if binary {
             *left_out.entry(glob).or_insert(0) += 1;
-            first.get_or_insert_with(|| PathBuf::from(&file.name));
+            first.get_or_insert_with(|| PreviewError::Binary {
+                path: PathBuf::from(&file.name),
+            });
         }
     }
     let stays = |file: &InputFile| {
-        file.format != Format::Text || !is_binary.get(&glob_of(file)).copied().unwrap_or(false)
+        file.format != Format::Text
+            || !is_binary
+                .get(&glob_of(&file.path))
+                .copied()
+                .unwrap_or(false)
     };
     input.files.retain(stays);
     input.total_bytes = input.files.iter().map(|file| file.bytes).sum();
     match first.filter(|_| input.files.is_empty()) {
-        Some(path) => Err(PreviewError::Binary { path }),
+        Some(error) => Err(error),
         None => Ok(left_out),
     }
 }
 
 /// The glob for the files with this file's ending, or of its name.
-fn glob_of(file: &InputFile) -> String {
-    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+fn glob_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let escaped = |text: &str| glob::Pattern::escape(text);
     match name.rsplit_once('.') {
         Some((start, ending)) if !start.is_empty() => format!("*.{}", escaped(ending)),

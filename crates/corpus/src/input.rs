@@ -95,7 +95,19 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Examiner::default().input(find(settings)?)
+    Examiner::default().input(find(settings)?, |_, error| Err(error))
+}
+
+/// Finds the same files but those that are not supported, and gives these with the errors.
+pub fn discover_supported(
+    settings: &CorpusSettings,
+) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
+    let mut refused = Vec::new();
+    let input = Examiner::default().input(find(settings)?, |path, error| {
+        refused.push((path, error));
+        Ok(())
+    })?;
+    Ok((input, refused))
 }
 
 /// Finds the same files, with the fingerprint of the input: a digest (64 hexadecimal digits) by which a change is
@@ -106,7 +118,7 @@ pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
 /// last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
     let mut examiner = Examiner::with_fingerprint();
-    let input = examiner.input(find(settings)?)?;
+    let input = examiner.input(find(settings)?, |_, error| Err(error))?;
     Ok((input, examiner.fingerprint()))
 }
 
@@ -282,6 +294,8 @@ mod tests {
             discover(&settings).unwrap_err().to_string()
         };
         assert!(refusal("a.jsonl.xz", b"\xfd7zXZ\0").contains("is xz"));
+        assert!(refusal("a.docx", b"PK\x03\x04").contains("pandoc"));
+        assert!(refusal("a.csv", b"\xff\xfei\0d\0").contains("iconv -f UTF-16"));
         assert!(refusal("a.parquet", &gzip(b"PAR1")).contains("decompress it"));
         assert!(refusal("docword.a.txt", b"1\n1\n0\n").contains("`vocab.a.txt`; found none"));
     }

@@ -80,11 +80,15 @@ fn texts_have_no_columns_and_other_files_are_left_out() {
         ("a.txt", ENGLISH.as_bytes()),
         ("b.pdf", b"%PDF-1.7 ..."),
         ("c.pdf", b"%PDF-1.7 ..."),
+        ("c.docx", b"PK\x03\x04 ..."),
         ("d.md", ENGLISH.as_bytes()),
     ])
     .unwrap();
     assert_eq!((preview.columns.len(), preview.survey.documents), (0, 2));
-    assert_eq!(preview.binary, [("*.pdf".to_owned(), 2)].into());
+    assert_eq!(
+        preview.binary,
+        [("*.docx".to_owned(), 1), ("*.pdf".to_owned(), 2)].into()
+    );
     assert_eq!(
         (preview.language(&[]), preview.text.clone()),
         (Some("en"), None)

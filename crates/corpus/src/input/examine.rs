@@ -36,10 +36,20 @@ impl Examiner {
         Self { digest, held }
     }
 
-    /// Opens these files, one after the other.
-    pub(super) fn input(&mut self, found: Vec<Found>) -> Result<Input, InputError> {
-        let files = found.into_iter().map(|file| self.examine(file));
-        let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    /// Opens these files, one after the other. Those that are not supported go to `refuse`, with the error.
+    pub(super) fn input(
+        &mut self,
+        found: Vec<Found>,
+        mut refuse: impl FnMut(PathBuf, InputError) -> Result<(), InputError>,
+    ) -> Result<Input, InputError> {
+        let mut files = Vec::with_capacity(found.len());
+        for file in found {
+            let path = file.path.clone();
+            match self.examine(file) {
+                Err(error @ InputError::Unsupported { .. }) => refuse(path, error)?,
+                examined => files.push(examined?),
+            }
+        }
         let total_bytes = files.iter().map(|file| file.bytes).sum();
         Ok(Input { files, total_bytes })
     }
@@ -63,13 +73,28 @@ impl Examiner {
             kind,
             remedy,
         };
-        let remedy = "decompress it, or recompress it with gzip, zstd or bzip2";
-        let compression = Compression::of(&self.held).map_err(|kind| refuse(kind, remedy))?;
+        let compression = Compression::of(&self.held).map_err(|kind| match kind {
+            "zip" => refuse(
+                kind,
+                "unpack it, or convert an office document to text: pandoc -t plain",
+            ),
+            _ => refuse(
+                kind,
+                "decompress it, or recompress it with gzip, zstd or bzip2",
+            ),
+        })?;
         if format.is_columnar() && compression != Compression::Plain {
             return Err(refuse(
                 "a columnar file compressed as a whole",
                 "decompress it",
             ));
+        }
+        let is_utf_16 = [[0xff, 0xfe], [0xfe, 0xff]]
+            .iter()
+            .any(|mark| self.held.starts_with(mark));
+        // A text is a document of its own: `repaired`, and no reason to stop.
+        if is_utf_16 && !format.is_columnar() && format != Format::Text {
+            return Err(refuse("UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"));
         }
         if format == Format::Arrow && self.held.starts_with(b"FEA1") {
             return Err(refuse("Feather version 1", "write it with version 2"));
