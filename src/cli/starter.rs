@@ -97,6 +97,11 @@ fn asked(
     if let Some(stdin) = input.iter_mut().find(|input| *input == "-") {
         *stdin = standard_input::store(path, overwrite)?;
     }
+    if let Some(name) = path.file_name().filter(|_| is_among(path, &input)) {
+        let name = glob::Pattern::escape(&name.to_string_lossy());
+        template.set("corpus.exclude", vec![name])?;
+        template.remark("corpus.exclude", "This job lies in a folder of its input.");
+    }
     template.set("corpus.input", input)?;
     let is_elsewhere = path.parent().is_some_and(|folder| folder != Path::new(""));
     let here = std::env::current_dir().unwrap_or_default();
@@ -129,6 +134,18 @@ fn asked(
         .iter()
         .try_for_each(|text| template.set_text(text))?;
     Ok(template)
+}
+
+/// Whether the file at `path` lies in a folder of the input.
+fn is_among(path: &Path, input: &[String]) -> bool {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else {
+        return false;
+    };
+    let input = input
+        .iter()
+        .filter_map(|input| Path::new(input).canonicalize().ok());
+    input.into_iter().any(|input| folder.starts_with(input))
 }
 
 /// The input, its format and its size; what is left out.

@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub(crate) use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{FileMetadata, PartInfo, Row, TABLES, TableError, write_part};
+pub(crate) use corpus::input::outputs::LOCK;
+use corpus::input::outputs::LOCK_MARK;
 pub(crate) use ours::check_ours;
 use ours::{check, is_known};
 pub(crate) use place::Place;
@@ -32,12 +34,8 @@ pub(crate) use view::{View, Wanted, exists};
 pub(crate) const SUCCESS: &str = "_SUCCESS";
 /// The report on the result.
 pub(crate) const REPORT: &str = "report.html";
-/// The lock.
-pub(crate) const LOCK: &str = "_lock";
 /// The folder of what processes say of their run: no part of the result.
 pub(crate) const LOGS: &str = "logs";
-/// What the lock's text begins with; marks the folder as ours.
-const LOCK_MARK: &str = "topicmill output";
 
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];

@@ -265,3 +265,23 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
         "{said}"
     );
 }
+
+#[test]
+fn a_result_within_its_input_is_no_document() {
+    let place = Workdir::new();
+    for i in 0..40 {
+        place.write(&format!("{i}.txt"), [SEA, SKY][i % 2]);
+    }
+    let line = "topics . --topics 2 --set vocabulary.max_share=0.6 -w 1";
+    let mut digests = Vec::new();
+    for more in ["", "", "--overwrite"] {
+        let output = place.output(&format!("{line} {more}"));
+        let said = said(&output);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("text, plain: 40 files"), "{said}");
+        digests.push(place.digest("topics-out"));
+    }
+    place.succeed("run topics-out.toml --set output.path=other -w 2");
+    digests.push(place.digest("other"));
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
+}

@@ -11,6 +11,7 @@ mod error;
 mod examine;
 mod format;
 mod objects;
+pub mod outputs;
 mod pattern;
 pub(crate) mod vocabulary;
 

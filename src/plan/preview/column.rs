@@ -22,17 +22,23 @@ const TEXTS: [&str; 16] = [
     "title",
 ];
 /// Names of an id, the likeliest first.
-const IDS: [&str; 12] = [
+const IDS: [&str; 18] = [
     "id",
     "_id",
     "doc_id",
     "docid",
     "document_id",
+    "docno",
     "uid",
     "uuid",
+    "guid",
     "key",
     "identifier",
     "doi",
+    "pmid",
+    "nr",
+    "no",
+    "number",
     "url",
     "name",
 ];

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::InputError;
+use super::outputs;
 use super::pattern::{OPTIONS, compile};
 use store::{StoreError, is_remote};
 
@@ -27,7 +28,15 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
     let (folder, tail) = split_at_glob(address);
     let folder = Path::new(folder);
     let refuse = |StoreError { path, source }| InputError::Unreadable { path, source };
-    let listed = store::at(folder).and_then(|store| store.list(folder));
+    let listed = store::at(folder).and_then(|store| {
+        let entries = store.list(folder)?;
+        let paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
+        let outputs = match tail.is_empty() || tail.contains("**") {
+            true => outputs::listed(&*store, &paths)?,
+            false => Vec::new(),
+        };
+        Ok((paths, outputs))
+    });
     let glob = if tail.is_empty() { "**/*" } else { tail };
     let matcher = compile(glob, pattern)?;
     let hidden_wanted = glob.starts_with('.') || glob.contains("/.");
@@ -39,8 +48,13 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
         let is_hidden = relative.split('/').any(|part| part.starts_with('.'));
         (hidden_wanted || !is_hidden) && matcher.matches_with(&relative, OPTIONS)
     };
-    let paths = listed.map_err(refuse)?.into_iter().map(|entry| entry.path);
-    let found: Vec<_> = paths.filter(|path| is_wanted(path)).collect();
+    let (paths, outputs) = listed.map_err(refuse)?;
+    let is_written = |path: &PathBuf| {
+        let mut below = outputs.iter().filter(|output| *output != folder);
+        below.any(|output| path.starts_with(output))
+    };
+    let found = paths.into_iter().filter(|path| is_wanted(path));
+    let found: Vec<_> = found.filter(|path| !is_written(path)).collect();
     if found.is_empty() {
         return Err(InputError::NoMatch {
             pattern: pattern.to_owned(),

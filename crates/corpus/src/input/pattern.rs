@@ -2,14 +2,16 @@
 //!
 //! A pattern is a file, a folder (read recursively) or a glob with `?`, `*`, `[…]` and `**`.
 //! `$NAME`, `${NAME}`, `${NAME:-default}` and a leading `~/` are expanded first. Hidden files and
-//! folders are skipped unless the pattern names them; a folder linked into itself is entered once.
+//! folders are skipped unless the pattern names them; a folder linked into itself is entered once. What is
+//! read recursively is read without outputs of topicmill.
 
 use super::InputError;
+use super::outputs::is_output;
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use store::is_remote;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// `*` stays within a folder and does not match a leading dot.
 pub(super) const OPTIONS: MatchOptions = MatchOptions {
@@ -124,17 +126,22 @@ fn split_at_glob(base: &Path, expanded: &str) -> (PathBuf, Option<String>) {
 /// The files under `folder` whose path from there matches `tail`.
 fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     let matcher = compile(tail, pattern)?;
-    let depth = match tail.contains("**") {
+    let is_recursive = tail.contains("**");
+    let depth = match is_recursive {
         true => usize::MAX,
         false => Path::new(tail).components().count(),
     };
     let hidden_wanted = tail.starts_with('.') || tail.contains("/.");
+    let is_wanted = |entry: &DirEntry| {
+        let is_ours = is_recursive && entry.file_type().is_dir() && is_output(entry.path());
+        !is_ours && (hidden_wanted || !is_hidden(entry.file_name()))
+    };
     let entries = WalkDir::new(folder)
         .min_depth(1)
         .max_depth(depth)
         .follow_links(true)
         .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || hidden_wanted || !is_hidden(entry.file_name()));
+        .filter_entry(|entry| entry.depth() == 0 || is_wanted(entry));
     let mut files = Vec::new();
     for entry in entries {
         let entry = match entry {
@@ -310,6 +317,14 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
         }
+        for (name, text) in [
+            ("b/out/_lock", "topicmill output\nprocess 1\n"),
+            ("b/own/_lock", ""),
+        ] {
+            std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
+            std::fs::write(base.join(name), text).unwrap();
+            std::fs::write(base.join(name).with_file_name("h.md"), "x").unwrap();
+        }
         let found = |pattern: &str| {
             let mut names: Vec<String> = find(base, pattern, pattern)
                 .unwrap()
@@ -321,7 +336,12 @@ mod tests {
         };
         assert_eq!(found("**/*.txt"), "[x].txt a.txt b/c.txt b/d/e.txt");
         assert_eq!(found("*/*.txt"), "b/c.txt");
-        assert_eq!(found("b"), "b/c.txt b/d/e.txt");
+        assert_eq!(found("b/**/*.txt"), "b/c.txt b/d/e.txt");
+        // An output of topicmill is read only where it is named.
+        assert_eq!(found("b"), "b/c.txt b/d/e.txt b/own/_lock b/own/h.md");
+        assert_eq!(found("**/*.md"), "b/own/h.md");
+        assert_eq!(found("b/*/*.md"), "b/out/h.md b/own/h.md");
+        assert_eq!(found("b/out"), "b/out/_lock b/out/h.md");
         assert_eq!(found("[x].txt"), "[x].txt");
         assert_eq!(found(".hidden/*"), ".hidden/f.txt");
         assert_eq!(found("*/.g*"), "b/.g.txt");

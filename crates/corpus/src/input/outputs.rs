@@ -1,0 +1,34 @@
+//! Outputs of topicmill among the folders of an input: what a run wrote there is none of its documents.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use store::{Store, StoreError};
+
+/// The lock of an output folder.
+pub const LOCK: &str = "_lock";
+/// What the lock's text begins with; marks the folder as ours.
+pub const LOCK_MARK: &str = "topicmill output";
+
+/// Whether a folder on the disk is an output.
+pub(super) fn is_output(folder: &Path) -> bool {
+    let mut start = [0; LOCK_MARK.len()];
+    let read = File::open(folder.join(LOCK)).and_then(|mut lock| lock.read_exact(&mut start));
+    read.is_ok() && start == LOCK_MARK.as_bytes()
+}
+
+/// The outputs among the objects that were listed.
+///
+/// # Errors
+/// A lock cannot be read.
+pub(super) fn listed(store: &dyn Store, paths: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
+    let mut outputs = Vec::new();
+    for path in paths.iter().filter(|path| path.ends_with(LOCK)) {
+        let text = store.read(path)?;
+        if text.is_some_and(|text| text.starts_with(LOCK_MARK.as_bytes())) {
+            outputs.extend(path.parent().map(Path::to_owned));
+        }
+    }
+    Ok(outputs)
+}
