@@ -292,6 +292,16 @@ fn a_server_that_does_not_come_back_ends_the_run() {
 }
 
 #[test]
+fn a_result_within_its_input_is_no_document() {
+    let Some(place) = prepare() else { return };
+    let within = [stored("corpus/out"), words("--set corpus.input=corpus")].concat();
+    succeed(place.command(&within));
+    let first = place.digest("corpus/out");
+    succeed(place.command(&[within, words("--overwrite")].concat()));
+    assert_eq!(place.digest("corpus/out"), first);
+}
+
+#[test]
 fn only_what_topicmill_wrote_is_removed() {
     let Some(place) = prepare() else { return };
     succeed(place.command(&stored("again")));
