@@ -67,6 +67,10 @@ impl Starter {
         let text = text
             .transpose()?
             .map_or_else(Vec::new, |job| job.corpus.text);
+        if preview.is_markup(&text) {
+            let row = "HTML or XML, whose tags count as words: convert the texts first, as with pandoc -t plain";
+            rows.push(("markup", row.to_owned()));
+        }
         rows.extend(language(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;
         rows.push(("topics", figures::grouped(topics)));

@@ -193,6 +193,13 @@ impl Preview {
             .collect()
     }
 
+    /// Whether most of these columns' texts, and of the texts without columns, are HTML or XML.
+    pub(crate) fn is_markup(&self, text: &[String]) -> bool {
+        let texts = self.records.texts(text);
+        let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
+        2 * texts.iter().filter(is_markup).count() > texts.len()
+    }
+
     /// The language of these columns, and of the texts without columns, as an ISO 639-1 code: the
     /// one whose stop words are most frequent; `None` if no list has a tenth of the words.
     pub(crate) fn language(&self, text: &[String]) -> Option<&'static str> {

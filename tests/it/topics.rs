@@ -267,6 +267,28 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
 }
 
 #[test]
+fn texts_in_markup_are_told() {
+    let place = Workdir::new();
+    for folder in ["a", "b"] {
+        fs::create_dir(place.path(folder)).expect("a folder");
+    }
+    place.write(
+        "a/1.html",
+        format!("<!DOCTYPE html>\n<html><body>{SEA}</body></html>"),
+    );
+    place.write(
+        "a/2.html",
+        format!("<html><body><p>{SKY}</p></body></html>"),
+    );
+    place.write("a/3.html", "<3");
+    let told = |line: &str| said(&place.output(line)).contains("markup      HTML or XML");
+    assert!(told("new a --output a.toml"));
+    place.write("b/1.txt", SEA);
+    place.write("b/2.txt", SKY);
+    assert!(!told("new b --output b.toml"));
+}
+
+#[test]
 fn a_result_within_its_input_is_no_document() {
     let place = Workdir::new();
     for i in 0..40 {
