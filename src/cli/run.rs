@@ -9,6 +9,7 @@ use super::placement::Placement;
 use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
+use super::starter::CONVERT;
 use super::watching::Watch;
 use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
 use crate::dataflow::process::Process;
@@ -198,6 +199,11 @@ fn work(process: &Arc<Process>, stages: Stages, here: Here) -> Result<(), Failur
     }
     let mut summary = summary?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
+    if display != Display::Quiet {
+        misencoded(&summary)
+            .iter()
+            .for_each(|line| super::warn(line));
+    }
     let remarks = shared.remarks();
     for remark in &remarks {
         tracing::warn!(remark, "document without text");
@@ -232,6 +238,19 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
             figures::grouped(documents),
             kinds.join(", "),
         ),
+    })
+}
+
+/// A warning where more than single documents have bytes that are not UTF-8.
+fn misencoded(summary: &Summary) -> Option<String> {
+    let repaired = summary.documents_by_status.get("repaired")?;
+    let all: u64 = summary.documents_by_status.values().sum();
+    (100 * repaired > all).then(|| {
+        format!(
+            "{} of {} documents are not UTF-8: {CONVERT}",
+            figures::grouped(*repaired),
+            figures::grouped(all)
+        )
     })
 }
 

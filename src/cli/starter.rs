@@ -19,6 +19,8 @@ const DOCUMENTS_PER_TOPIC: u64 = 10;
 const LEAST_TOPICS: u64 = 5;
 /// What `documents` has of the volumes of Extracted Features.
 const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
+/// What to do about texts that are not UTF-8.
+pub(super) const CONVERT: &str = "bytes are replaced, and words torn: convert the files first, as with iconv -f ISO-8859-1 -t UTF-8";
 /// Languages that are written without spaces between words, of which the tokenizer makes single
 /// characters.
 const UNSPACED: [&str; 4] = ["ja", "ko", "th", "zh"];
@@ -70,6 +72,9 @@ impl Starter {
         if preview.is_markup(&text) {
             let row = "HTML or XML, whose tags count as words: convert the texts first, as with pandoc -t plain";
             rows.push(("markup", row.to_owned()));
+        }
+        if preview.is_misencoded(&text) {
+            rows.push(("encoding", format!("not UTF-8: {CONVERT}")));
         }
         rows.extend(language(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;

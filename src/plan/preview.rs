@@ -193,11 +193,21 @@ impl Preview {
             .collect()
     }
 
-    /// Whether most of these columns' texts, and of the texts without columns, are HTML or XML.
+    /// Whether most texts of these columns, and without columns, are HTML or XML.
     pub(crate) fn is_markup(&self, text: &[String]) -> bool {
+        let is_markup = |text: &str| text.trim_start().starts_with('<') && text.contains("</");
+        self.share(text, is_markup) > 0.5
+    }
+
+    /// Whether some of these texts have bytes that are not UTF-8: more than single damaged ones.
+    pub(crate) fn is_misencoded(&self, text: &[String]) -> bool {
+        self.share(text, |text| text.contains('\u{fffd}')) > 0.01
+    }
+
+    fn share(&self, text: &[String], is: impl Fn(&str) -> bool) -> f64 {
         let texts = self.records.texts(text);
-        let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
-        2 * texts.iter().filter(is_markup).count() > texts.len()
+        let count = texts.iter().filter(|text| is(text)).count();
+        count as f64 / texts.len().max(1) as f64
     }
 
     /// The language of these columns, and of the texts without columns, as an ISO 639-1 code: the

@@ -289,6 +289,28 @@ fn texts_in_markup_are_told() {
 }
 
 #[test]
+fn texts_that_are_not_utf_8_are_told() {
+    let place = Workdir::new();
+    let text = lines(60).replace("sailors", "r\u{f6}le");
+    let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
+    for (name, text, is_told) in [
+        ("utf-8", text.into_bytes(), false),
+        ("latin-1", latin, true),
+    ] {
+        place.write(&format!("{name}.jsonl"), text);
+        let line = format!(
+            "topics {name}.jsonl --topics 2 --set vocabulary.max_share=0.6 -w 1 --output {name}"
+        );
+        let output = place.output(&line);
+        let said = said(&output);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("encoding    not UTF-8"), is_told, "{said}");
+        let warning = "warning: 30 of 60 documents are not UTF-8";
+        assert_eq!(said.contains(warning), is_told, "{said}");
+    }
+}
+
+#[test]
 fn a_result_within_its_input_is_no_document() {
     let place = Workdir::new();
     for i in 0..40 {
