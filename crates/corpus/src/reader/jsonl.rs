@@ -238,17 +238,21 @@ impl<'a> Visitor<'a> for Object<'_> {
                 Wanted::Whole(place) => values[place] = map.next_value_seed(AnyValue)?,
                 Wanted::Within(key) => {
                     let object: Value = map.next_value()?;
-                    for (name, value) in self.0.iter().zip(&mut values) {
-                        if let Some(found) = below(name, &key).and_then(|path| find(&object, path))
-                        {
-                            *value = found.clone().into();
-                        }
-                    }
+                    take(&object, &key, self.0, &mut values);
                 }
                 Wanted::Nothing => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(values)
+    }
+}
+
+/// Takes the values that the names want of the object under `key`.
+fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
+    for (name, value) in names.iter().zip(values) {
+        if let Some(found) = below(name, key).and_then(|path| find(object, path)) {
+            *value = found.clone().into();
+        }
     }
 }
 
