@@ -58,9 +58,11 @@ impl PreviewError {
                 "write each element of the array on a line: jq -c '.[]' {} > documents.jsonl",
                 path.display()
             )),
-            Self::NotJsonLines { .. } => Some(
-                "each line must be one object, such as {\"id\": 1, \"text\": \"…\"}".to_owned(),
-            ),
+            Self::NotJsonLines { path, .. } => Some(format!(
+                "each line must be one object, such as {{\"id\": 1, \"text\": \"…\"}}; for objects over several \
+                 lines: jq -c . {} > documents.jsonl",
+                path.display()
+            )),
             Self::NoText { .. } => Some("name the column to use: --text COLUMN".to_owned()),
         }
     }

@@ -8,6 +8,7 @@
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::lines;
 use crate::block::header::{Header, parser};
+use crate::settings::Format;
 use crate::{Body, RawDocument};
 use std::borrow::Cow;
 
@@ -20,8 +21,14 @@ impl Header {
         fields: &[&'a [u8]],
     ) -> RawDocument<'a> {
         if fields.len() != self.fields {
+            let remedy = match context.file.format {
+                Format::Tsv => {
+                    "correct the row, or set corpus.format = \"csv\" if the file has quoted fields"
+                }
+                _ => "quote fields that hold the delimiter, or correct the row",
+            };
             let what = format!(
-                "{} fields, where the header has {}; quote fields that hold the delimiter, or correct the row",
+                "{} fields, where the header has {}; {remedy}",
                 fields.len(),
                 self.fields
             );
@@ -117,7 +124,6 @@ mod tests {
     use crate::block::header::csv_delimiter;
     use crate::compression::Compression;
     use crate::input::{InputError, InputFile};
-    use crate::settings::Format;
     use std::path::Path;
 
     fn documents(format: Format, header: &str, rows: &[u8]) -> Result<Vec<Seen>, InputError> {
