@@ -291,7 +291,7 @@ fn language(
     }
     let (code, how) = match &args.language {
         Some(code) => (Some(code.as_str()), "as asked for"),
-        None => (preview.language(text), "by its stop words"),
+        None => (preview.language(text), "that of most texts"),
     };
     let is_unspaced = code.is_some_and(|code| UNSPACED.contains(&code));
     if is_unspaced {

@@ -210,8 +210,8 @@ impl Preview {
         count as f64 / texts.len().max(1) as f64
     }
 
-    /// The language of these columns, and of the texts without columns, as an ISO 639-1 code: the
-    /// one whose stop words are most frequent; `None` if no list has a tenth of the words.
+    /// The language of most texts of these columns, and without columns, as an ISO 639-1 code; `None` if there is
+    /// none, or no stop list for it.
     pub(crate) fn language(&self, text: &[String]) -> Option<&'static str> {
         language::of(&self.records.texts(text))
     }

@@ -58,7 +58,7 @@ fn topics_says_what_it_took_and_leaves_the_job() {
         "id          `key`\n",
         "text        `body`, 15.0 words on average\n",
         "metadata    year\n",
-        "language    en, by its stop words\n",
+        "language    en, that of most texts\n",
         "job         out/news.toml\n",
     ] {
         assert!(said.contains(row), "{row}: {said}");
