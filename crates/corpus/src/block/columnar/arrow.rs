@@ -1,5 +1,7 @@
 //! Arrow IPC: record batches, from files (Feather version 2 is another name for them) and streams, as the datasets of
-//! Hugging Face are stored. A file is a stream between two marks, followed by a footer that is not needed.
+//! Hugging Face are stored. A file is a stream between two marks, followed by a footer that lists the messages. It is
+//! read as a stream, so that a damaged one can be; but where the stream does not begin with a schema, as in files of
+//! polars, by its footer.
 //!
 //! A stream is a sequence of messages: a length, a description, and a body of as many bytes as that says. All
 //! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own.
@@ -11,7 +13,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::FileDecoder;
-use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_message};
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, Schema};
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -87,7 +89,14 @@ impl Scan {
             }
         }
         self.stream.seek(SeekFrom::Start(self.offset))?;
-        while self.message()? {}
+        let begins_with_length = word.starts_with(&CONTINUATION.to_le_bytes());
+        if let Err(error) = self.messages() {
+            // Polars writes the schema without its length.
+            if !is_file || begins_with_length || self.messages.is_some() {
+                return Err(error);
+            }
+            self.listed()?;
+        }
         let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
         if !is_file {
             return Ok(());
@@ -97,6 +106,11 @@ impl Scan {
             .dictionaries
             .iter_mut()
             .for_each(|(place, _)| *place = 0);
+        self.check_end()
+    }
+
+    /// Refuses a file that does not end with the mark, after its footer.
+    fn check_end(&mut self) -> Result<(), ArrowError> {
         let mut end = [0; MARK.len()];
         self.stream.seek(SeekFrom::End(-(end.len() as i64)))?;
         self.stream.read_exact(&mut end)?;
@@ -104,6 +118,46 @@ impl Scan {
             true => Ok(()),
             false => Err(refuse("the file ends before its footer")),
         }
+    }
+
+    /// Takes the messages up to the end of the stream.
+    fn messages(&mut self) -> Result<(), ArrowError> {
+        while self.message()? {}
+        Ok(())
+    }
+
+    /// Takes the messages that the footer lists.
+    fn listed(&mut self) -> Result<(), ArrowError> {
+        self.check_end()?;
+        let ends = self.bytes.saturating_sub(4 + MARK.len() as u64);
+        self.stream.seek(SeekFrom::Start(ends))?;
+        let length = u64::from(self.length()?);
+        if length > ends.min(MOST_DESCRIPTION.into()) {
+            return Err(refuse(format!("a footer of {length} bytes")));
+        }
+        let mut footer = vec![0; length as usize];
+        self.stream.seek(SeekFrom::Start(ends - length))?;
+        self.stream.read_exact(&mut footer)?;
+        let footer = root_as_footer(&footer).map_err(|error| refuse(error.to_string()))?;
+        self.schema(footer.schema(), footer.version())?;
+        let lists = [footer.dictionaries(), footer.recordBatches()];
+        let mut begins: Vec<i64> = lists
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(Block::offset)
+            .collect();
+        begins.sort_unstable();
+        for begins in begins {
+            let begins = unsigned(begins)?;
+            if begins < self.offset {
+                return Err(refuse("messages that overlap"));
+            }
+            self.offset = begins;
+            self.stream.seek(SeekFrom::Start(begins))?;
+            self.message()?;
+        }
+        Ok(())
     }
 
     /// Takes the next message; false at the end of the stream.
@@ -136,7 +190,9 @@ impl Scan {
         let described = (prefix + u64::from(length)) as i32;
         let block = Block::new(begins as i64, described, message.bodyLength());
         match message.header_type() {
-            MessageHeader::Schema => self.schema(&message)?,
+            MessageHeader::Schema => {
+                self.schema(message.header_as_schema(), message.version())?;
+            }
             MessageHeader::RecordBatch => {
                 let rows = rows_of(&batch_of(&message)?, body)?;
                 let messages = self.messages.as_mut().ok_or_else(|| refuse(NO_SCHEMA))?;
@@ -160,10 +216,12 @@ impl Scan {
         Ok(u32::from_le_bytes(length))
     }
 
-    fn schema(&mut self, message: &arrow_ipc::Message<'_>) -> Result<(), ArrowError> {
-        let schema = message
-            .header_as_schema()
-            .ok_or_else(|| refuse(NO_SCHEMA))?;
+    fn schema(
+        &mut self,
+        schema: Option<arrow_ipc::Schema<'_>>,
+        version: MetadataVersion,
+    ) -> Result<(), ArrowError> {
+        let schema = schema.ok_or_else(|| refuse(NO_SCHEMA))?;
         if self.messages.is_some() {
             return Err(refuse("a second schema"));
         }
@@ -174,7 +232,7 @@ impl Scan {
         }
         self.messages = Some(Messages {
             schema: Arc::new(try_fb_to_schema(schema)?),
-            version: message.version(),
+            version,
             groups: Vec::new(),
             batches: Vec::new(),
             dictionaries: Vec::new(),

@@ -47,13 +47,24 @@ pub(super) fn files(columns: Table, group_rows: usize) -> Vec<(&'static str, Vec
         drop(writer);
         bytes
     };
+    let plain = arrow(None);
     vec![
         ("x.parquet", parquet),
+        ("polars.arrow", without_length(&plain)),
         ("stream.arrow", stream),
-        ("x.arrow", arrow(None)),
+        ("x.arrow", plain),
         ("lz4.feather", arrow(Some(CompressionType::LZ4_FRAME))),
         ("zstd.feather", arrow(Some(CompressionType::ZSTD))),
     ]
+}
+
+/// An Arrow file without the length of its schema, as polars writes it: eight bytes, which follow the schema as zeros.
+fn without_length(file: &[u8]) -> Vec<u8> {
+    let begins = file.windows(4).position(|word| word == [0xff; 4]).unwrap();
+    let (mark, message) = file.split_at(begins);
+    let length = u32::from_le_bytes(message[4..8].try_into().unwrap()) as usize;
+    let (schema, rest) = message[8..].split_at(length);
+    [mark, schema, &[0; 8], rest].concat()
 }
 
 fn strings(values: [Option<&str>; 5]) -> ArrayRef {
@@ -186,7 +197,15 @@ fn a_missing_or_nested_column_is_an_error() {
 
 #[test]
 fn damage_fails_or_keeps_the_other_blocks() {
-    for (name, whole) in files(five_rows(), 2) {
+    let files = files(five_rows(), 2);
+    let (_folder, settings) = one_file("polars.arrow", &files[1].1[..400]);
+    let error = read_all(&settings).unwrap_err().to_string();
+    assert!(error.contains("ends before its footer"), "{error}");
+    // Without its footer nothing is left of that one.
+    for (name, whole) in files
+        .into_iter()
+        .filter(|(name, _)| *name != "polars.arrow")
+    {
         // The first pages follow the mark of Parquet, and the schema those of Arrow.
         let (page, ends) = match name {
             "x.parquet" => (4..40, 0),
