@@ -7,6 +7,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Compression;
 use parquet::file::metadata::RowGroupMetaData;
 use std::ops::Range;
 use store::Source;
@@ -32,18 +33,26 @@ pub(super) fn open(file: &InputFile) -> Result<Opened, InputError> {
             .and_then(|footer| object.copy_of(&[footer]))
             .map_err(InputError::unreadable(&file.path))?,
     };
-    Ok(
-        match ArrowReaderMetadata::load(&opened, ArrowReaderOptions::new()) {
-            Ok(metadata) => Opened {
-                groups: Some(Box::new(Footer::new(metadata))),
-                broken: None,
-            },
-            Err(error) => Opened {
-                groups: None,
-                broken: Some(error.to_string()),
-            },
+    let loaded = ArrowReaderMetadata::load(&opened, ArrowReaderOptions::new());
+    let groups = loaded.iter().flat_map(|it| it.metadata().row_groups());
+    let mut codecs = groups.flat_map(|group| group.columns().iter().map(|it| it.compression()));
+    if codecs.any(|codec| matches!(codec, Compression::BROTLI(_) | Compression::LZO)) {
+        return Err(InputError::Unsupported {
+            path: file.path.clone(),
+            kind: "compressed by Brotli or LZO",
+            remedy: "write it with zstd, gzip, lz4 or snappy",
+        });
+    }
+    Ok(match loaded {
+        Ok(metadata) => Opened {
+            groups: Some(Box::new(Footer::new(metadata))),
+            broken: None,
         },
-    )
+        Err(error) => Opened {
+            groups: None,
+            broken: Some(error.to_string()),
+        },
+    })
 }
 
 impl Footer {
