@@ -58,8 +58,15 @@ impl Starter {
         overwrite: bool,
     ) -> Result<Self, Failure> {
         let mut template = asked(args, path, output, overwrite)?;
-        let asked = template.job(path)?;
-        let preview = preview(&asked.corpus).map_err(refused)?;
+        let mut asked = template.job(path)?;
+        let mut looked = preview(&asked.corpus).map_err(refused)?;
+        if looked.has_quotes && looked.formats[..] == ["tsv"] {
+            template.set("corpus.format", "csv")?;
+            template.remark("corpus.format", "Some fields have quotes around them.");
+            asked = template.job(path)?;
+            looked = preview(&asked.corpus).map_err(refused)?;
+        }
+        let preview = looked;
         if preview.survey.documents < 2 {
             return Err(too_few(&preview, &args.input));
         }

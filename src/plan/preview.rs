@@ -48,6 +48,8 @@ pub(crate) struct Preview {
     pub(crate) metadata: Vec<String>,
     /// Files that are no text, by a glob that excludes them: how many there are.
     pub(crate) binary: BTreeMap<String, u64>,
+    /// Whether a file of TSV has quoted fields, which are read as CSV.
+    pub(crate) has_quotes: bool,
     /// The first texts and records.
     records: Records,
     /// A file of records, for errors.
@@ -91,6 +93,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         metadata,
         columns,
         binary,
+        has_quotes: records.has_quotes,
         records,
         example,
     })

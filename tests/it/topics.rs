@@ -289,6 +289,22 @@ fn texts_in_markup_are_told() {
 }
 
 #[test]
+fn tabs_between_quoted_fields_are_read_as_csv() {
+    let place = Workdir::new();
+    let line = |i: usize| format!("{i}\t\"{}\n\"\"so\"\" it is\"\n", [SEA, SKY][i % 2]);
+    let rows: String = (0..40).map(line).collect();
+    place.write("news.tsv", format!("id\ttext\n{rows}"));
+    let line = "topics news.tsv --topics 2 --set vocabulary.max_share=0.6 -w 1";
+    let output = place.output(line);
+    let said = said(&output);
+    assert!(said.contains("csv, plain: 1 file"), "{said}");
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains(": 40 ok"), "{page}");
+    let job = fs::read_to_string(place.path("topics-out.toml")).expect("written");
+    assert!(job.contains("format = \"csv\""), "{job}");
+}
+
+#[test]
 fn texts_that_are_not_utf_8_are_told() {
     let place = Workdir::new();
     let text = lines(60).replace("sailors", "r\u{f6}le");

@@ -32,6 +32,8 @@ pub(super) struct Records {
     records: Vec<Record>,
     /// Starts of files that are documents.
     texts: Vec<String>,
+    /// Whether a file of TSV has quoted fields, as CSV has them.
+    pub(super) has_quotes: bool,
 }
 
 impl Records {
@@ -52,7 +54,13 @@ impl Records {
                 objects
             }
             Format::Csv => self.table(csv_rows(&first_bytes(file, LOOK_BYTES)?)),
-            Format::Tsv => self.table(tsv_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Tsv => {
+                let start = first_bytes(file, LOOK_BYTES)?;
+                let (quoted, rows) = (csv_rows(&start), tsv_rows(&start));
+                // The start may end within a row.
+                self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
+                self.table(rows)
+            }
             Format::Mallet => self.table(mallet_rows(&first_bytes(file, LOOK_BYTES)?)),
             Format::Parquet | Format::Arrow => {
                 self.table(columnar::first_rows(file, MOST_RECORDS)?)
@@ -199,6 +207,11 @@ fn csv_rows(start: &[u8]) -> Table {
     let header = reader.byte_headers().map(fields).unwrap_or_default();
     let rows = reader.byte_records().flatten().take(MOST_RECORDS);
     (header, rows.map(|row| fields(&row)).collect())
+}
+
+/// How many rows do not have the header's columns.
+fn uneven((header, rows): &Table) -> usize {
+    rows.iter().filter(|row| row.len() != header.len()).count()
 }
 
 fn tsv_rows(start: &[u8]) -> Table {
