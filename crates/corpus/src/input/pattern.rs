@@ -150,11 +150,16 @@ fn walk(folder: &Path, tail: &str, pattern: &str) -> Result<Vec<PathBuf>, InputE
             Err(error) => return Err(walk_error(folder, error)),
         };
         let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        if entry.file_type().is_file() && matcher.matches_path_with(relative, OPTIONS) {
+        if entry.file_type().is_file() && matches(&matcher, relative, OPTIONS) {
             files.push(entry.into_path());
         }
     }
     Ok(files)
+}
+
+/// Whether a path matches; bytes that are not UTF-8 match what any character does.
+fn matches(pattern: &Pattern, path: &Path, options: MatchOptions) -> bool {
+    pattern.matches_with(&path.to_string_lossy(), options)
 }
 
 /// A link into its own folder, or to nothing: no file, and no error.
@@ -232,7 +237,7 @@ impl Exclusions {
         };
         let whole = |pattern: &Pattern| {
             path.ancestors()
-                .any(|folder| pattern.matches_path_with(folder, EXCLUSION_OPTIONS))
+                .any(|folder| matches(pattern, folder, EXCLUSION_OPTIONS))
         };
         self.components.iter().any(component) || self.paths.iter().any(whole)
     }
@@ -299,6 +304,28 @@ mod tests {
     fn paths_are_normalized_by_their_text() {
         assert_eq!(normalize(Path::new("/a/./b/../c")), Path::new("/a/c"));
         assert_eq!(normalize(Path::new("../a/..")), Path::new(".."));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn names_that_are_not_utf_8_are_found() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(OsStr::from_bytes(b"a\xff.txt"));
+        std::fs::write(&path, "x").unwrap();
+        for pattern in ["", "*.txt", "a?.txt"] {
+            assert_eq!(
+                find(folder.path(), pattern, pattern).unwrap(),
+                [path.clone()]
+            );
+        }
+        let excluded = |glob: &str| {
+            let exclusions = Exclusions::new(folder.path(), &[glob.to_owned()], &environment);
+            exclusions
+                .unwrap()
+                .contain(&path, Path::new(path.file_name().unwrap()))
+        };
+        assert!(excluded("a*") && excluded("./a?.txt") && !excluded("b*"));
     }
 
     #[test]
