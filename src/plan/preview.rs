@@ -171,6 +171,7 @@ impl Preview {
             (None, []) => Err(PreviewError::NoText {
                 path: PathBuf::from(&file.name),
                 columns: self.names(),
+                absent: self.records.absent(),
             }),
             _ => Ok(asked.to_vec()),
         }

@@ -106,20 +106,23 @@ impl Column {
 }
 
 /// The column with the text: one of a usual name with more than a word in a value, else the
-/// longest, of equally long ones the first.
+/// longest, of equally long ones the first; a word in a value is no text.
 pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.is_text());
     let is_named = |column: &&Column, name: &str| column.name.eq_ignore_ascii_case(name);
     let usual = TEXTS.iter().find_map(|name| {
         texts().find(|column| is_named(column, name) && column.mean_words() > 1.5)
     });
+    let is_long = |column: &&Column| {
+        is_text_name(&column.name) || column.mean_words() > 1.5 || column.mean_characters() > SHORT
+    };
     let longest = || {
-        texts().reduce(
-            |best, column| match column.mean_characters() > best.mean_characters() {
+        texts().filter(is_long).reduce(|best, column| {
+            match column.mean_characters() > best.mean_characters() {
                 true => column,
                 false => best,
-            },
-        )
+            }
+        })
     };
     usual.or_else(longest).map(|column| column.name.clone())
 }
@@ -172,6 +175,9 @@ mod tests {
         assert_eq!(text_of(&columns).as_deref(), Some("Body"));
         assert_eq!(text_of(&columns[..1]).as_deref(), Some("notes"));
         assert_eq!(text_of(&columns[2..]).as_deref(), Some("text"));
+        let mut key = columns[2].clone();
+        key.name = "key".to_owned();
+        assert_eq!(text_of(&[key]), None);
     }
 
     #[test]

@@ -31,12 +31,14 @@ pub(crate) enum PreviewError {
         is_array: bool,
     },
     /// No column contains text.
-    #[error("{}: no column contains text; the columns are: {}", path.display(), columns.join(", "))]
+    #[error("{}: no column contains text; {}", path.display(), columns_of(columns, absent))]
     NoText {
         /// The file.
         path: PathBuf,
-        /// The columns that exist.
+        /// The columns of all files.
         columns: Vec<String>,
+        /// The columns of some files.
+        absent: Vec<String>,
     },
 }
 
@@ -63,7 +65,22 @@ impl PreviewError {
                  lines: jq -c . {} > documents.jsonl",
                 path.display()
             )),
+            Self::NoText { absent, .. } if !absent.is_empty() => Some(
+                "pass only files with the same columns, or give these the same names".to_owned(),
+            ),
             Self::NoText { .. } => Some("name the column to use: --text COLUMN".to_owned()),
         }
+    }
+}
+
+/// The columns of all files, and those of some.
+fn columns_of(columns: &[String], absent: &[String]) -> String {
+    let all = match columns {
+        [] => "the files have no column in common".to_owned(),
+        _ => format!("the columns are: {}", columns.join(", ")),
+    };
+    match absent {
+        [] => all,
+        _ => format!("{all}; only some files have: {}", absent.join(", ")),
     }
 }

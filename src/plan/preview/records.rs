@@ -89,6 +89,11 @@ impl Records {
         names.map(column).collect()
     }
 
+    /// Columns that only some of the tables have.
+    pub(super) fn absent(&self) -> Vec<String> {
+        self.absent.iter().cloned().collect()
+    }
+
     /// Records, without documents that are files.
     pub(super) fn len(&self) -> usize {
         self.records.len()
