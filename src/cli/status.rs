@@ -105,8 +105,8 @@ fn rows_of(state: &RunState, at: &Moment) -> Vec<(&'static str, String)> {
     }
     if !state.unfinished.is_empty() {
         let bytes = state.unfinished.iter().map(|(_, bytes)| bytes).sum();
-        let count = figures::grouped(state.unfinished.len() as u64);
-        let files = format!("{count} files, {}", figures::bytes(bytes));
+        let count = figures::counted(state.unfinished.len() as u64, "file");
+        let files = format!("{count}, {}", figures::bytes(bytes));
         rows.push(("unfinished", files));
     }
     rows
@@ -128,10 +128,10 @@ fn ingest(state: &RunState) -> String {
     match &state.collection {
         None => "not complete".to_owned(),
         Some(collection) => format!(
-            "complete: {} documents in {} shards, {} terms kept, {} of their tokens",
-            figures::grouped(collection.documents),
-            figures::grouped(collection.shards.len() as u64),
-            figures::grouped(collection.terms_kept),
+            "complete: {} in {}, {} kept, {} of their tokens",
+            figures::counted(collection.documents, "document"),
+            figures::counted(collection.shards.len() as u64, "shard"),
+            figures::counted(collection.terms_kept, "term"),
             figures::grouped(collection.tokens_in_vocabulary),
         ),
     }
@@ -140,9 +140,9 @@ fn ingest(state: &RunState) -> String {
 fn train(state: &RunState) -> String {
     match (&state.model, &state.checkpoint) {
         (Some(model), _) => format!(
-            "complete: {} topics after {} rounds",
-            model.topic_count,
-            figures::grouped(model.rounds),
+            "complete: {} after {}",
+            figures::counted(model.topic_count as u64, "topic"),
+            figures::counted(model.rounds, "round"),
         ),
         (None, Some(checkpoint)) => format!(
             "not complete; checkpoint after round {}",
@@ -157,7 +157,7 @@ fn tables(state: &RunState) -> String {
         return "none".to_owned();
     }
     let table = |table: &crate::tables::read::TableListing| {
-        format!("{} ({} rows)", table.name, figures::grouped(table.rows))
+        format!("{} ({})", table.name, figures::counted(table.rows, "row"))
     };
     state
         .tables

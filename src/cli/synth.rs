@@ -58,10 +58,7 @@ fn rows_of(stage: &SynthStage, made: &SynthSummary) -> Vec<(&'static str, String
         figures::grouped(made.tokens),
         figures::grouped(stage.settings.topics as u64),
     );
-    let files = match made.files {
-        1 => "1 file".to_owned(),
-        files => format!("{} files", figures::grouped(files)),
-    };
+    let files = figures::counted(made.files, "file");
     let input = format!(
         "{} ({files}, {})",
         stage.input(),

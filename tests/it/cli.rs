@@ -246,7 +246,7 @@ fn inspect_shows_topics_tables_and_parts() {
 
     for path in ["out/topics", "out/topics/part-00000.parquet"] {
         let table = place.printed(&format!("inspect {path} --rows 1"));
-        assert!(table.starts_with("2 rows in 1 parts\n"), "{table}");
+        assert!(table.starts_with("2 rows in 1 part\n"), "{table}");
         assert!(
             table.contains("coherence_npmi       f64, nullable"),
             "{table}"
@@ -293,7 +293,7 @@ fn verify_and_status_tell_a_complete_result_from_an_unfinished_one() {
         "{status}"
     );
     assert!(status.contains("topics (2 rows)"), "{status}");
-    assert!(status.contains("1 files, 3 B"), "{status}");
+    assert!(status.contains("1 file, 3 B"), "{status}");
     let lock = OutputFolder::lead(&root).expect("free");
     let running = json(&place.printed("status out --json"));
     assert_eq!(running["running"], true);

@@ -33,9 +33,9 @@ fn text_of(schema: &TableSchema, rows: &Rows) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{} rows in {} parts\n",
-        figures::grouped(schema.rows),
-        figures::grouped(schema.parts as u64)
+        "{} in {}\n",
+        figures::counted(schema.rows, "row"),
+        figures::counted(schema.parts as u64, "part")
     );
     for column in &schema.columns {
         let null = if column.nullable { ", nullable" } else { "" };
