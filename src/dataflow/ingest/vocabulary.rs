@@ -168,12 +168,12 @@ fn nothing_kept(
             .count()
     };
     if vocabulary.terms().is_empty() {
-        return match shared.remarks().iter().min() {
-            Some(remark) => format!("no document contains a token; {remark}"),
-            None => "no document contains a token: check corpus.text (is it the right column?), \
-                     tokens.rule, tokens.min_length and tokens.numbers"
-                .to_owned(),
-        };
+        let first = shared.remarks().into_iter().min();
+        let first = first.map_or_else(String::new, |remark| format!("; for example, {remark}"));
+        return format!(
+            "no document contains a token: check corpus.text (is it the right column?), tokens.rule, \
+             tokens.min_length and tokens.numbers{first}"
+        );
     }
     format!(
         "the vocabulary is empty: of {} terms in {document_count} documents, {} are in fewer than \
