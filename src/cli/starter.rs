@@ -158,10 +158,10 @@ fn is_among(path: &Path, input: &[String]) -> bool {
     let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else {
         return false;
     };
-    let input = input
+    let mut input = input
         .iter()
         .filter_map(|input| Path::new(input).canonicalize().ok());
-    input.into_iter().any(|input| folder.starts_with(input))
+    input.any(|input| folder.starts_with(input))
 }
 
 /// The input, its format and its size; what is left out.

@@ -21,12 +21,11 @@ use std::sync::Arc;
 pub(crate) use super::manifest::MANIFEST;
 use super::manifest::Manifest;
 use super::{FileMetadata, PartInfo, Row, TABLES, TableError, write_part};
-pub(crate) use corpus::input::outputs::LOCK;
-use corpus::input::outputs::LOCK_MARK;
 pub(crate) use ours::check_ours;
 use ours::{check, is_known};
 pub(crate) use place::Place;
-pub(crate) use store::TEMPORARY;
+use store::LOCK_MARK;
+pub(crate) use store::{LOCK, TEMPORARY};
 use store::{Lock, Locking, Store, StoreError, Writer};
 pub(crate) use view::{View, Wanted, exists};
 

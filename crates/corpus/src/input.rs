@@ -11,7 +11,7 @@ mod error;
 mod examine;
 mod format;
 mod objects;
-pub mod outputs;
+mod outputs;
 mod pattern;
 pub(crate) mod vocabulary;
 

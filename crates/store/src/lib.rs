@@ -33,6 +33,11 @@ const SCHEME: &str = "s3://";
 /// The folder of unfinished files, below the one that they are for.
 pub const TEMPORARY: &str = "_temporary";
 
+/// The lock of a folder that a run writes to.
+pub const LOCK: &str = "_lock";
+/// What its text begins with.
+pub const LOCK_MARK: &str = "topicmill output";
+
 /// Keeps files under final names. Whenever the process is stopped, each is complete or absent.
 ///
 /// Paths are whole: `out/run1/job.toml`, `s3://bucket/run1/job.toml`.

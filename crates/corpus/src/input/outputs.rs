@@ -4,12 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use store::{Store, StoreError};
-
-/// The lock of an output folder.
-pub const LOCK: &str = "_lock";
-/// What the lock's text begins with; marks the folder as ours.
-pub const LOCK_MARK: &str = "topicmill output";
+use store::{LOCK, LOCK_MARK, Store, StoreError};
 
 /// Whether a folder on the disk is an output.
 pub(super) fn is_output(folder: &Path) -> bool {

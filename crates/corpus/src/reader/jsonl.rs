@@ -10,6 +10,8 @@ use super::counts::{Counted, whole};
 use super::{Context, DocumentSink, body, join_texts};
 use crate::block::cutter::lines;
 use crate::{Body, DocumentStatus, RawDocument};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -351,19 +353,11 @@ impl<'a> Visitor<'a> for AnyValue {
         Ok(Held::Scalar(Value::from(value).to_string()))
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(Held::Nested(Value::Array(items)))
+    fn visit_seq<A: SeqAccess<'a>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(seq)).map(Held::from)
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut object = serde_json::Map::new();
-        while let Some((key, value)) = map.next_entry()? {
-            object.insert(key, value);
-        }
-        Ok(Held::Nested(Value::Object(object)))
+    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(MapAccessDeserializer::new(map)).map(Held::from)
     }
 }
