@@ -38,7 +38,7 @@ macro_rules! words {
 }
 
 words!(FORMATS: Format, none "auto" {
-    "text" => Text, "jsonl" => JsonLines, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "arrow" => Arrow, "uci" => Uci,
+    "text" => Text, "jsonl" => JsonLines, "json" => Json, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "arrow" => Arrow, "uci" => Uci,
     "htrc" => Htrc, "mallet" => Mallet,
     "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use corpus::block::cutter::objects;
 use corpus::compression::Compression;
 use corpus::input::{InputError, InputFile};
 use corpus::settings::Format;
@@ -37,7 +38,10 @@ impl Look {
         let is_whole = (content.len() as u64) < limit;
         let is_quoted = matches!(file.format, Format::Csv);
         let header = u64::from(matches!(file.format, Format::Csv | Format::Tsv));
-        let (records, bytes) = count_records(&content, is_quoted, is_whole, header);
+        let (records, bytes) = match file.format {
+            Format::Json => count_objects(&content, is_whole),
+            _ => count_records(&content, is_quoted, is_whole, header),
+        };
         Ok(Self {
             records,
             bytes,
@@ -108,6 +112,17 @@ fn count_records(content: &[u8], is_quoted: bool, is_whole: bool, header: u64) -
         end = content.len();
     }
     (records.saturating_sub(header), end as u64)
+}
+
+/// Objects at a file's start, and their bytes. The last one may go on beyond what was looked at.
+fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
+    let ends = objects(0, content).map(|(begins, object)| begins + object.len() as u64);
+    let ends: Vec<u64> = ends.collect();
+    let complete = ends.len() - usize::from(!is_whole && ends.len() > 1);
+    (
+        complete as u64,
+        ends[..complete].last().copied().unwrap_or(0),
+    )
 }
 
 /// The start of a file's content.

@@ -134,9 +134,10 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 13] = [
+pub(super) const FORMATS: [(Format, &str); 14] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
+    (Format::Json, "json"),
     (Format::Csv, "csv"),
     (Format::Tsv, "tsv"),
     (Format::Parquet, "parquet"),

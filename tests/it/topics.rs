@@ -198,7 +198,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
     fs::create_dir(place.path("empty")).expect("made");
     place.write("one.txt", SEA);
     place.write("binary.dat", b"\x7fELF\0\0\0");
-    place.write("array.json", "[{\"text\": \"x\"}]");
+    place.write("array.jsonl", "[{\"text\": \"x\"}]");
     place.write("news.jsonl", lines(60));
     for (code, line, message) in [
         (65, "topics empty", "the folder contains no file"),
@@ -208,7 +208,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
             "if each line is a document, pass the file on standard input",
         ),
         (65, "topics binary.dat", "not a text file"),
-        (65, "topics array.json", "jq -c '.[]' array.json"),
+        (65, "topics array.jsonl", "corpus.format=json"),
         (
             65,
             "topics news.jsonl --text bodi",

@@ -17,6 +17,8 @@ pub(crate) mod vocabulary;
 
 pub use error::InputError;
 use examine::{Examiner, Found};
+pub(crate) use format::BYTE_ORDER_MARK;
+pub use format::spans_lines;
 
 use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};

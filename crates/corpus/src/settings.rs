@@ -36,6 +36,8 @@ pub enum Format {
     MatrixMarket,
     /// Arrow IPC, files and streams: as Parquet.
     Arrow,
+    /// JSON objects in an array, or one after the other, over any number of lines.
+    Json,
 }
 
 impl Format {
@@ -95,7 +97,8 @@ pub struct CorpusSettings {
 impl CorpusSettings {
     /// Whether a document of this format can have counts where the job says, instead of a text.
     pub(crate) fn finds_counts(format: Format) -> bool {
-        matches!(format, Format::JsonLines | Format::Parquet | Format::Arrow)
+        use Format::{Arrow, Json, JsonLines, Parquet};
+        matches!(format, JsonLines | Json | Parquet | Arrow)
     }
 
     /// Whether documents of this format are counts, in no order.
@@ -107,7 +110,9 @@ impl CorpusSettings {
             | Format::Vw
             | Format::LdaC
             | Format::MatrixMarket => true,
-            Format::JsonLines | Format::Parquet | Format::Arrow => self.counts.is_some(),
+            Format::JsonLines | Format::Json | Format::Parquet | Format::Arrow => {
+                self.counts.is_some()
+            }
             Format::Text | Format::Csv | Format::Tsv | Format::Mallet => false,
         }
     }

@@ -17,7 +17,7 @@ Examples:
 Detects formats, columns and language from the first records, and reports them. The job that was run
 is written beside the output: to change a setting, edit OUTPUT.toml and `topicmill run OUTPUT.toml`.
 
-Standard input is JSON Lines, CSV or TSV with a header, Parquet, Arrow, or one document per line.";
+Standard input is JSON, CSV or TSV with a header, Parquet, Arrow, or one document per line.";
 
 pub(super) const NEW_EXAMPLES: &str = "\
 Examples:

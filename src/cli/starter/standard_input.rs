@@ -12,6 +12,7 @@ use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
 use corpus::block::header::csv_delimiter;
 use corpus::compression::{Compression, read_start};
+use corpus::input::spans_lines;
 use store::{Disk, Store, Writer, create_folder, remove_file};
 
 /// Bytes by which the format is recognised.
@@ -111,7 +112,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     if looks_binary(start) {
         return refuse(
             "standard input is not text".to_owned(),
-            "pass JSON Lines, CSV, TSV, Parquet, Arrow, or one document per line",
+            "pass JSON, CSV, TSV, Parquet, Arrow, or one document per line",
         );
     }
     let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();
@@ -123,6 +124,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
             .any(|name: &str| is_text_name(name.trim_matches(['"', ' ', '\r', '\u{feff}'])))
     };
     Ok(match () {
+        () if spans_lines(start) => Form::File("json"),
         () if first.starts_with('{') => Form::File("jsonl"),
         () if first.contains(delimiter) && names_text() => match delimiter {
             '\t' => Form::File("tsv"),
@@ -176,6 +178,9 @@ mod tests {
     fn the_form_is_told_by_the_first_line() {
         for (start, form) in [
             ("{\"text\": 1}\n", Form::File("jsonl")),
+            ("[\n  {\"text\": 1}\n]\n", Form::File("json")),
+            ("{\n  \"text\": 1\n}\n", Form::File("json")),
+            ("[2026-11-25] a line of a log\n", Form::Lines),
             ("id,\"text\",year\n1,x,2\n", Form::File("csv")),
             ("id\tBody\n1\tx\n", Form::File("tsv")),
             ("id;\"text\"\n1;x\n", Form::File("csv")),

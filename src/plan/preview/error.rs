@@ -20,15 +20,18 @@ pub(crate) enum PreviewError {
         /// The file.
         path: PathBuf,
     },
-    /// None of a file's first lines is a JSON object.
-    #[error("{}: not JSON Lines: no line is a JSON object ({reason})", path.display())]
-    NotJsonLines {
+    /// A file of JSON whose first records are not objects.
+    #[error(
+        "{}: {} is a JSON object: {reason}",
+        path.display(), if *of_lines { "no line" } else { "nothing" }
+    )]
+    NoObjects {
         /// The file.
         path: PathBuf,
-        /// Why the first line is none.
+        /// Why the first record is none.
         reason: String,
-        /// Whether the file is a JSON array.
-        is_array: bool,
+        /// Whether each line is a record.
+        of_lines: bool,
     },
     /// No column contains text.
     #[error("{}: no column contains text; {}", path.display(), columns_of(columns, absent))]
@@ -52,19 +55,14 @@ impl PreviewError {
                  UTF-16 -t UTF-8 for UTF-16"
                     .to_owned(),
             ),
-            Self::NotJsonLines {
-                path,
-                is_array: true,
-                ..
-            } => Some(format!(
-                "write each element of the array on a line: jq -c '.[]' {} > documents.jsonl",
-                path.display()
-            )),
-            Self::NotJsonLines { path, .. } => Some(format!(
-                "each line must be one object, such as {{\"id\": 1, \"text\": \"…\"}}; for objects over several \
-                 lines: jq -c . {} > documents.jsonl",
-                path.display()
-            )),
+            Self::NoObjects { of_lines: true, .. } => Some(
+                "each line must be one object, such as {\"id\": 1, \"text\": \"…\"}; for an array, or objects over \
+                 several lines: --set corpus.format=json"
+                    .to_owned(),
+            ),
+            Self::NoObjects { .. } => Some(
+                "documents must be objects, such as [{\"id\": 1, \"text\": \"…\"}]".to_owned(),
+            ),
             Self::NoText { absent, .. } if !absent.is_empty() => Some(
                 "pass only files with the same columns, or give these the same names".to_owned(),
             ),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, first_bytes};
+use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
 use corpus::input::InputFile;
 use corpus::reader::{columnar, htrc, mallet};
@@ -46,7 +47,7 @@ impl Records {
                     .push(String::from_utf8_lossy(&start).into_owned());
                 return Ok(());
             }
-            Format::JsonLines => {
+            Format::JsonLines | Format::Json => {
                 let objects = objects(file)?;
                 for name in objects.iter().flatten().map(|(name, _)| name) {
                     self.name(name);
@@ -152,27 +153,32 @@ impl Records {
     }
 }
 
-/// The first objects of a file of JSON Lines.
+/// The first objects of a file of JSON.
 fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
     let start = first_bytes(file, LOOK_BYTES)?;
-    let start = String::from_utf8_lossy(start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start));
-    let lines = || {
-        start
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .take(MOST_RECORDS)
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    let parts: Vec<&[u8]> = match file.format {
+        Format::Json => cutter::objects(0, start)
+            .map(|(_, object)| object)
+            .collect(),
+        _ => start.split(|&byte| byte == b'\n').collect(),
     };
-    let parsed = lines().map(serde_json::from_str::<Map<String, Value>>);
-    let objects: Vec<Record> = parsed.flatten().map(record).collect();
-    let reason = lines()
-        .next()
-        .and_then(|line| serde_json::from_str::<Map<String, Value>>(line).err());
+    let parts = || {
+        let filled = parts.iter().filter(|part| !part.trim_ascii().is_empty());
+        filled.take(MOST_RECORDS)
+    };
+    let parse = |part: &&[u8]| {
+        let part = String::from_utf8_lossy(part);
+        serde_json::from_str::<Map<String, Value>>(&part)
+    };
+    let objects: Vec<Record> = parts().flat_map(parse).map(record).collect();
+    let reason = parts().next().and_then(|part| parse(part).err());
     match reason.filter(|_| objects.is_empty()) {
         None => Ok(objects),
-        Some(reason) => Err(PreviewError::NotJsonLines {
+        Some(reason) => Err(PreviewError::NoObjects {
             path: PathBuf::from(&file.name),
             reason: reason.to_string(),
-            is_array: start.trim_start().starts_with('['),
+            of_lines: file.format == Format::JsonLines,
         }),
     }
 }

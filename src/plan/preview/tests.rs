@@ -115,13 +115,16 @@ fn what_cannot_be_modelled_is_refused_with_a_remedy() {
         binary.contains("not a text file\n") && binary.contains("pdftotext"),
         "{binary}"
     );
-    let array = refused("a.json", b"[\n{\"text\": \"x\"}]\n");
+    let array = refused("a.jsonl", b"[\n{\"text\": \"x\"}]\n");
     assert!(
-        array.contains("no line is a JSON object") && array.contains("jq -c '.[]'"),
+        array.contains("no line is a JSON object") && array.contains("corpus.format=json"),
         "{array}"
     );
-    let lines = refused("a.jsonl", b"nonsense\n");
-    assert!(lines.contains("each line must be one object"), "{lines}");
+    let numbers = refused("a.json", b"[{\"text\", 1}]\n");
+    assert!(
+        numbers.contains("nothing is a JSON object") && numbers.contains("[{"),
+        "{numbers}"
+    );
     let numbers = refused("a.csv", b"id,year\n1,1999\n2,2000\n");
     assert!(
         numbers.contains("no column contains text; the columns are: id, year"),

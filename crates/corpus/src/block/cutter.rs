@@ -1,18 +1,20 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, or for CSV with one outside quotes. A record above
+//! A record ends with a line break, for CSV with one outside quotes, or is a JSON object. A record above
 //! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
 //! length. When the stream fails, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
 
+mod object;
+
+use crate::input::BYTE_ORDER_MARK;
+use object::ObjectScan;
+pub use object::objects;
 use std::io::{self, BufRead, Read};
 
 /// Bytes asked of the stream at a time.
 const FILL_BYTES: usize = 256 * 1024;
-
-/// The UTF-8 byte order mark that some programs put before a file's content.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where records end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Boundary {
     Line,
     /// At each line break outside quotes (RFC 4180), fields parted by this byte.
     Quoted(u8),
+    /// Where a JSON object does.
+    Object,
 }
 
 /// The scanner's position in a CSV record.
@@ -37,18 +41,24 @@ enum Place {
 struct Scan {
     boundary: Boundary,
     place: Place,
+    object: ObjectScan,
 }
 
 impl Scan {
     fn new(boundary: Boundary) -> Self {
-        let place = Place::FieldStart;
-        Self { boundary, place }
+        Self {
+            boundary,
+            place: Place::FieldStart,
+            object: ObjectScan::default(),
+        }
     }
 
     /// The length of `bytes` up to and with the record's end, if that lies in it.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let Boundary::Quoted(delimiter) = self.boundary else {
-            return find_line_end(bytes);
+        let delimiter = match self.boundary {
+            Boundary::Line => return find_line_end(bytes),
+            Boundary::Object => return self.object.find_end(bytes),
+            Boundary::Quoted(delimiter) => delimiter,
         };
         for (at, &byte) in bytes.iter().enumerate() {
             self.place = match (self.place, byte) {

@@ -39,7 +39,11 @@ impl Records {
             .compression
             .open(&file.path)
             .map_err(InputError::unreadable(&file.path))?;
-        let mut cutter = RecordCutter::new(stream, 0, Boundary::Line, limit);
+        let boundary = match file.format {
+            Format::Json => Boundary::Object,
+            _ => Boundary::Line,
+        };
+        let mut cutter = RecordCutter::new(stream, 0, boundary, limit);
         cutter.skip_byte_order_mark();
         let delimiter = match file.format {
             Format::Csv => cutter.quoted_by(csv_delimiter),

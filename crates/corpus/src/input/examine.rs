@@ -1,7 +1,8 @@
 //! What the files themselves tell of an input: sizes, compression, and a fingerprint.
 
+use super::format::{MARK_BYTES, spans_lines};
 use super::{Input, InputError, InputFile, vocabulary};
-use crate::compression::{Compression, read_into};
+use crate::compression::{Compression, read_into, read_start};
 use crate::settings::Format;
 use sha2::{Digest, Sha256};
 use std::io::{self, Seek, SeekFrom};
@@ -10,8 +11,6 @@ use store::Source;
 
 /// Bytes at each end of a file that its fingerprint covers.
 const FINGERPRINT_BYTES: u64 = 64 * 1024;
-/// Bytes at the start of a file that tell what it is.
-const MARK_BYTES: u64 = 16;
 
 /// A file that has not been opened.
 pub(super) struct Found {
@@ -99,6 +98,10 @@ impl Examiner {
         if format == Format::Arrow && self.held.starts_with(b"FEA1") {
             return Err(refuse("Feather version 1", "write it with version 2"));
         }
+        let format = match format {
+            Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
+            known => known,
+        };
         self.add_ends(&mut source, bytes)
             .map_err(InputError::unreadable(&path))?;
         let vocabulary = vocabulary::find(&path, format)?;
@@ -121,13 +124,24 @@ impl Examiner {
         })
     }
 
+    /// Whether the JSON of a file whose start is held is no JSON Lines. Damage is told of when it is read.
+    fn spans_lines(&self, path: &Path, compression: Compression) -> bool {
+        match compression {
+            Compression::Plain => spans_lines(&self.held),
+            packed => packed
+                .open(path)
+                .and_then(|stream| read_start(stream, MARK_BYTES as u64))
+                .is_ok_and(|start| spans_lines(&start)),
+        }
+    }
+
     /// Opens a file and holds its start; gives its size.
     fn open(&mut self, path: &Path) -> io::Result<(Source, u64)> {
         let mut source = Source::open(path)?;
         let bytes = source.length()?;
         let wanted = match self.digest {
             Some(_) => FINGERPRINT_BYTES,
-            None => MARK_BYTES,
+            None => MARK_BYTES as u64,
         };
         read_into(&mut self.held, &mut source, wanted.min(bytes))?;
         Ok((source, bytes))

@@ -7,6 +7,12 @@ use super::{objects, vocabulary};
 use crate::compression::stripped;
 use crate::settings::{CorpusSettings, Format};
 
+/// The UTF-8 byte order mark that some programs put before a file's content.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes at the start of a file, or of its content, that tell what it is.
+pub(super) const MARK_BYTES: usize = 64;
+
 /// What the file holds: as the job says, else by its name; `None` for a vocabulary.
 pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -25,7 +31,8 @@ pub(super) fn guess(name: &str) -> Format {
         .map_or("", |(_, extension)| extension)
     {
         "json" if name.ends_with(".json.bz2") => Format::Htrc,
-        "jsonl" | "ndjson" | "json" => Format::JsonLines,
+        "jsonl" | "ndjson" => Format::JsonLines,
+        "json" => Format::Json,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
         "parquet" => Format::Parquet,
@@ -36,6 +43,21 @@ pub(super) fn guess(name: &str) -> Format {
         "mtx" => Format::MatrixMarket,
         "txt" if vocabulary::is_documents(&plain) => Format::Uci,
         _ => Format::Text,
+    }
+}
+
+/// Whether JSON that begins so is an array of objects, or an object of which only the brace stands on
+/// the first line; other JSON is JSON Lines.
+pub fn spans_lines(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(MARK_BYTES)];
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
+    match start.trim_ascii_start() {
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{' | b']', ..]),
+        [b'{', rest @ ..] => {
+            let line = rest.split(|&byte| byte == b'\n').next();
+            rest.contains(&b'\n') && line.is_some_and(|line| line.trim_ascii().is_empty())
+        }
+        _ => false,
     }
 }
 
@@ -64,5 +86,30 @@ pub(super) fn check(
     match settings.needs_order {
         true => Err(InputError::NoOrder { path }),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_and_lone_braces_span_lines() {
+        for start in ["[{", " [ \n\t{\"a\":", "[]", "\u{feff}{ \r\n", "{\n}"] {
+            assert!(spans_lines(start.as_bytes()), "{start}");
+        }
+        let far = format!("{{{}\n", " ".repeat(MARK_BYTES));
+        for start in [
+            "",
+            "{",
+            "{}\n{}",
+            "{\"a\":\n",
+            "[1]",
+            "[\"a\", {}]",
+            "a\n{\n",
+            &far,
+        ] {
+            assert!(!spans_lines(start.as_bytes()), "{start}");
+        }
     }
 }

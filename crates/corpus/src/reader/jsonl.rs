@@ -1,14 +1,15 @@
-//! JSON Lines: one object per line; the named keys are kept and the rest is skipped. `a.b` names the key `b` of
-//! the object under `a`, unless there is a key `a.b`.
+//! JSON Lines, one object per line, and JSON, objects in an array or one after the other; the named keys are kept
+//! and the rest is skipped. `a.b` names the key `b` of the object under `a`, unless there is a key `a.b`.
 //!
-//! Strings without escapes are borrowed from the line. Ids and metadata may be of any type (arrays
+//! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
 //! by line breaks. Where the job names a key with counts, its value is an object of words and
 //! counts. A key that is null counts as absent.
 
 use super::counts::{Counted, whole};
 use super::{Context, DocumentSink, body, join_texts};
-use crate::block::cutter::lines;
+use crate::block::cutter::{lines, objects};
+use crate::settings::Format;
 use crate::{Body, DocumentStatus, RawDocument};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -17,20 +18,21 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Hands over the documents of a stretch of lines that begins at `offset`.
+/// Hands over the documents of a stretch that begins at `offset`.
 pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: DocumentSink<'_>) {
     let keys = Keys::new(context);
-    for (begins, line) in lines(offset, bytes) {
-        if line.trim_ascii().is_empty() {
-            continue;
+    let read = |(begins, object): (u64, &[u8])| match std::str::from_utf8(object) {
+        Ok(object) => emit(keys.document(context, begins, object, false)),
+        Err(_) => {
+            let object = String::from_utf8_lossy(object);
+            emit(keys.document(context, begins, &object, true));
         }
-        match std::str::from_utf8(line) {
-            Ok(line) => emit(keys.document(context, begins, line, false)),
-            Err(_) => {
-                let line = String::from_utf8_lossy(line);
-                emit(keys.document(context, begins, &line, true));
-            }
-        }
+    };
+    match context.file.format {
+        Format::Json => objects(offset, bytes).for_each(read),
+        _ => lines(offset, bytes)
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .for_each(read),
     }
 }
 
@@ -72,19 +74,23 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// The document that a line contains.
+    /// The document that an object is.
     fn document<'a>(
         &self,
         context: &Context<'_>,
         offset: u64,
-        line: &'a str,
+        object: &'a str,
         repaired: bool,
     ) -> RawDocument<'a> {
-        let values = match self.parse(line) {
+        let values = match self.parse(object) {
             Ok(values) => values,
             Err(error) => {
-                let what =
-                    format!("not a JSON object on one line: {error}; correct or remove the line");
+                let what = match context.file.format {
+                    Format::Json => format!("not a JSON object: {error}; correct or remove it"),
+                    _ => format!(
+                        "not a JSON object on one line: {error}; correct or remove the line"
+                    ),
+                };
                 return context.unparsable(offset, &what);
             }
         };
@@ -142,8 +148,8 @@ impl<'s> Keys<'s> {
     }
 
     /// The values of the kept keys.
-    fn parse<'a>(&self, line: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
-        let mut parser = serde_json::Deserializer::from_str(line);
+    fn parse<'a>(&self, object: &'a str) -> serde_json::Result<Vec<Held<'a>>> {
+        let mut parser = serde_json::Deserializer::from_str(object);
         let values = parser.deserialize_map(Object(&self.names))?;
         parser.end()?;
         Ok(values)

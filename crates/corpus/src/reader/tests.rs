@@ -133,6 +133,8 @@ pub(crate) fn one_file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSe
 const JSONL: &str = "\u{feff}{\"id\":\"a\",\"text\":\"one\"}\r\n\n{\"id\":\"b\",\"text\":\"two\"}\nnot json\n{\"text\":\"four\"}";
 const CSV: &str = "\u{feff}id,text\r\n\u{feff}a,one\r\n\r\nb,\"two\n\"\"x\"\"\r\n\"\r\nc\r\n,four";
 const TSV: &str = "\u{feff}\nid\ttext\r\na\tone\r\n\r\nb\t\"two\n\t\nc\td\te\n\tfour";
+const JSON: &str = "\u{feff}[\n {\"id\": \"a\", \"text\": \"one } \\\" {\\\\\"},\n{\"id\":\"b\",\r\n\"x\":{\"y\":[{}]},\"text\":\"two\"} , 7, \
+    {\"text\":\"three\"}\n]\n{\"text\":\"four\"";
 const UCI: &str = "7\n3\n5\n2 1 2\n2 3 1\n3 2 9\n6 1 1\n6 2 4\n";
 
 /// Every format, as (name, content), plain.
@@ -141,6 +143,7 @@ fn samples() -> Vec<(&'static str, &'static str)> {
         ("x.jsonl", JSONL),
         ("x.csv", CSV),
         ("x.tsv", TSV),
+        ("x.json", JSON),
         ("docword.x.txt", UCI),
         ("x.md", "a text\n"),
     ]
@@ -148,7 +151,9 @@ fn samples() -> Vec<(&'static str, &'static str)> {
 
 /// The sample in a folder of its own, a vocabulary beside it.
 fn sample(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
-    let (folder, settings) = one_file(name, bytes);
+    let (folder, mut settings) = one_file(name, bytes);
+    // Its name is that of a volume.
+    settings.format = (name == "x.json.bz2").then_some(Format::Json);
     if name.starts_with("docword") {
         std::fs::write(folder.path().join("vocab.x.txt"), "the\nof\nand\n").unwrap();
     }
@@ -157,7 +162,7 @@ fn sample(name: &str, bytes: &[u8]) -> (tempfile::TempDir, CorpusSettings) {
 
 #[test]
 fn every_cut_of_every_format_and_compression_gives_the_same_documents() {
-    let expected_counts = [4, 4, 5, 7, 1];
+    let expected_counts = [4, 4, 5, 4, 7, 1];
     for ((name, content), expected_count) in samples().into_iter().zip(expected_counts) {
         let (_folder, settings) = sample(name, content.as_bytes());
         let whole = read_all(&settings).unwrap();
@@ -219,6 +224,17 @@ fn documents_are_what_the_samples_say() {
             pair("b", "two\n\"x\"\r\n"),
             error,
             pair("x.csv@44", "four")
+        ]
+    );
+    let json = texts("x.json", JSON);
+    let at = |what: &str| format!("x.json@{}", JSON.find(what).unwrap());
+    assert_eq!(
+        json,
+        [
+            pair("a", "one } \" {\\"),
+            pair("b", "two"),
+            pair(&at("7,"), "parse_error"),
+            pair(&at("{\"text\":\"four"), "parse_error"),
         ]
     );
     let uci = texts("docword.x.txt", UCI);

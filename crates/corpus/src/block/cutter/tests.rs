@@ -81,6 +81,18 @@ fn line_breaks_within_quotes_end_no_record() {
 }
 
 #[test]
+fn objects_end_with_the_brace_that_closes_them() {
+    let text = b"[{},\n{\"}\":{}}]\n";
+    let mut cutter = cutter(text, false, Boundary::Object);
+    assert_eq!(cutter.next_pieces(1), [records(0, "[{}")]);
+    assert_eq!(cutter.next_pieces(4), [records(3, ",\n{\"}\":{}}")]);
+    assert_eq!(cutter.next_pieces(99), [records(13, "]\n")]);
+    let seen: Vec<_> = objects(5, text).collect();
+    assert_eq!(seen, [(6, &b"{}"[..]), (10, b"{\"}\":{}}")]);
+    assert_eq!(objects(0, b" ] ,\n").count(), 0);
+}
+
+#[test]
 fn a_byte_order_mark_and_a_begun_line_are_skipped() {
     let mut marked = cutter(b"\xef\xbb\xbfab\n", false, Boundary::Line);
     marked.skip_byte_order_mark();

@@ -1,0 +1,49 @@
+//! JSON objects in an array, or one after the other: where each ends.
+
+/// The scanner's position within one object.
+#[derive(Default)]
+pub(super) struct ObjectScan {
+    /// Braces that are open.
+    depth: u32,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl ObjectScan {
+    /// The length of `bytes` up to and with the brace that closes the object, if that lies in it.
+    pub(super) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.is_in_string {
+                self.is_in_string = byte != b'"' || self.is_escaped;
+                self.is_escaped = byte == b'\\' && !self.is_escaped;
+                continue;
+            }
+            match byte {
+                b'"' => self.is_in_string = true,
+                b'{' => self.depth += 1,
+                b'}' if self.depth <= 1 => {
+                    self.depth = 0;
+                    return Some(at + 1);
+                }
+                b'}' => self.depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// The objects of a stretch, each with where it begins, without what parts them; anything else in it belongs to
+/// the object after it.
+pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let parts = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let begin = rest.iter().position(|byte| !parts(byte))?;
+        let begins = offset + (bytes.len() - rest.len() + begin) as u64;
+        let end = ObjectScan::default().find_end(&rest[begin..]);
+        let (object, after) = rest[begin..].split_at(end.unwrap_or(rest.len() - begin));
+        rest = after;
+        Some((begins, object))
+    })
+}
