@@ -4,8 +4,8 @@
 //! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
 //! depend on the input and the settings alone, never on the reader: the n-th block of a file of
 //! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
-//! [`block_bytes`]; a block of texts or volumes is some files of at least B bytes together, one of Parquet or Arrow
-//! some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
+//! [`block_bytes`]; a block of texts, volumes, or files shorter than B is some files of at least B bytes together,
+//! one of Parquet or Arrow some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
 //! may hold no document at all.
 
 pub mod columnar;
@@ -17,6 +17,7 @@ mod queue;
 pub(crate) mod uci;
 
 pub(crate) use lines::{check_damage, keeps_damaged};
+pub(crate) use queue::open;
 pub use queue::{BlockQueue, Share};
 
 use super::input::{Input, InputError, InputFile};
@@ -72,7 +73,7 @@ impl Block {
 
 /// The content of a block, or its location.
 pub(crate) enum Content {
-    /// Files of the input that are read whole: each a text, or a volume.
+    /// Files of the input that are read whole.
     Files(Range<usize>),
     /// A range of a plain file of lines, read by the thread that parses it.
     Lines(LineRange),
@@ -128,10 +129,15 @@ pub struct Estimate {
 pub fn estimate(input: &Input, settings: &CorpusSettings) -> Estimate {
     let block_bytes = block_bytes(input, settings);
     let blocks_of = |files: Range<usize>| match &input.files[files.start] {
-        file if files::is_whole(file) => files::cut(input, files, block_bytes).len() as u64,
+        file if files::is_whole(file, block_bytes) => {
+            files::cut(input, files, block_bytes).len() as u64
+        }
         file => file.expected_bytes().div_ceil(block_bytes),
     };
-    let blocks = files::sources(input).into_iter().map(blocks_of).sum();
+    let blocks = files::sources(input, block_bytes)
+        .into_iter()
+        .map(blocks_of)
+        .sum();
     Estimate {
         content_bytes: input.expected_bytes(),
         block_bytes,

@@ -21,8 +21,8 @@ pub(crate) mod tests;
 
 use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;
-use super::block::{Block, Content, LineRange, check_damage};
-use super::input::{InputError, InputFile};
+use super::block::{Block, Content, LineRange, check_damage, open};
+use super::input::{Input, InputError, InputFile};
 use super::settings::{CorpusSettings, Format};
 use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ use std::io::{Seek, SeekFrom};
 
 pub use htrc::{Candidate, candidate, metadata_keys};
 
-/// Bytes of a plain file that are held at a time.
+/// Bytes of a file of records that are held at a time.
 const STRETCH_BYTES: u64 = 1 << 20;
 
 /// Receives the documents of a block, one after the other.
@@ -45,36 +45,45 @@ pub fn read_block(
     settings: &CorpusSettings,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
+    let read = |emit: DocumentSink<'_>| {
+        let file = (&*block.input, block.file());
+        read_content(file, &block.content, settings, emit)
+    };
     match &settings.languages {
-        None => read_content(block, settings, emit),
-        Some(kept) => read_content(block, settings, &mut |mut document| {
+        None => read(emit),
+        Some(kept) => read(&mut |mut document| {
             language::add_to(&mut document, kept);
             emit(document);
         }),
     }
 }
 
+/// Reads documents of `file`; of several files, if the content says so.
 fn read_content(
-    block: &Block,
+    (input, file): (&Input, &InputFile),
+    content: &Content,
     settings: &CorpusSettings,
     emit: DocumentSink<'_>,
 ) -> Result<(), InputError> {
-    let file = block.file();
-    match &block.content {
+    match content {
         Content::Files(files) => {
             let mut held = Vec::new();
-            let mut files = block.input.files[files.clone()].iter();
+            let mut files = input.files[files.clone()].iter();
             files.try_for_each(|file| match file.format {
                 Format::Htrc => htrc::read(file, settings, &mut held, emit),
-                _ => text::read(file, settings, &mut held, emit),
+                Format::Text => text::read(file, settings, &mut held, emit),
+                _ => {
+                    let mut parts = open(file, settings, STRETCH_BYTES)?;
+                    while let Some((_, part)) = parts.next()? {
+                        read_content((input, file), &part, settings, emit)?;
+                    }
+                    Ok(())
+                }
             })
         }
         Content::Lines(range) => read_range(file, range, settings, emit),
         Content::Pieces { pieces, header } => {
-            let context = Context::new(file, settings);
-            for piece in pieces {
-                context.read_piece(piece, header.as_deref(), emit);
-            }
+            Context::new(file, settings).read_pieces(pieces, header.as_deref(), emit);
             Ok(())
         }
         Content::Counts(counts) => uci::read(counts, file, settings, emit),
@@ -106,9 +115,7 @@ fn read_range(
         if pieces.is_empty() {
             return Ok(());
         }
-        for piece in &pieces {
-            context.read_piece(piece, range.header.as_deref(), emit);
-        }
+        context.read_pieces(&pieces, range.header.as_deref(), emit);
     }
 }
 
@@ -166,7 +173,13 @@ impl<'a> Context<'a> {
         self.missing(source_id, DocumentStatus::Truncated, reason)
     }
 
-    /// The documents of a stretch of records.
+    /// The documents of stretches of records.
+    fn read_pieces(&self, pieces: &[Piece], header: Option<&Header>, emit: DocumentSink<'_>) {
+        for piece in pieces {
+            self.read_piece(piece, header, emit);
+        }
+    }
+
     fn read_piece(&self, piece: &Piece, header: Option<&Header>, emit: DocumentSink<'_>) {
         match piece {
             Piece::TooLarge { offset, bytes } => emit(self.too_large(self.place(*offset), *bytes)),

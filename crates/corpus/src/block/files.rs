@@ -1,5 +1,5 @@
-//! Blocks of files that are read whole, texts and volumes: neighbours in the input's order, enough
-//! of them to fill a block.
+//! Blocks of files that are read whole, texts, volumes and whatever is shorter than a block: neighbours in the input's
+//! order, enough of them to fill a block.
 
 use crate::input::{Input, InputFile};
 use crate::settings::Format;
@@ -8,14 +8,15 @@ use std::ops::Range;
 /// The most files of a block, so that a million tiny ones still make many blocks.
 const MAX_FILES: usize = 4096;
 
-/// Whether each thread reads files of this format whole, and several make a block.
-pub(super) fn is_whole(file: &InputFile) -> bool {
-    matches!(file.format, Format::Text | Format::Htrc)
+/// Whether one thread reads the file whole, and several make a block.
+pub(super) fn is_whole(file: &InputFile, block_bytes: u64) -> bool {
+    matches!(file.format, Format::Text | Format::Htrc) || file.expected_bytes() < block_bytes
 }
 
 /// Parts the input into its sources: runs of neighbouring files that are read whole, and every
 /// other file alone.
-pub(super) fn sources(input: &Input) -> Vec<Range<usize>> {
+pub(super) fn sources(input: &Input, block_bytes: u64) -> Vec<Range<usize>> {
+    let is_whole = |file: &InputFile| is_whole(file, block_bytes);
     let mut next = 0;
     input
         .files

@@ -35,10 +35,8 @@ impl Records {
         settings: &CorpusSettings,
         limit: u64,
     ) -> Result<Self, InputError> {
-        let stream = file
-            .compression
-            .open(&file.path)
-            .map_err(InputError::unreadable(&file.path))?;
+        let decoded = file.compression.decode(file.open()?);
+        let stream = decoded.map_err(InputError::unreadable(&file.path))?;
         let boundary = match file.format {
             Format::Json => Boundary::Object,
             _ => Boundary::Line,

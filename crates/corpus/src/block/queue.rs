@@ -9,7 +9,7 @@ use super::columnar::GroupRuns;
 use super::lines::{LineRanges, RecordStream, is_divisible};
 use super::uci::CountStream;
 use super::{Block, Content, Cut, block_bytes, files};
-use crate::input::{Input, InputError};
+use crate::input::{Input, InputError, InputFile};
 use crate::settings::{CorpusSettings, Format};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -73,9 +73,10 @@ impl BlockQueue {
             share.process < share.processes,
             "process out of range: {share:?}"
         );
-        let sources = sources(&input, share.processes);
+        let block_bytes = block_bytes(&input, settings);
+        let sources = sources(&input, block_bytes, share.processes);
         Self {
-            block_bytes: block_bytes(&input, settings),
+            block_bytes,
             input,
             settings: settings.clone(),
             share,
@@ -169,21 +170,30 @@ impl BlockQueue {
     fn open(&self, files: &Range<usize>) -> Result<Box<dyn Cut>, InputError> {
         let file = &self.input.files[files.start];
         let (settings, block_bytes) = (&self.settings, self.block_bytes);
-        Ok(match file.format {
-            _ if files::is_whole(file) => {
-                let blocks = files::cut(&self.input, files.clone(), block_bytes);
-                Box::new(FileRuns(blocks.into_iter().enumerate()))
-            }
-            Format::Parquet | Format::Arrow => {
-                Box::new(GroupRuns::open(file, settings, block_bytes)?)
-            }
-            Format::Uci | Format::MatrixMarket => {
-                Box::new(CountStream::open(file, settings, block_bytes)?)
-            }
-            _ if is_divisible(file) => Box::new(LineRanges::open(file, settings, block_bytes)?),
-            _ => Box::new(RecordStream::open(file, settings, block_bytes)?),
-        })
+        if files::is_whole(file, block_bytes) {
+            let blocks = files::cut(&self.input, files.clone(), block_bytes);
+            return Ok(Box::new(FileRuns(blocks.into_iter().enumerate())));
+        }
+        match is_divisible(file) {
+            true => Ok(Box::new(LineRanges::open(file, settings, block_bytes)?)),
+            false => open(file, settings, block_bytes),
+        }
     }
+}
+
+/// Opens a file to be cut into blocks from its start.
+pub(crate) fn open(
+    file: &InputFile,
+    settings: &CorpusSettings,
+    block_bytes: u64,
+) -> Result<Box<dyn Cut>, InputError> {
+    Ok(match file.format {
+        Format::Parquet | Format::Arrow => Box::new(GroupRuns::open(file, settings, block_bytes)?),
+        Format::Uci | Format::MatrixMarket => {
+            Box::new(CountStream::open(file, settings, block_bytes)?)
+        }
+        _ => Box::new(RecordStream::open(file, settings, block_bytes)?),
+    })
 }
 
 /// The blocks of a run of files that are read whole.
@@ -200,8 +210,8 @@ impl Cut for FileRuns {
 ///
 /// With many files that must be read from their start, each goes whole to the process with the fewest bytes
 /// so far, the largest first. With few, every process reads each of them and takes its share of the blocks.
-fn sources(input: &Input, processes: usize) -> Vec<Source> {
-    let mut sources: Vec<Source> = files::sources(input)
+fn sources(input: &Input, block_bytes: u64, processes: usize) -> Vec<Source> {
+    let mut sources: Vec<Source> = files::sources(input, block_bytes)
         .into_iter()
         .map(|files| Source {
             files,
@@ -213,7 +223,7 @@ fn sources(input: &Input, processes: usize) -> Vec<Source> {
     let mut streamed: Vec<usize> = (0..sources.len())
         .filter(|&place| {
             let file = file_of(&sources[place]);
-            !files::is_whole(file) && !file.format.is_columnar() && !is_divisible(file)
+            !files::is_whole(file, block_bytes) && !file.format.is_columnar() && !is_divisible(file)
         })
         .collect();
     if processes > 1 && streamed.len() >= FILES_PER_PROCESS * processes {
@@ -253,13 +263,14 @@ mod tests {
 
     #[test]
     fn many_streamed_files_go_whole_and_evenly_to_processes() {
-        let (folder, settings) = one_file("0.csv", "id,text\n".repeat(100).as_bytes());
+        let (folder, mut settings) = one_file("0.csv", "id,text\n".repeat(100).as_bytes());
+        settings.block_bytes = Some(1);
         for number in 1..8 {
             let rows = "id,text\n".repeat(10 * number);
             std::fs::write(folder.path().join(format!("{number}.csv")), rows).unwrap();
         }
         let input = discover(&settings).unwrap();
-        let owners: Vec<_> = sources(&input, 2)
+        let owners: Vec<_> = sources(&input, 1, 2)
             .iter()
             .map(|source| source.owner)
             .collect();
@@ -275,7 +286,7 @@ mod tests {
         };
         assert!(load(0).abs_diff(load(1)) <= 100 * 8 / 4);
         assert!(
-            sources(&input, 3)
+            sources(&input, 1, 3)
                 .iter()
                 .all(|source| source.owner.is_none())
         );

@@ -263,7 +263,7 @@ fn mixed_folder() -> (tempfile::TempDir, CorpusSettings) {
 #[test]
 fn the_shares_of_all_processes_cover_each_block_once() {
     let (_folder, mut settings) = mixed_folder();
-    for block_bytes in [7, 40, 1 << 20] {
+    for block_bytes in [7, 40, 1000] {
         settings.block_bytes = Some(block_bytes);
         let whole = read_share(&settings, Share::ALL).unwrap();
         // From 40 streamed files on, two and three processes take whole files; twenty take blocks.
@@ -328,6 +328,32 @@ fn texts_may_be_empty_or_not_utf8_and_ids_may_repeat() {
     let line = "{\"id\":\"same\",\"text\":\"a\"}\n";
     let (_folder, settings) = one_file("x.jsonl", line.repeat(3).as_bytes());
     assert_eq!(read_all(&settings).unwrap().len(), 3);
+}
+
+#[test]
+fn short_files_of_records_share_a_block() {
+    let (folder, mut settings) = one_file("00.csv", CSV.as_bytes());
+    for number in 1..60 {
+        let (name, content) = [("csv", CSV), ("json", JSON), ("jsonl", JSONL)][number % 3];
+        let packed = match number % 2 {
+            0 => content.as_bytes().to_vec(),
+            _ => gzip(content.as_bytes()),
+        };
+        std::fs::write(folder.path().join(format!("{number:02}.{name}")), packed).unwrap();
+    }
+    let blocks = |settings: &CorpusSettings| read_share(settings, Share::ALL).unwrap();
+    settings.block_bytes = Some(1);
+    let apart = blocks(&settings);
+    settings.block_bytes = None;
+    let together = blocks(&settings);
+    assert!(
+        apart.len() >= 60 && together.len() == 1,
+        "{} {}",
+        apart.len(),
+        together.len()
+    );
+    let seen = |blocks: Vec<Keyed>| blocks.into_iter().flat_map(|(_, seen)| seen);
+    assert!(seen(apart).eq(seen(together)));
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn a_file_that_grows_meanwhile_is_noticed() {
 
 #[test]
 fn after_an_error_every_call_fails() {
-    let (_folder, settings) = one_file("x.csv", b"a,b\n1,2\n");
+    let (_folder, mut settings) = one_file("x.csv", b"a,b\n1,2\n");
+    settings.block_bytes = Some(1);
     let queue = BlockQueue::new(
         Arc::new(discover(&settings).unwrap()),
         &settings,
