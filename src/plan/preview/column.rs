@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Names of a text, the likeliest first.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 15] = [
     "text",
     "body",
     "content",
@@ -19,8 +19,9 @@ const TEXTS: [&str; 16] = [
     "comment",
     "summary",
     "tweet",
-    "title",
 ];
+/// A text where there is no longer one.
+const TITLE: &str = "title";
 /// Names of an id, the likeliest first.
 const IDS: [&str; 18] = [
     "id",
@@ -49,7 +50,8 @@ const MOST_METADATA: usize = 8;
 
 /// Whether a column of this name usually contains text.
 pub(crate) fn is_text_name(name: &str) -> bool {
-    TEXTS.iter().any(|text| text.eq_ignore_ascii_case(name))
+    let texts = TEXTS.iter().chain([&TITLE]);
+    texts.copied().any(|text| text.eq_ignore_ascii_case(name))
 }
 
 /// A column or key, over the records that were looked at.
@@ -105,14 +107,17 @@ impl Column {
     }
 }
 
-/// The column with the text: one of a usual name with more than a word in a value, else the
-/// longest, of equally long ones the first; a word in a value is no text.
+/// The column with the text: one of a usual name, or a key of that name within an object, with more than a word
+/// in a value; else the longest, of equally long ones the first. A word in a value is no text.
 pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.is_text());
-    let is_named = |column: &&Column, name: &str| column.name.eq_ignore_ascii_case(name);
-    let usual = TEXTS.iter().find_map(|name| {
-        texts().find(|column| is_named(column, name) && column.mean_words() > 1.5)
-    });
+    let named = |name: &str, of: fn(&str) -> &str| {
+        let is_named = |column: &&Column| of(&column.name).eq_ignore_ascii_case(name);
+        texts().find(|column| is_named(column) && column.mean_words() > 1.5)
+    };
+    let usual = TEXTS
+        .iter()
+        .find_map(|name| named(name, |whole| whole).or_else(|| named(name, last_key)));
     let is_long = |column: &&Column| {
         is_text_name(&column.name) || column.mean_words() > 1.5 || column.mean_characters() > SHORT
     };
@@ -125,6 +130,11 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
         })
     };
     usual.or_else(longest).map(|column| column.name.clone())
+}
+
+/// The key of a value within objects.
+fn last_key(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }
 
 /// The column with the id: one of a usual name, if no two records have the same.
@@ -175,6 +185,15 @@ mod tests {
         assert_eq!(text_of(&columns).as_deref(), Some("Body"));
         assert_eq!(text_of(&columns[..1]).as_deref(), Some("notes"));
         assert_eq!(text_of(&columns[2..]).as_deref(), Some("text"));
+        let nested = |name: &str| Column {
+            name: name.to_owned(),
+            ..columns[1].clone()
+        };
+        let within = [nested("title"), nested("post.Text"), nested("body")];
+        assert_eq!(text_of(&within).as_deref(), Some("post.Text"));
+        let titled = [nested("title"), columns[0].clone()];
+        assert_eq!(text_of(&titled).as_deref(), Some("notes"));
+        assert_eq!(text_of(&titled[..1]).as_deref(), Some("title"));
         let mut key = columns[2].clone();
         key.name = "key".to_owned();
         assert_eq!(text_of(&[key]), None);
