@@ -107,13 +107,13 @@ impl Column {
     }
 }
 
-/// The column with the text: one of a usual name, or a key of that name within an object, with more than a word
-/// in a value; else the longest, of equally long ones the first. A word in a value is no text.
+/// The column with the text: one of a usual name, or the longest key of that name within objects, with more than
+/// a word in a value; else the longest of all. A word in a value is no text.
 pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     let texts = || columns.iter().filter(|column| column.is_text());
     let named = |name: &str, of: fn(&str) -> &str| {
         let is_named = |column: &&Column| of(&column.name).eq_ignore_ascii_case(name);
-        texts().find(|column| is_named(column) && column.mean_words() > 1.5)
+        longest(texts().filter(|column| is_named(column) && column.mean_words() > 1.5))
     };
     let usual = TEXTS
         .iter()
@@ -121,15 +121,18 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     let is_long = |column: &&Column| {
         is_text_name(&column.name) || column.mean_words() > 1.5 || column.mean_characters() > SHORT
     };
-    let longest = || {
-        texts().filter(is_long).reduce(|best, column| {
-            match column.mean_characters() > best.mean_characters() {
-                true => column,
-                false => best,
-            }
-        })
-    };
-    usual.or_else(longest).map(|column| column.name.clone())
+    let found = usual.or_else(|| longest(texts().filter(is_long)));
+    found.map(|column| column.name.clone())
+}
+
+/// The column with the longest values, of equally long ones the first.
+fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
+    columns.reduce(
+        |best, column| match column.mean_characters() > best.mean_characters() {
+            true => column,
+            false => best,
+        },
+    )
 }
 
 /// The key of a value within objects.
@@ -137,14 +140,21 @@ fn last_key(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// The column with the id: one of a usual name, if no two records have the same.
+/// The column with the id: one of a usual name, or whose name ends in "id", if no two records have the same.
 pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
     let named = |name: &&str| {
         let mut keys = columns.iter().filter(is_key);
         keys.find(|column| column.name.eq_ignore_ascii_case(name))
     };
-    IDS.iter().find_map(named).map(|column| column.name.clone())
+    let is_id = |column: &&Column| {
+        ["_id", "_uid", "Id", "ID"]
+            .iter()
+            .any(|end| column.name.ends_with(end))
+    };
+    let found = IDS.iter().find_map(named);
+    let found = found.or_else(|| columns.iter().filter(is_key).find(is_id));
+    found.map(|column| column.name.clone())
 }
 
 /// Short columns that most records have and in which values repeat, without those in `taken`. The
@@ -189,7 +199,11 @@ mod tests {
             name: name.to_owned(),
             ..columns[1].clone()
         };
-        let within = [nested("title"), nested("post.Text"), nested("body")];
+        let long = Column {
+            name: "post.Text".to_owned(),
+            ..columns[0].clone()
+        };
+        let within = [nested("title"), nested("user.text"), long, nested("body")];
         assert_eq!(text_of(&within).as_deref(), Some("post.Text"));
         let titled = [nested("title"), columns[0].clone()];
         assert_eq!(text_of(&titled).as_deref(), Some("notes"));
@@ -213,6 +227,14 @@ mod tests {
         ]);
         assert_eq!(id_of(&columns).as_deref(), Some("URL"));
         assert_eq!(id_of(&columns[..1]), None);
+        let paper = Column {
+            name: "paper_id".to_owned(),
+            ..columns[1].clone()
+        };
+        assert_eq!(
+            id_of(&[columns[0].clone(), paper]).as_deref(),
+            Some("paper_id")
+        );
     }
 
     #[test]

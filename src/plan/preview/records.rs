@@ -1,6 +1,6 @@
 //! The first records of files, as names and texts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -189,7 +189,7 @@ fn record(object: Map<String, Value>) -> Record {
     record
 }
 
-/// Takes the values of an object; those of an object under `a` are named `a.b`.
+/// Takes the values of an object; those of an object under `a`, or of objects in an array there, are named `a.b`.
 fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
     for (name, value) in object {
         let name = format!("{prefix}{name}");
@@ -201,7 +201,34 @@ fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
                 record.push((name, items.join("\n")));
             }
             Value::Object(inner) => take(record, &format!("{name}."), inner),
-            Value::Array(_) | Value::Null => {}
+            Value::Array(items) => {
+                let mut inner = Record::new();
+                for item in items {
+                    if let Value::Object(item) = item {
+                        take(&mut inner, &format!("{name}."), item);
+                    }
+                }
+                join(record, inner);
+            }
+            Value::Null => {}
+        }
+    }
+}
+
+/// Adds values to a record, those of one name as lines.
+fn join(record: &mut Record, values: Record) {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, value) in values {
+        match places.get(&name) {
+            Some(&place) => {
+                let joined: &mut String = &mut record[place].1;
+                joined.push('\n');
+                joined.push_str(&value);
+            }
+            None => {
+                places.insert(name.clone(), record.len());
+                record.push((name, value));
+            }
         }
     }
 }

@@ -59,6 +59,18 @@ fn columns_of_json_lines_are_told_apart() {
 }
 
 #[test]
+fn texts_within_arrays_of_objects_are_found() {
+    let paper = "{\n \"id\": 1,\n \"title\": \"a short one\",\n \"body\": [{\"text\": \"Call me\"}, {\"text\": \"Ishmael\"}]\n}\n";
+    let preview = previewed(&[("1.json", paper.as_bytes())]).unwrap();
+    assert_eq!(
+        (names(&preview), &preview.formats[..]),
+        (vec!["body.text", "id", "title"], &["json"][..])
+    );
+    assert_eq!(preview.text.as_deref(), Some("body.text"));
+    assert_eq!(preview.column("body.text").unwrap().words, 3);
+}
+
+#[test]
 fn a_column_must_be_in_every_table() {
     let preview = previewed(&[
         (

@@ -1,5 +1,6 @@
 //! JSON Lines, one object per line, and JSON, objects in an array or one after the other; the named keys are kept
-//! and the rest is skipped. `a.b` names the key `b` of the object under `a`, unless there is a key `a.b`.
+//! and the rest is skipped. `a.b` names the key `b` of the object under `a`, or of each object of the
+//! array there, unless there is a key `a.b`.
 //!
 //! Strings without escapes are borrowed from the input. Ids and metadata may be of any type (arrays
 //! and objects become compact JSON); text may be a string, a number, or an array of strings, joined
@@ -259,7 +260,7 @@ impl<'a> Visitor<'a> for Object<'_> {
 fn take(object: &Value, key: &str, names: &[&str], values: &mut [Held<'_>]) {
     for (name, value) in names.iter().zip(values) {
         if let Some(found) = below(name, key).and_then(|path| find(object, path)) {
-            *value = found.clone().into();
+            *value = found.into();
         }
     }
 }
@@ -269,11 +270,21 @@ fn below<'n>(name: &'n str, key: &str) -> Option<&'n str> {
     name.strip_prefix(key)?.strip_prefix('.')
 }
 
-/// The value at `path` in an object.
-fn find<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
-    let within = |(dot, _)| find(object.get(&path[..dot])?, &path[dot + 1..]);
+/// The value at `path` in an object; of an array, those of its objects.
+fn find(value: &Value, path: &str) -> Option<Value> {
+    if let Value::Array(items) = value {
+        let found = items.iter().filter_map(|item| find(item, path));
+        let values = found.flat_map(|found| match found {
+            Value::Array(inner) => inner,
+            Value::Null => Vec::new(),
+            other => vec![other],
+        });
+        let values: Vec<Value> = values.collect();
+        return (!values.is_empty()).then_some(Value::Array(values));
+    }
+    let within = |(dot, _)| find(value.get(&path[..dot])?, &path[dot + 1..]);
     let nested = || path.match_indices('.').find_map(within);
-    object.get(path).or_else(nested)
+    value.get(path).cloned().or_else(nested)
 }
 
 /// What is wanted of the value under a key.

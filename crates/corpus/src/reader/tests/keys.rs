@@ -67,6 +67,18 @@ fn a_dot_leads_into_an_object_unless_the_key_has_it() {
 }
 
 #[test]
+fn a_dot_leads_into_the_objects_of_an_array() {
+    let lines = br#"{"a":[{"b":"one"},{"c":1},{"b":["two","three"]},{"b":null},[{"b":"four"}]]}
+{"a":[{"c":1}]}
+{"a":[]}
+"#;
+    let seen = documents_of(&["a.b"], lines);
+    let texts: Vec<_> = seen.iter().map(|seen| seen.text.as_str()).collect();
+    let empty = "no text under `a.b`";
+    assert_eq!(texts, ["one\ntwo\nthree\nfour", empty, empty]);
+}
+
+#[test]
 fn lines_without_id_or_text_are_called_after_their_place() {
     let seen = documents(b"{\"text\":\"a\"}\r\n \r\n{\"id\":\"\",\"text\":null}");
     let ids: Vec<_> = seen.iter().map(|seen| seen.id.as_str()).collect();
