@@ -14,7 +14,7 @@ use store::Source;
 /// Bytes of content of a file in which first records are looked for.
 pub(super) const LOOK_BYTES: u64 = 1 << 20;
 /// Bytes of content of each format that are looked at for its density and its records.
-const LOOKED_AT: u64 = 64 << 20;
+pub(super) const LOOKED_AT: u64 = 64 << 20;
 /// Files of a format that are looked at, evenly spread over the input.
 pub(super) const LOOK_FILES: usize = 8;
 

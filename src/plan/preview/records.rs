@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
-use crate::plan::look::{LOOK_BYTES, first_bytes};
+use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
 use corpus::input::InputFile;
@@ -153,10 +153,21 @@ impl Records {
     }
 }
 
-/// The first objects of a file of JSON.
+/// The first objects of a file of JSON. Where already the first is long, more is looked at.
 fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
-    let start = first_bytes(file, LOOK_BYTES)?;
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    let mut limit = LOOK_BYTES;
+    loop {
+        let start = first_bytes(file, limit)?;
+        let is_cut = start.len() as u64 == limit && limit < LOOKED_AT;
+        match objects_at(&start, file) {
+            Err(_) if is_cut => limit *= 8,
+            found => return found,
+        }
+    }
+}
+
+fn objects_at(start: &[u8], file: &InputFile) -> Result<Vec<Record>, PreviewError> {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let parts: Vec<&[u8]> = match file.format {
         Format::Json => cutter::objects(0, start)
             .map(|(_, object)| object)

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::super::look::LOOK_BYTES;
 use super::labels::LabelCount;
 use super::*;
 use crate::job::Job;
@@ -68,6 +69,19 @@ fn texts_within_arrays_of_objects_are_found() {
     );
     assert_eq!(preview.text.as_deref(), Some("body.text"));
     assert_eq!(preview.column("body.text").unwrap().words, 3);
+}
+
+#[test]
+fn a_first_record_may_be_longer_than_what_is_looked_at() {
+    let long = format!("{{\"text\": \"{}\"}}\n", ENGLISH.repeat(40_000));
+    for (name, content) in [
+        ("a.jsonl", long.clone()),
+        ("a.json", format!("[\n{long}]\n")),
+    ] {
+        let preview = previewed(&[(name, content.as_bytes())]).unwrap();
+        assert_eq!(preview.text.as_deref(), Some("text"), "{name}");
+    }
+    assert!(long.len() as u64 > 2 * LOOK_BYTES);
 }
 
 #[test]
