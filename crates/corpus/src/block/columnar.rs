@@ -2,6 +2,7 @@
 //! columns that the job names are decoded. `reader::columnar` makes documents of rows.
 
 mod arrow;
+mod leaf;
 mod parquet;
 
 use super::cutter::Piece;
@@ -12,6 +13,7 @@ use crate::input::{InputError, InputFile};
 use crate::settings::{CorpusSettings, Format};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
+pub(crate) use leaf::{Leaf, Selection};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -92,9 +94,9 @@ pub fn row_count(file: &InputFile) -> Result<u64, InputError> {
 /// What the blocks of a file have in common.
 pub(crate) struct Layout {
     pub(crate) groups: Box<dyn Groups>,
-    /// The columns read, as places in the file's schema, ascending.
-    pub(crate) roots: Vec<usize>,
-    /// Which of `roots` is for what.
+    /// What is read.
+    pub(crate) selection: Selection,
+    /// Which of its leaves is for what.
     pub(crate) columns: Columns,
     /// The one with counts, if a row is a term.
     pub(crate) counts: Option<usize>,
@@ -109,23 +111,23 @@ impl Layout {
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
-        let fields = groups.schema().fields();
-        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let leaves = Leaf::all(groups.schema());
+        let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let mut columns = Columns::find(&names, file, settings)?;
-        let check = |root: usize, is_fit: fn(&DataType) -> bool, wanted| {
-            let kind = fields[root].data_type();
+        let check = |place: usize, is_fit: fn(&DataType) -> bool, wanted| {
+            let kind = &leaves[place].kind;
             is_fit(kind)
-                .then_some(root)
+                .then_some(place)
                 .ok_or_else(|| InputError::ColumnType {
                     path: file.path.clone(),
-                    column: names[root].clone(),
+                    column: names[place].clone(),
                     kind: kind.to_string(),
                     wanted,
                 })
         };
-        let mut roots: Vec<usize> = columns.places().map(|place| *place).collect();
-        for &root in &roots {
-            check(root, is_readable, "text, numbers, dates or lists of text")?;
+        let mut chosen: Vec<usize> = columns.places().map(|place| *place).collect();
+        for &place in &chosen {
+            check(place, is_readable, "text, numbers, dates or lists of text")?;
         }
         let mut counts = None;
         if let Some(name) = &settings.counts {
@@ -136,16 +138,17 @@ impl Layout {
             check(place(&settings.id)?, is_key, "text or whole numbers")?;
             counts = Some(check(place(name)?, cells::is_number, "numbers")?);
         }
-        roots.extend(counts);
-        roots.sort_unstable();
-        roots.dedup();
+        chosen.extend(counts);
+        chosen.sort_unstable();
+        chosen.dedup();
         for place in columns.places().chain(&mut counts) {
-            // Each place was put into `roots` above.
-            *place = roots.partition_point(|&root| root < *place);
+            // Each place was put into `chosen` above.
+            *place = chosen.partition_point(|&other| other < *place);
         }
+        let chosen = chosen.into_iter().map(|place| leaves[place].clone());
         Ok(Self {
+            selection: Selection::new(chosen.collect()),
             groups,
-            roots,
             columns,
             counts,
             broken,
@@ -239,7 +242,9 @@ impl RowGroups {
         groups: Range<usize>,
     ) -> Result<Batches, InputError> {
         let layout = &self.layout;
-        layout.groups.batches(file, groups, 0, &layout.roots)
+        layout
+            .groups
+            .batches(file, groups, 0, &layout.selection.roots)
     }
 }
 

@@ -8,7 +8,7 @@ mod batch;
 mod long;
 
 use super::{Context, DocumentSink};
-use crate::block::columnar::{RowGroups, damaged, is_readable, open};
+use crate::block::columnar::{Leaf, RowGroups, Selection, damaged, is_readable, open};
 use crate::block::keeps_damaged;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
@@ -24,16 +24,13 @@ pub fn first_rows(
     let Some(groups) = open(file, false)?.groups else {
         return Ok((names, rows));
     };
-    let mut roots = Vec::new();
-    for (root, field) in groups.schema().fields().iter().enumerate() {
-        if is_readable(field.data_type()) {
-            roots.push(root);
-            names.push(field.name().clone());
-        }
-    }
+    let mut leaves = Leaf::all(groups.schema());
+    leaves.retain(|leaf| is_readable(&leaf.kind));
+    names.extend(leaves.iter().map(|leaf| leaf.name.clone()));
+    let selection = Selection::new(leaves);
     for group in 0..groups.groups().len() {
-        for batch in groups.batches(file, group..group + 1, 0, &roots)? {
-            let batch = batch.and_then(|batch| Batch::new(&batch));
+        for batch in groups.batches(file, group..group + 1, 0, &selection.roots)? {
+            let batch = batch.and_then(|batch| Batch::new(&batch, &selection));
             let batch = batch.map_err(|error| damaged(file, 0, &error.to_string()))?;
             let row = |row: usize| {
                 batch
@@ -74,7 +71,7 @@ fn read_rows(
     let mut row = groups.first_row;
     let batches = groups.batches(context.file, groups.groups.clone())?;
     for batch in batches {
-        let batch = match batch.and_then(|batch| Batch::new(&batch)) {
+        let batch = match batch.and_then(|batch| Batch::new(&batch, &groups.layout.selection)) {
             Ok(batch) => batch,
             Err(error) => return lose_rest(context, row, &error, emit),
         };

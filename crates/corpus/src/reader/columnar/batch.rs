@@ -1,6 +1,6 @@
 //! A batch of rows: its cells as texts, and the documents of its rows.
 
-use crate::block::columnar::{is_binary, is_readable};
+use crate::block::columnar::{Selection, is_binary, is_readable};
 use crate::block::header::Columns;
 use crate::cells;
 use crate::reader::{Context, body, join_texts};
@@ -102,21 +102,18 @@ impl Values {
     }
 }
 
-/// A batch of rows, the columns in the order in which they were requested.
+/// A batch of rows, with the cells of a selection.
 pub(super) struct Batch {
     pub(super) rows: usize,
     pub(super) values: Vec<Values>,
 }
 
 impl Batch {
-    pub(super) fn new(batch: &RecordBatch) -> Result<Self, ArrowError> {
+    pub(super) fn new(batch: &RecordBatch, selection: &Selection) -> Result<Self, ArrowError> {
+        let cells = selection.cells(batch);
         Ok(Self {
             rows: batch.num_rows(),
-            values: batch
-                .columns()
-                .iter()
-                .map(Values::new)
-                .collect::<Result<_, _>>()?,
+            values: cells.iter().map(Values::new).collect::<Result<_, _>>()?,
         })
     }
 

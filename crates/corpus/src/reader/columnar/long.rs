@@ -8,7 +8,7 @@
 
 use super::batch::{Batch, Key};
 use super::{Context, DocumentSink, lose_rest};
-use crate::block::columnar::{Batches, Group, RowGroups, damaged};
+use crate::block::columnar::{Batches, Group, RowGroups, Selection, damaged};
 use crate::block::keeps_damaged;
 use crate::cells;
 use crate::input::InputError;
@@ -59,13 +59,12 @@ fn id_before(block: &RowGroups, context: &Context<'_>) -> Result<Option<Key<'sta
         return Ok(None);
     };
     let Group { rows, .. } = groups[place];
-    let root = layout.roots[id];
-    let batches = layout
-        .groups
-        .batches(context.file, place..place + 1, rows - 1, &[root])?;
+    let selection = Selection::new(vec![layout.selection.leaves[id].clone()]);
+    let batches =
+        (layout.groups).batches(context.file, place..place + 1, rows - 1, &selection.roots)?;
     let mut last = None;
     for batch in batches {
-        match batch.and_then(|batch| Batch::new(&batch)) {
+        match batch.and_then(|batch| Batch::new(&batch, &selection)) {
             Ok(batch) => {
                 let key = batch
                     .rows
@@ -99,7 +98,8 @@ impl Rows<'_> {
     /// Adds the rows of some groups; whether the block's last document has ended.
     fn add_all(&mut self, batches: Batches, emit: DocumentSink<'_>) -> Result<bool, InputError> {
         for batch in batches {
-            let has_ended = match batch.and_then(|batch| Batch::new(&batch)) {
+            let selection = &self.block.layout.selection;
+            let has_ended = match batch.and_then(|batch| Batch::new(&batch, selection)) {
                 Ok(batch) => self.add(&batch, emit)?,
                 Err(error) => {
                     self.lose(&error, emit)?;

@@ -4,9 +4,10 @@ use super::*;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::{
-    ArrayRef, BinaryArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
+    Array, ArrayRef, BinaryArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray,
     StringViewArray, StructArray, types::Int32Type,
 };
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field};
@@ -170,6 +171,46 @@ fn bytes_dictionaries_and_lists_are_read_as_text() {
         assert_eq!(seen[0].metadata, metadata);
         assert_eq!(seen[1].metadata, [None, None]);
         assert_eq!(seen[2].metadata[0], Some("[]".to_owned()));
+    }
+}
+
+#[test]
+fn fields_within_structures_and_lists_of_them_are_columns() {
+    let field = |name: &str, kind: DataType| Arc::new(Field::new(name, kind, true));
+    let words = strings([Some("one"), Some("two"), Some("lost"), None, Some("five")]);
+    let number: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5]));
+    let parts = vec![field("words", DataType::Utf8), field("n", DataType::Int64)];
+    let valid = NullBuffer::from(vec![true, true, false, true, true]);
+    let body = StructArray::new(parts.into(), vec![words, number], Some(valid));
+    let outer = field("body", body.data_type().clone());
+    let post: ArrayRef = Arc::new(StructArray::from(vec![(
+        outer,
+        Arc::new(body.clone()) as _,
+    )]));
+    let item = field("item", body.data_type().clone());
+    let offsets = OffsetBuffer::new(vec![0, 2, 3, 3, 4, 5].into());
+    let turns: ArrayRef = Arc::new(ListArray::new(item, offsets, Arc::new(body), None));
+    for (name, content) in files(vec![("post", post), ("turns", turns)], 2) {
+        let (_folder, mut settings) = one_file(name, &content);
+        settings.text = vec!["post.body.words".into(), "turns.words".into()];
+        settings.metadata = vec!["turns.n".into(), "post.body.n".into()];
+        let seen = read_in_every_cut(&mut settings);
+        let texts: Vec<_> = seen.iter().map(|seen| seen.text.as_str()).collect();
+        let empty = "no text under `post.body.words`, `turns.words`";
+        assert_eq!(
+            texts,
+            ["one\none\ntwo", "two", empty, empty, "five\nfive"],
+            "{name}"
+        );
+        let numbers: Vec<_> = seen
+            .iter()
+            .map(|seen| seen.metadata[0].clone().unwrap())
+            .collect();
+        assert_eq!(numbers, ["[1,2]", "[null]", "[]", "[4]", "[5]"]);
+        assert_eq!(
+            [&seen[0].metadata[1], &seen[2].metadata[1]],
+            [&Some("1".to_owned()), &None]
+        );
     }
 }
 
