@@ -358,12 +358,16 @@ fn too_few(preview: &Preview, input: &[String]) -> Failure {
     };
     let message = format!("{}: {count}; topics need many", input.join(", "));
     let failure = Failure::message(Exit::Data, message);
-    match preview.formats[..] == ["text"] {
-        true => failure.help(format!(
-            "if each line is a document, pass the file on standard input: topicmill topics - < {}",
-            input.join(" ")
+    let files = input.join(" ");
+    match preview.formats[..] {
+        ["text"] => failure.help(format!(
+            "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
         )),
-        false => failure.help("pass more files, or a folder of them"),
+        ["json" | "jsonl"] => failure.help(format!(
+            "pass more files, or if the documents are in an array under a key: \
+             jq -c '.KEY[]' {files} | topicmill topics -"
+        )),
+        _ => failure.help("pass more files, or a folder of them"),
     }
 }
 

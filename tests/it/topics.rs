@@ -199,6 +199,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
     place.write("one.txt", SEA);
     place.write("binary.dat", b"\x7fELF\0\0\0");
     place.write("array.jsonl", "[{\"text\": \"x\"}]");
+    place.write("within.json", "{\"data\": [{\"text\": \"x\"}]}");
     place.write("news.jsonl", lines(60));
     for (code, line, message) in [
         (65, "topics empty", "the folder contains no file"),
@@ -209,6 +210,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
         ),
         (65, "topics binary.dat", "not a text file"),
         (65, "topics array.jsonl", "corpus.format=json"),
+        (65, "topics within.json", "jq -c '.KEY[]' within.json"),
         (
             65,
             "topics news.jsonl --text bodi",
