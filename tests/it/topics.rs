@@ -236,7 +236,7 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
         assert!(said.contains(message), "{line}: {said}");
     }
     let names = fs::read_dir(place.root()).expect("readable").count();
-    assert_eq!(names, 5, "nothing is written");
+    assert_eq!(names, 6, "nothing is written");
     let many = "topics news.jsonl --topics 500 --set vocabulary.max_share=0.6";
     let said = place.denied(65, many);
     assert!(
