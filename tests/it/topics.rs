@@ -18,6 +18,37 @@ fn lines(count: usize) -> String {
     (0..count).map(line).collect()
 }
 
+#[test]
+fn objects_in_files_of_their_own_are_as_those_in_an_array() {
+    let place = Workdir::new();
+    let lines = lines(60);
+    fs::create_dir(place.path("apart")).expect("made");
+    let indented: Vec<String> = lines
+        .lines()
+        .map(|line| line.replace(", ", ",\n  "))
+        .collect();
+    for (number, object) in indented.iter().enumerate() {
+        let object = object.replace('{', "{\n  ");
+        place.write(&format!("apart/{number:02}.json"), object);
+    }
+    place.write("array.json", format!("[{}]", indented.join(",\n")));
+    for input in ["apart", "array.json"] {
+        let output = place.output(&format!(
+            "topics {input} --topics 2 --set vocabulary.max_share=0.6 --output out/{input}"
+        ));
+        let said = said(&output);
+        assert!(
+            output.status.success() && said.contains("format      json, plain: "),
+            "{said}"
+        );
+        let shards = fs::read_dir(place.path(&format!("out/{input}/corpus/shards")));
+        assert_eq!(shards.expect("written").count(), 1, "{input}");
+    }
+    let compared = place.output("compare out/apart out/array.json").stdout;
+    let compared = String::from_utf8_lossy(&compared);
+    assert!(compared.contains("1.000"), "{compared}");
+}
+
 impl Workdir {
     /// Runs the program with something on standard input.
     fn fed(&self, line: &str, input: &[u8]) -> Output {
