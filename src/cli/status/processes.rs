@@ -115,7 +115,11 @@ impl Processes<'_> {
                 status.process.to_string(),
                 status.host.clone(),
                 status.phase.clone(),
-                amount(status.done, status.total, &status.unit),
+                match &status.exit {
+                    // Its last phase may have ended early.
+                    Some(exit) if exit.code == 0 => String::new(),
+                    _ => amount(status.done, status.total, &status.unit),
+                },
                 match self.is_alive(status) {
                     true => format!("{} {}/s", figures::rate(status.per_second), status.unit),
                     false => String::new(),
@@ -245,6 +249,7 @@ mod tests {
             code: 69,
             reason: "lost process 1".to_owned(),
         });
+        assert!(at(&all, 101).table().contains("30 of 100"));
         let ended = at(&all, 101);
         assert_eq!((ended.silent(), ended.lost()), (vec![1], vec![1]));
         let table = ended.table();
