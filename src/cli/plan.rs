@@ -112,6 +112,7 @@ fn rows_within(rows: &[(&'static str, String)], width: usize) -> String {
 fn tokens(tokens: &TokenSettings) -> String {
     let rule = match tokens.rule {
         TokenRule::Words => "Unicode words",
+        TokenRule::Dictionary => "Unicode words, also of scripts without spaces,",
         TokenRule::Letters => "runs of letters",
         TokenRule::Whitespace => "words between white space",
     };

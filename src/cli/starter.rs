@@ -21,9 +21,8 @@ const LEAST_TOPICS: u64 = 5;
 const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
 /// What to do about texts that are not UTF-8.
 pub(super) const CONVERT: &str = "bytes are replaced, and words torn: convert the files first, as with iconv -f ISO-8859-1 -t UTF-8";
-/// Languages that are written without spaces between words, of which the tokenizer makes single
-/// characters.
-const UNSPACED: [&str; 4] = ["ja", "ko", "th", "zh"];
+/// Languages that are written without spaces between words.
+const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -302,16 +301,18 @@ fn language(
     };
     let is_unspaced = code.is_some_and(|code| UNSPACED.contains(&code));
     if is_unspaced {
-        template.set("tokens.min_length", 1)?;
+        template.set("tokens.rule", "dictionary")?;
+    }
+    // A character is a syllable or a word, also in Korean.
+    if is_unspaced || code == Some("ko") {
+        template.set("tokens.min_length", 2)?;
     }
     if !template.has("vocabulary.stop_words") {
         template.set("vocabulary.stop_words", code.unwrap_or("none"))?;
     }
     let row = match code {
         None => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
-        Some(code) if is_unspaced => format!(
-            "{code}, {how}; tokens are single characters: for better topics, put spaces between words"
-        ),
+        Some(code) if is_unspaced => format!("{code}, {how}; words are those of a dictionary"),
         Some(code) => format!("{code}, {how}"),
     };
     Ok(Some(("language", row)))

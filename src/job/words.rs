@@ -43,7 +43,7 @@ words!(FORMATS: Format, none "auto" {
     "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
-words!(RULES: TokenRule { "words" => Words, "letters" => Letters, "whitespace" => Whitespace });
+words!(RULES: TokenRule { "words" => Words, "dictionary" => Dictionary, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });
 words!(LABEL_PRIORS: LabelPrior { "frequency" => Frequency, "uniform" => Uniform });
 words!(KNOWLEDGE: Kind, none "auto" {

@@ -19,6 +19,36 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
+fn languages_without_spaces_are_cut_by_a_dictionary() {
+    let place = Workdir::new();
+    let sea = "今天天气很好我们去海边散步看见了很多船";
+    let sky = "经济发展需要科技创新和人才培养";
+    let line = |i: usize| {
+        format!(
+            "{{\"text\": \"{}，{}\"}}\n",
+            [sea, sky][i % 2],
+            [sea, sky][i % 2]
+        )
+    };
+    place.write("news.jsonl", (0..60).map(line).collect::<String>());
+    let output =
+        place.output("topics news.jsonl --topics 2 --set vocabulary.max_share=0.6 --output out");
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("language    zh, that of most texts; words are those of a dictionary"),
+        "{said}"
+    );
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains("散步") && page.contains("经济"), "{page}");
+    let job = fs::read_to_string(place.path("out.toml")).expect("written");
+    assert!(
+        job.contains("rule = \"dictionary\"\n") && job.contains("min_length = 2\n"),
+        "{job}"
+    );
+}
+
+#[test]
 fn objects_in_files_of_their_own_are_as_those_in_an_array() {
     let place = Workdir::new();
     let lines = lines(60);

@@ -189,6 +189,9 @@ pub enum SectionSize {
 pub enum TokenRule {
     /// Words of Unicode's UAX #29 that contain a letter or a digit.
     Words,
+    /// The same, and words of a dictionary in scripts without spaces between words: Chinese, Japanese, Thai, Lao,
+    /// Khmer and Burmese.
+    Dictionary,
     /// Maximal runs of alphabetic characters (and digits, if `numbers`).
     Letters,
     /// Everything between white space: for text that is already tokenized.

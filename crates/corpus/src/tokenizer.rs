@@ -5,8 +5,8 @@
 //! know, the *stretch* from one ASCII white space to the next goes to the crate. `form` gives a
 //! word its final form, `identifiers` splits the names of source code. `rewriter` replaces sequences of tokens.
 //!
-//! Not done here: stop words (`stop_words`), stemming, dictionary segmentation of Chinese, Japanese
-//! or Thai: by UAX #29 each ideograph is a separate word.
+//! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves such stretches to ICU4X.
+//! Not done here: stop words (`stop_words`), stemming.
 
 mod form;
 mod identifiers;
@@ -20,6 +20,8 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use icu_segmenter::WordSegmenter;
+use icu_segmenter::options::WordBreakInvariantOptions;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -149,6 +151,9 @@ impl Tokenizer {
         match self.rule {
             // A mark after spaces makes a word with them.
             TokenRule::Words => text.unicode_words().for_each(|w| form.any(w.trim(), visit)),
+            TokenRule::Dictionary => {
+                dictionary_words(text).for_each(|word| form.any(word.trim(), visit));
+            }
             TokenRule::Whitespace => text.split_whitespace().for_each(|w| form.any(w, visit)),
             TokenRule::Letters => {
                 let numbers = self.numbers;
@@ -158,6 +163,16 @@ impl Tokenizer {
             }
         }
     }
+}
+
+/// The words of UAX #29, those of a dictionary in scripts without spaces between words.
+fn dictionary_words(text: &str) -> impl Iterator<Item = &str> {
+    let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
+    let ends = segmenter.segment_str(text).skip(1);
+    let segments = ends.scan(0, |begin, end| {
+        Some(&text[std::mem::replace(begin, end)..end])
+    });
+    segments.filter(|segment| segment.chars().any(char::is_alphanumeric))
 }
 
 /// `text` in NFC, in `buffer` if it was not so already.

@@ -46,7 +46,7 @@ pub(super) struct Classes {
 impl Classes {
     pub(super) fn new(rule: TokenRule, numbers: bool) -> Self {
         let (sign, apostrophe) = match rule {
-            TokenRule::Words => (0, MID_LETTER | MID_NUMBER | FOREIGN),
+            TokenRule::Words | TokenRule::Dictionary => (0, MID_LETTER | MID_NUMBER | FOREIGN),
             TokenRule::Letters => (0, 0),
             TokenRule::Whitespace => (JOIN | FOREIGN, JOIN | FOREIGN),
         };
@@ -92,7 +92,7 @@ impl Classes {
 }
 
 fn class(byte: u8, rule: TokenRule, numbers: bool) -> u8 {
-    let words = rule == TokenRule::Words;
+    let words = matches!(rule, TokenRule::Words | TokenRule::Dictionary);
     match byte {
         // Not asked for: `foreign` knows.
         0x80.. => WIDE,

@@ -38,6 +38,7 @@ fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     let text: String = text.nfc().collect();
     let words: Vec<&str> = match rule {
         TokenRule::Words => text.unicode_words().map(str::trim).collect(),
+        TokenRule::Dictionary => dictionary_words(&text).map(str::trim).collect(),
         TokenRule::Whitespace => text.split_whitespace().collect(),
         TokenRule::Letters => text
             .split(|c: char| !c.is_alphabetic() && !c.is_numeric())
@@ -73,9 +74,15 @@ proptest! {
 
     #[test]
     fn mixtures_agree_with_the_crate(text in MIXTURE) {
-        for rule in [TokenRule::Words, TokenRule::Letters, TokenRule::Whitespace] {
+        for rule in [TokenRule::Words, TokenRule::Dictionary, TokenRule::Letters, TokenRule::Whitespace] {
             prop_assert_eq!(tokens(&settings(rule), &text), naive(rule, &text));
         }
+    }
+
+    #[test]
+    fn between_spaces_a_dictionary_changes_nothing(text in "[ab1_.,:;' éß\u{301}’“—…\u{AD}אבИжΣσ한국क्षि٣👍]{0,24}") {
+        let words = |rule| tokens(&settings(rule), &text);
+        prop_assert_eq!(words(TokenRule::Dictionary), words(TokenRule::Words));
     }
 
     #[test]
@@ -98,6 +105,22 @@ proptest! {
             prop_assert_eq!(token.nfc().collect::<String>(), token.clone());
             prop_assert!(numbers || token.chars().any(char::is_alphabetic));
         }
+    }
+}
+
+#[test]
+fn words_without_spaces_are_those_of_a_dictionary() {
+    let settings = settings(TokenRule::Dictionary);
+    for (text, words) in [
+        ("经济发展需要科技创新", "经济 发展 需要 科技 创新"),
+        (
+            "公園を散歩する、the ship’s log",
+            "公園 を 散歩 する the ship's log",
+        ),
+        ("ไปเดินเล่นที่สวน", "ไป เดิน เล่น ที่ สวน"),
+        ("don't 한국어 문서 42", "don't 한국어 문서 42"),
+    ] {
+        assert_eq!(tokens(&settings, text).join(" "), words);
     }
 }
 
