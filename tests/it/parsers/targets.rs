@@ -229,7 +229,7 @@ pub fn records(bytes: &[u8]) {
 }
 
 /// How an input file of each kind is called, and the keys that it needs.
-const INPUTS: [(&str, &[&str]); 12] = [
+const INPUTS: [(&str, &[&str]); 13] = [
     ("a.jsonl", &["corpus.counts=n"]),
     ("a.csv", &[]),
     ("a.tsv", &[]),
@@ -242,6 +242,7 @@ const INPUTS: [(&str, &[&str]); 12] = [
     ("a.json", &["corpus.format=htrc", "htrc.section_pages=1"]),
     ("a.arrow", &[]),
     ("a.arrow", &["corpus.counts=n"]),
+    ("a.json", &["corpus.text=t.u"]),
 ];
 
 /// Input files, of the kind that the first byte tells: blocks of any size hold the same documents.

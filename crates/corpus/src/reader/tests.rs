@@ -384,6 +384,17 @@ proptest::proptest! {
     }
 
     #[test]
+    fn objects_among_any_bytes_are_cut_between_records(
+        content in proptest::collection::vec(proptest::sample::select(b"a\\\n{}[],:\"\xff ".to_vec()), 0..40),
+        block_bytes in 1u64..50,
+    ) {
+        let (_folder, mut settings) = one_file("x.json", &[b"[{}", &content[..]].concat());
+        let whole = read_all(&settings).unwrap();
+        settings.block_bytes = Some(block_bytes);
+        proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
+    }
+
+    #[test]
     fn lines_of_any_bytes_are_cut_between_records(
         content in proptest::collection::vec(proptest::sample::select(b"a\r\n{}\"\xff ".to_vec()), 0..40),
         block_bytes in 1u64..50,
