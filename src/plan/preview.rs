@@ -10,7 +10,7 @@ mod labels;
 mod language;
 mod records;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::look::{LOOK_FILES, first_bytes};
@@ -18,6 +18,7 @@ use super::survey::{FORMATS, Survey, of_format, survey_of};
 use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of};
+use corpus::compression::stripped;
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format};
 use corpus::stop_words::StopList;
@@ -227,56 +228,67 @@ fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
 ) -> Result<BTreeMap<String, u64>, PreviewError> {
-    let mut is_binary: BTreeMap<String, bool> = BTreeMap::new();
-    let mut left_out = BTreeMap::new();
     let mut first: Option<PreviewError> = None;
+    let mut left_out = Vec::new();
     for (path, error) in refused {
-        let glob = glob_of(&path);
-        is_binary.insert(glob.clone(), true);
-        *left_out.entry(glob).or_insert(0) += 1;
+        left_out.push(path);
         first.get_or_insert_with(|| error.into());
     }
-    for file in input
-        .files
-        .iter()
-        .filter(|file| file.format == Format::Text)
-    {
+    let mut is_binary: BTreeMap<String, bool> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for file in input.files.drain(..) {
         let glob = glob_of(&file.path);
         let binary = match is_binary.get(&glob) {
+            _ if file.format != Format::Text => false,
             Some(binary) => *binary,
-            None => looks_binary(&first_bytes(file, TEXT_BYTES)?),
+            None => looks_binary(&first_bytes(&file, TEXT_BYTES)?),
         };
-        is_binary.insert(glob.clone(), binary);
+        if file.format == Format::Text {
+            is_binary.insert(glob, binary);
+        }
         if binary {
-            *left_out.entry(glob).or_insert(0) += 1;
-            first.get_or_insert_with(|| PreviewError::Binary {
-                path: PathBuf::from(&file.name),
-            });
+            let path = PathBuf::from(&file.name);
+            first.get_or_insert(PreviewError::Binary { path });
+            left_out.push(file.path);
+        } else {
+            kept.push(file);
         }
     }
-    let stays = |file: &InputFile| {
-        file.format != Format::Text
-            || !is_binary
-                .get(&glob_of(&file.path))
-                .copied()
-                .unwrap_or(false)
-    };
-    input.files.retain(stays);
-    input.total_bytes = input.files.iter().map(|file| file.bytes).sum();
+    input.total_bytes = kept.iter().map(|file| file.bytes).sum();
+    input.files = kept;
     match first.filter(|_| input.files.is_empty()) {
         Some(error) => Err(error),
-        None => Ok(left_out),
+        None => Ok(globs_of(left_out, input)),
     }
+}
+
+/// Globs for files that are left out, but not for those of the input; how many files each is for.
+fn globs_of(left_out: Vec<PathBuf>, input: &Input) -> BTreeMap<String, u64> {
+    let kept: BTreeSet<String> = (input.files.iter())
+        .map(|file| glob_of(&file.path))
+        .collect();
+    let mut globs = BTreeMap::new();
+    for path in left_out {
+        let glob = Some(glob_of(&path)).filter(|glob| !kept.contains(glob));
+        *globs
+            .entry(glob.unwrap_or_else(|| escaped_name(&path)))
+            .or_insert(0) += 1;
+    }
+    globs
 }
 
 /// The glob for the files with this file's ending, or of its name.
 fn glob_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let escaped = |text: &str| glob::Pattern::escape(text);
-    match name.rsplit_once('.') {
-        Some((start, ending)) if !start.is_empty() => format!("*.{}", escaped(ending)),
-        _ => escaped(&name),
+    let plain = stripped(&name);
+    match plain.rfind('.') {
+        Some(dot) if dot > 0 => format!("*{}", glob::Pattern::escape(&name[dot..])),
+        _ => escaped_name(path),
     }
+}
+
+fn escaped_name(path: &Path) -> String {
+    glob::Pattern::escape(&path.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.

@@ -93,7 +93,7 @@ impl Compression {
 }
 
 /// A file's name without what compression appends.
-pub(crate) fn stripped(name: &str) -> &str {
+pub fn stripped(name: &str) -> &str {
     [".gz", ".zst", ".zstd", ".bz2"]
         .iter()
         .find_map(|ending| name.strip_suffix(ending))

@@ -51,7 +51,7 @@ impl PreviewError {
         match self {
             Self::Input(_) | Self::StopWords(_) => None,
             Self::Binary { .. } => Some(
-                "convert it to text first: pdftotext for PDF, pandoc -t plain for documents, iconv -f \
+                "unpack an archive (tar -x), or convert it to text first: pdftotext for PDF, pandoc -t plain for documents, iconv -f \
                  UTF-16 -t UTF-8 for UTF-16"
                     .to_owned(),
             ),

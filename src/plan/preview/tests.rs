@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::path::Path;
 
 use super::super::look::LOOK_BYTES;
@@ -125,6 +126,25 @@ fn texts_have_no_columns_and_other_files_are_left_out() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn files_that_are_read_are_not_left_out_with_others() {
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let preview = previewed(&[
+        ("a.csv", b"\xff\xfet\0e\0x\0t\0"),
+        ("b.csv", b"text\nthe ship\n"),
+        ("c.tar.gz", &gzip(b"d.txt\0\0")),
+        ("e.txt.gz", &gzip(ENGLISH.as_bytes())),
+        ("f.gz", &gzip(b"\0")),
+    ])
+    .unwrap();
+    let left_out = ["*.tar.gz", "a.csv", "f.gz"].map(|glob| (glob.to_owned(), 1));
+    assert_eq!((preview.binary, preview.survey.files), (left_out.into(), 2));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use arrow_array::{
     Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch, StructArray, make_array,
 };
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use std::sync::Arc;
 
 /// A column, or a field within one.
@@ -24,7 +24,7 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// Every column, then every field within one.
     pub(crate) fn all(schema: &Schema) -> Vec<Self> {
-        let column = |(root, field): (usize, &Arc<Field>)| Self {
+        let column = |(root, field): (usize, &FieldRef)| Self {
             name: field.name().clone(),
             kind: field.data_type().clone(),
             root,
@@ -33,7 +33,7 @@ impl Leaf {
         let mut leaves: Vec<Self> = schema.fields().iter().enumerate().map(column).collect();
         let mut next = 0;
         while let Some(outer) = leaves.get(next) {
-            let within: Vec<Self> = outer.fields().unwrap_or_default();
+            let within = outer.fields();
             leaves.extend(within);
             next += 1;
         }
@@ -41,32 +41,22 @@ impl Leaf {
     }
 
     /// The fields of the structures that it holds.
-    fn fields(&self) -> Option<Vec<Self>> {
-        let structure = |kind: &DataType| match kind {
-            DataType::Struct(fields) => Some(fields.clone()),
-            _ => None,
+    fn fields(&self) -> Vec<Self> {
+        let (held, kind_of): (_, fn(FieldRef) -> DataType) = match &self.kind {
+            DataType::List(item) => (item.data_type(), DataType::List),
+            DataType::LargeList(item) => (item.data_type(), DataType::LargeList),
+            kind => (kind, |item| item.data_type().clone()),
         };
-        let within = |fields: Fields, kind: &dyn Fn(&Field) -> DataType| {
-            let field = |(place, field): (usize, &Arc<Field>)| Self {
-                name: format!("{}.{}", self.name, field.name()),
-                kind: kind(field),
-                root: self.root,
-                path: [&self.path[..], &[place]].concat(),
-            };
-            fields.iter().enumerate().map(field).collect()
+        let DataType::Struct(fields) = held else {
+            return Vec::new();
         };
-        match &self.kind {
-            DataType::List(item) => structure(item.data_type())
-                .map(|fields| within(fields, &|field| DataType::List(item_of(field.data_type())))),
-            DataType::LargeList(item) => structure(item.data_type()).map(|fields| {
-                within(fields, &|field| {
-                    DataType::LargeList(item_of(field.data_type()))
-                })
-            }),
-            kind => {
-                structure(kind).map(|fields| within(fields, &|field| field.data_type().clone()))
-            }
-        }
+        let field = |(place, field): (usize, &FieldRef)| Self {
+            name: format!("{}.{}", self.name, field.name()),
+            kind: kind_of(item_of(field.data_type())),
+            root: self.root,
+            path: [&self.path[..], &[place]].concat(),
+        };
+        fields.iter().enumerate().map(field).collect()
     }
 
     /// Its cells, given those of its column.
@@ -81,7 +71,7 @@ impl Leaf {
 }
 
 /// Some leaves, and the columns that they are read from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Selection {
     pub(crate) leaves: Vec<Leaf>,
     /// The columns' places in the schema, ascending.
@@ -107,7 +97,7 @@ impl Selection {
 }
 
 /// A list's items, of which some may be null.
-fn item_of(kind: &DataType) -> Arc<Field> {
+fn item_of(kind: &DataType) -> FieldRef {
     Arc::new(Field::new_list_field(kind.clone(), true))
 }
 
