@@ -2,6 +2,7 @@
 //! writes.
 
 mod standard_input;
+mod wording;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, PreviewError, preview};
 use store::is_remote;
+use wording::{describe, heading, too_few};
 
 /// `model.topics` of a large collection.
 const TOPICS: u64 = 50;
@@ -64,6 +66,15 @@ impl Starter {
             template.remark("corpus.format", "Some fields have quotes around them.");
             asked = template.job(path)?;
             looked = preview(&asked.corpus).map_err(refused)?;
+        }
+        if template.has("corpus.text") {
+            looked.textless.clear();
+        } else if !looked.textless.is_empty() {
+            let textless = std::mem::take(&mut looked.textless);
+            template.set("corpus.exclude", excluded(&asked, textless.keys()))?;
+            asked = template.job(path)?;
+            looked = preview(&asked.corpus).map_err(refused)?;
+            looked.textless = textless;
         }
         let preview = looked;
         if preview.survey.documents < 2 {
@@ -163,36 +174,9 @@ fn is_among(path: &Path, input: &[String]) -> bool {
     input.any(|input| folder.starts_with(input))
 }
 
-/// The input, its format and its size; what is left out.
-fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)> {
-    let survey = &preview.survey;
-    let about = if survey.documents_exact { "" } else { "about " };
-    let kinds: Vec<&str> = survey.kinds.keys().map(String::as_str).collect();
-    let mut rows = vec![
-        ("input", args.input.join(", ")),
-        (
-            "format",
-            format!(
-                "{}: {}, {}; {about}{} documents, about {} tokens",
-                kinds.join("; "),
-                figures::counted(survey.files, "file"),
-                figures::bytes(survey.bytes),
-                figures::about(survey.documents),
-                figures::about(survey.tokens),
-            ),
-        ),
-    ];
-    let binary = preview.binary.iter();
-    let left_out: Vec<String> = binary
-        .map(|(glob, files)| format!("{files} {glob}"))
-        .collect();
-    if !left_out.is_empty() {
-        rows.push((
-            "left out",
-            format!("{}, which are not text", left_out.join(", ")),
-        ));
-    }
-    rows
+/// What the job leaves out, and files of these globs.
+fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<String> {
+    asked.corpus.exclude.iter().chain(globs).cloned().collect()
 }
 
 /// Sets the columns; without records, a document is a file.
@@ -202,9 +186,7 @@ fn columns(
     asked: &Job,
 ) -> Result<Vec<(&'static str, String)>, Failure> {
     if !preview.binary.is_empty() {
-        let globs: Vec<String> = preview.binary.keys().cloned().collect();
-        let excluded = [asked.corpus.exclude.clone(), globs].concat();
-        template.set("corpus.exclude", excluded)?;
+        template.set("corpus.exclude", excluded(asked, preview.binary.keys()))?;
     }
     let chosen = template
         .has("corpus.text")
@@ -329,47 +311,6 @@ fn sizes(template: &mut Template, preview: &Preview, args: &StarterArgs) -> Resu
     let least = (documents / 200).clamp(2, 5);
     template.set("vocabulary.min_documents", least as i64)?;
     Ok(topics)
-}
-
-/// What the job file begins with.
-fn heading(preview: &Preview, path: &Path) -> [String; 4] {
-    let survey = &preview.survey;
-    let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);
-    let path = path.display();
-    [
-        format!(
-            "{} ({}) with about {documents} documents and {tokens} tokens.",
-            figures::counted(survey.files, "file"),
-            preview.formats.join(", "),
-        ),
-        format!("Show what this job would do: topicmill plan {path}"),
-        format!("Run it: topicmill run {path}"),
-        format!(
-            "Keys that are not here have their defaults: docs/JOB.md lists them, and \
-             `topicmill plan {path} --resolved` prints them."
-        ),
-    ]
-}
-
-/// Topics come from what documents have in common.
-fn too_few(preview: &Preview, input: &[String]) -> Failure {
-    let count = match preview.survey.documents {
-        0 => "no document",
-        _ => "only one document",
-    };
-    let message = format!("{}: {count}; topics need many", input.join(", "));
-    let failure = Failure::message(Exit::Data, message);
-    let files = input.join(" ");
-    match preview.formats[..] {
-        ["text"] => failure.help(format!(
-            "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
-        )),
-        ["json" | "jsonl"] => failure.help(format!(
-            "pass more files, or if the documents are in an array under a key: \
-             jq -c '.KEY[]' {files} | topicmill topics -"
-        )),
-        _ => failure.help("pass more files, or a folder of them"),
-    }
 }
 
 /// Where the job for a result is written: beside the folder, or here for an object store.

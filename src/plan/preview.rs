@@ -49,6 +49,8 @@ pub(crate) struct Preview {
     pub(crate) metadata: Vec<String>,
     /// Files that are no text, by a glob that excludes them: how many there are.
     pub(crate) binary: BTreeMap<String, u64>,
+    /// Files of records without a column of text, beside files that are texts: likewise.
+    pub(crate) textless: BTreeMap<String, u64>,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
     pub(crate) has_quotes: bool,
     /// The first texts and records.
@@ -86,7 +88,17 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let text = text_of(&columns);
     let id = id_of(&columns);
     let metadata = metadata_of(&columns, &[&id, &text]);
+    let mut textless = BTreeMap::new();
+    if text.is_none() && example.is_some() && formats.contains(&"text") {
+        let (others, texts) = input
+            .files
+            .into_iter()
+            .partition(|file| file.format != Format::Text && !settings.gives_counts(file.format));
+        input.files = texts;
+        textless = globs_of(others.into_iter().map(|file: InputFile| file.path), &input);
+    }
     Ok(Preview {
+        textless,
         survey,
         formats,
         text,
@@ -258,12 +270,12 @@ fn leave_out_binary(
     input.files = kept;
     match first.filter(|_| input.files.is_empty()) {
         Some(error) => Err(error),
-        None => Ok(globs_of(left_out, input)),
+        None => Ok(globs_of(left_out.into_iter(), input)),
     }
 }
 
 /// Globs for files that are left out, but not for those of the input; how many files each is for.
-fn globs_of(left_out: Vec<PathBuf>, input: &Input) -> BTreeMap<String, u64> {
+fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<String, u64> {
     let kept: BTreeSet<String> = (input.files.iter())
         .map(|file| glob_of(&file.path))
         .collect();

@@ -19,6 +19,27 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
+fn records_without_text_beside_texts_are_left_out() {
+    let place = Workdir::new();
+    for number in 0..60 {
+        place.write(&format!("{number:02}.txt"), [SEA, SKY][number % 2]);
+    }
+    place.write("package.json", "{\"name\": \"x\", \"version\": \"1.0\"}");
+    place.write("numbers.csv", "a,b\n1,2\n");
+    let line = "topics . --topics 2 --set vocabulary.max_share=0.6 --output out";
+    let output = place.output(line);
+    let said = said(&output);
+    assert!(output.status.success(), "{said}");
+    let row = "left out    1 *.csv, 1 *.json, which have no column with text\n";
+    assert!(
+        said.contains(row) && said.contains("60 documents"),
+        "{said}"
+    );
+    let asked = place.denied(65, &format!("{line} --text body --overwrite"));
+    assert!(asked.contains("no column `body`"), "{asked}");
+}
+
+#[test]
 fn languages_without_spaces_are_cut_by_a_dictionary() {
     let place = Workdir::new();
     let sea = "今天天气很好我们去海边散步看见了很多船";

@@ -1,0 +1,94 @@
+//! What is said of an input and of the job for it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::args::StarterArgs;
+use crate::cli::{Exit, Failure, figures};
+use crate::plan::preview::Preview;
+
+/// Globs that are named of what is left out.
+const NAMED: usize = 5;
+
+/// The input, its format and its size; what is left out.
+pub(super) fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)> {
+    let survey = &preview.survey;
+    let about = if survey.documents_exact { "" } else { "about " };
+    let kinds: Vec<&str> = survey.kinds.keys().map(String::as_str).collect();
+    let mut rows = vec![
+        ("input", args.input.join(", ")),
+        (
+            "format",
+            format!(
+                "{}: {}, {}; {about}{} documents, about {} tokens",
+                kinds.join("; "),
+                figures::counted(survey.files, "file"),
+                figures::bytes(survey.bytes),
+                figures::about(survey.documents),
+                figures::about(survey.tokens),
+            ),
+        ),
+    ];
+    let left_out = [
+        (&preview.binary, "which are not text"),
+        (&preview.textless, "which have no column with text"),
+    ];
+    let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());
+    rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", named(globs)))));
+    rows
+}
+
+/// The first of some globs, with the files that each is for.
+fn named(globs: &BTreeMap<String, u64>) -> String {
+    let mut names: Vec<String> = globs
+        .iter()
+        .take(NAMED)
+        .map(|(glob, files)| format!("{files} {glob}"))
+        .collect();
+    let others: u64 = globs.values().skip(NAMED).sum();
+    if others > 0 {
+        names.push(format!("{} others", figures::grouped(others)));
+    }
+    names.join(", ")
+}
+
+/// What the job file begins with.
+pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
+    let survey = &preview.survey;
+    let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);
+    let path = path.display();
+    [
+        format!(
+            "{} ({}) with about {documents} documents and {tokens} tokens.",
+            figures::counted(survey.files, "file"),
+            preview.formats.join(", "),
+        ),
+        format!("Show what this job would do: topicmill plan {path}"),
+        format!("Run it: topicmill run {path}"),
+        format!(
+            "Keys that are not here have their defaults: docs/JOB.md lists them, and \
+             `topicmill plan {path} --resolved` prints them."
+        ),
+    ]
+}
+
+/// Topics come from what documents have in common.
+pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
+    let count = match preview.survey.documents {
+        0 => "no document",
+        _ => "only one document",
+    };
+    let message = format!("{}: {count}; topics need many", input.join(", "));
+    let failure = Failure::message(Exit::Data, message);
+    let files = input.join(" ");
+    match preview.formats[..] {
+        ["text"] => failure.help(format!(
+            "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
+        )),
+        ["json" | "jsonl"] => failure.help(format!(
+            "pass more files, or if the documents are in an array under a key: \
+             jq -c '.KEY[]' {files} | topicmill topics -"
+        )),
+        _ => failure.help("pass more files, or a folder of them"),
+    }
+}
