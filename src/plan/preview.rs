@@ -49,7 +49,7 @@ pub(crate) struct Preview {
     pub(crate) metadata: Vec<String>,
     /// Files that are no text, by a glob that excludes them: how many there are.
     pub(crate) binary: BTreeMap<String, u64>,
-    /// Files of records without a column of text, beside files that are texts: likewise.
+    /// Record files without a text column, found beside text files; by glob, as above.
     pub(crate) textless: BTreeMap<String, u64>,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
     pub(crate) has_quotes: bool,
@@ -274,7 +274,7 @@ fn leave_out_binary(
     }
 }
 
-/// Globs for files that are left out, but not for those of the input; how many files each is for.
+/// Globs that match the files left out and none of the input, each with its number of files.
 fn globs_of(left_out: impl Iterator<Item = PathBuf>, input: &Input) -> BTreeMap<String, u64> {
     let kept: BTreeSet<String> = (input.files.iter())
         .map(|file| glob_of(&file.path))

@@ -6,12 +6,10 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use corpus::block::cutter::find_line_end;
+use corpus::input::BYTE_ORDER_MARK;
 
 /// Bytes asked of the stream at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
-
-/// The UTF-8 byte order mark that some programs put first.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A line of the stream.
 #[derive(Debug)]

@@ -17,8 +17,7 @@ pub(crate) mod vocabulary;
 
 pub use error::InputError;
 use examine::{Examiner, Found};
-pub(crate) use format::BYTE_ORDER_MARK;
-pub use format::spans_lines;
+pub use format::{BYTE_ORDER_MARK, spans_lines, without_mark};
 
 use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};

@@ -7,7 +7,7 @@ use crate::cli::args::StarterArgs;
 use crate::cli::{Exit, Failure, figures};
 use crate::plan::preview::Preview;
 
-/// Globs that are named of what is left out.
+/// How many of the globs left out are listed.
 const NAMED: usize = 5;
 
 /// The input, its format and its size; what is left out.
@@ -38,7 +38,7 @@ pub(super) fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static s
     rows
 }
 
-/// The first of some globs, with the files that each is for.
+/// Lists the first globs with their numbers of files, and counts the rest.
 fn named(globs: &BTreeMap<String, u64>) -> String {
     let mut names: Vec<String> = globs
         .iter()

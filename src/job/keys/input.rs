@@ -110,7 +110,7 @@ pub(super) const TOKENS: Section = rows! {
     "tokens", Some(Stage::Corpus);
 
     /// `"words"`: Unicode's UAX #29; `"dictionary"`: the same, and words of a dictionary where a script has no spaces
-    /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese), which else become single characters; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
+    /// (Chinese, Japanese, Thai, Lao, Khmer, Burmese) and `"words"` would give single characters; `"letters"`: runs of letters; `"whitespace"`: for text that is already tokenized.
     rule: Word(RULES), Default("words");
     /// Lower-case every token.
     lower_case: Flag, Default(true);

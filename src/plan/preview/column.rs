@@ -20,7 +20,7 @@ const TEXTS: [&str; 15] = [
     "summary",
     "tweet",
 ];
-/// A text where there is no longer one.
+/// The name of a text that any longer one is preferred to.
 const TITLE: &str = "title";
 /// Names of an id, the likeliest first.
 const IDS: [&str; 18] = [

@@ -9,7 +9,7 @@ use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
-use corpus::input::InputFile;
+use corpus::input::{InputFile, without_mark};
 use corpus::reader::{columnar, htrc, mallet};
 use corpus::settings::Format;
 
@@ -153,7 +153,7 @@ impl Records {
     }
 }
 
-/// The first objects of a file of JSON. Where already the first is long, more is looked at.
+/// The first objects of a JSON file; looks further if the first object is long.
 fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
     let mut limit = LOOK_BYTES;
     loop {
@@ -167,7 +167,7 @@ fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
 }
 
 fn objects_at(start: &[u8], file: &InputFile) -> Result<Vec<Record>, PreviewError> {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let start = without_mark(start);
     let parts: Vec<&[u8]> = match file.format {
         Format::Json => cutter::objects(0, start)
             .map(|(_, object)| object)
@@ -283,6 +283,7 @@ fn mallet_rows(start: &[u8]) -> Table {
 }
 
 fn field(bytes: &[u8]) -> String {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    String::from_utf8_lossy(text).trim().to_owned()
+    String::from_utf8_lossy(without_mark(bytes))
+        .trim()
+        .to_owned()
 }

@@ -124,7 +124,7 @@ impl Examiner {
         })
     }
 
-    /// Whether the JSON of a file whose start is held is no JSON Lines. Damage is told of when it is read.
+    /// Whether a JSON file, whose start is held, needs more than lines to be read. Damage is reported by the reader.
     fn spans_lines(&self, path: &Path, compression: Compression) -> bool {
         match compression {
             Compression::Plain => spans_lines(&self.held),

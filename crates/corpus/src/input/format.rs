@@ -8,7 +8,12 @@ use crate::compression::stripped;
 use crate::settings::{CorpusSettings, Format};
 
 /// The UTF-8 byte order mark that some programs put before a file's content.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The content of a file after its byte order mark, if it has one.
+pub fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)
+}
 
 /// Bytes at the start of a file, or of its content, that tell what it is.
 pub(super) const MARK_BYTES: usize = 64;
@@ -50,8 +55,7 @@ pub(super) fn guess(name: &str) -> Format {
 /// the first line; other JSON is JSON Lines.
 pub fn spans_lines(start: &[u8]) -> bool {
     let start = &start[..start.len().min(MARK_BYTES)];
-    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
-    match start.trim_ascii_start() {
+    match without_mark(start).trim_ascii_start() {
         [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{' | b']', ..]),
         [b'{', rest @ ..] => {
             let line = rest.split(|&byte| byte == b'\n').next();

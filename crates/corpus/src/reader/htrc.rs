@@ -10,7 +10,7 @@
 use super::counts::Pairs;
 use super::text::{read_all, read_whole};
 use super::{Context, DocumentSink};
-use crate::input::{InputError, InputFile};
+use crate::input::{InputError, InputFile, without_mark};
 use crate::settings::{CorpusSettings, HtrcSettings, SectionSize};
 use crate::{Body, DocumentStatus, RawDocument};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(super) fn read(
     let Some(bytes) = read_whole(&context, held, emit)? else {
         return Ok(());
     };
-    let json = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+    let json = String::from_utf8_lossy(without_mark(bytes));
     let volume = serde_json::from_str::<Volume<'_>>(&json).map_err(|error| error.to_string());
     match volume.and_then(|volume| Ok((volume.htid()?.to_owned(), volume))) {
         Ok((htid, volume)) => {

@@ -33,8 +33,8 @@ impl ObjectScan {
     }
 }
 
-/// The objects of a stretch, each with where it begins, without what parts them; anything else in it belongs to
-/// the object after it.
+/// The objects of a stretch and where each begins, without the separators between them. Anything else becomes part
+/// of the next object.
 pub fn objects(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let parts = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'[' | b']');
     let mut rest = bytes;
