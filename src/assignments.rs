@@ -91,7 +91,7 @@ impl Assignments {
         self
     }
 
-    /// What a schedule that draws documents keeps of them.
+    /// The influences that a schedule which draws documents keeps.
     pub(crate) fn influences(&self) -> Option<&Influences> {
         self.influences.as_deref()
     }

@@ -25,7 +25,7 @@ use lda::train::publish::published;
 use lda::train::schedule::Position;
 use lda::train::stop::StopRule;
 
-/// What a model file begins with.
+/// The first bytes of a model file.
 pub(crate) const MAGIC: &[u8; 8] = b"tmmodel2";
 
 /// Everything about a model but its numbers per term.
@@ -51,7 +51,7 @@ pub struct Header {
     pub next: Option<Position>,
     /// Samples of counts that the parameters are the average of; 0 if they are no average.
     pub averaged: u64,
-    /// What the rule that ends the phase has seen.
+    /// The state of the rule that ends the phase.
     pub(crate) stop: StopRule,
     /// The training log so far; empty in a finished model, for seconds are not reproducible.
     pub log: Vec<RoundReport>,
@@ -85,7 +85,7 @@ pub enum CheckpointError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         reason: String,
     },
 }

@@ -132,15 +132,15 @@ pub fn guard() {
     mesh::spawn::follow_parent();
 }
 
-/// What lines on stderr begin with; set once, where there are several processes.
+/// The prefix of lines on stderr; set once, if there are several processes.
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// Lets the lines of this process be told from those of the other processes of a run.
+/// Marks the lines of this process, among those of the other processes of a run.
 fn set_prefix(process: usize) {
     let _ = PREFIX.set(format!("[{process}] "));
 }
 
-/// What every line of this process on stderr begins with; mostly nothing.
+/// The prefix of every line of this process on stderr; usually empty.
 fn prefix() -> &'static str {
     PREFIX.get().map_or("", String::as_str)
 }

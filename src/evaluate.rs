@@ -1,4 +1,4 @@
-//! What `topicmill evaluate` computes, by the measures of [`lda::evaluate`]: its settings, figures
+//! The computations of `topicmill evaluate`, by the measures of [`lda::evaluate`]: its settings, figures
 //! added up over workers (`measure`), models of other programs (`foreign`), and norms of word association
 //! (`norms`).
 

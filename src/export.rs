@@ -23,14 +23,14 @@ pub(crate) use sink::Sink;
 use source::Phi;
 pub(crate) use source::Source;
 
-/// What a result can be written as.
+/// The formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// MALLET's Gibbs state, gzipped: a line per token with its topic.
     MalletState,
     /// MALLET's topic diagnostics, in XML.
     MalletDiagnostics,
-    /// What pyLDAvis draws, in JSON.
+    /// The data of a pyLDAvis page, in JSON.
     PyLdavis,
     /// The bags of words for gensim: a corpus in MatrixMarket, and its dictionary.
     Gensim,
@@ -63,7 +63,7 @@ impl Format {
         }
     }
 
-    /// What is written, in a line.
+    /// The files that are written, in one line.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::MalletState => "a topic for each token, as MALLET's --output-state",

@@ -56,7 +56,7 @@ pub(crate) use words::schedule_name;
 pub struct Job {
     /// The job file.
     pub path: PathBuf,
-    /// What is read.
+    /// The input.
     pub corpus: CorpusSettings,
     /// How text is cut into tokens.
     pub tokens: TokenSettings,
@@ -64,7 +64,7 @@ pub struct Job {
     pub(crate) phrases: PhraseSettings,
     /// Which terms are kept.
     pub vocabulary: VocabularySettings,
-    /// What is trained on.
+    /// The sample that is trained on.
     pub sample: SampleSettings,
     /// The model.
     pub model: ModelSettings,
@@ -74,19 +74,20 @@ pub struct Job {
     pub train: TrainSettings,
     /// The folder of the result that training starts from.
     pub(crate) warm_start: Option<PathBuf>,
-    /// How documents are projected, and what of that is written.
+    /// How documents are projected, and what is written of the result.
     pub project: ProjectSettings,
-    /// What `topicmill evaluate` computes, and on which documents.
+    /// The figures that `topicmill evaluate` computes, and their documents.
     pub(crate) evaluate: EvaluateSettings,
     /// Where the result goes.
     pub output: OutputSettings,
-    /// What its processes need to find each other.
+    /// How its processes find each other.
     pub(crate) cluster: ClusterSection,
     /// The corpus that the run makes first, if it makes its own.
     pub synth: Option<SynthStage>,
     /// The word lists that the job names, with what they held when it was read.
     pub(crate) files: Vec<NamedFile>,
-    /// What the settings were filled from. Hashes and the resolved job are made of these, not of the fields.
+    /// The values from which the settings were filled. Hashes and the resolved job are made of these,
+    /// not of the fields.
     values: Values,
 }
 
@@ -116,7 +117,7 @@ pub struct SynthStage {
     /// The folder to make, relative to the current directory: JSON Lines files
     /// `documents-*.jsonl`, and `answer/` out of the input's way.
     pub(crate) path: PathBuf,
-    /// What it looks like.
+    /// The shape of the corpus.
     pub settings: SynthSettings,
 }
 
@@ -140,7 +141,7 @@ impl SynthStage {
         Ok(values.synth())
     }
 
-    /// What `corpus.input` is when the job does not say.
+    /// The value of `corpus.input` if the job does not set it.
     pub fn input(&self) -> String {
         synth_input(&self.path)
     }
@@ -190,7 +191,7 @@ impl Job {
                 .is_some_and(|entry| !entry.place.is_in_file())
         };
         if is_overridden("project.budget") || is_overridden("project.method") {
-            // What an override says stays.
+            // Values that an override sets stay.
             source.forget(|path, entry| implied.contains(&path) && entry.place.is_in_file());
         }
         Self::of(&source, path)

@@ -1,4 +1,4 @@
-//! What a user knows of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
+//! A user's knowledge of words, from which the prior of topics becomes a tree ([`lda::tree`]; Hu &
 //! Boyd-Graber 2012).
 //!
 //! [`read`] parses lists of linked words ([`constraints`]), a tree ([`outline`]), a WordNet database
@@ -34,7 +34,7 @@ use outline::Outline;
 pub(crate) use pruned::Pruned;
 use wordnet::{WordNet, WordNetSettings};
 
-/// What a file or folder of knowledge is.
+/// The kind of knowledge in a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A text file of linked words.
@@ -66,20 +66,20 @@ impl Kind {
 pub struct KnowledgeSettings {
     /// Edge priors.
     pub strengths: Strengths,
-    /// What is taken of WordNet.
+    /// The part of WordNet that is used.
     pub wordnet: WordNetSettings,
 }
 
-/// What a file says of words, whatever the vocabulary.
+/// The knowledge in a file, independent of a vocabulary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knowledge {
     /// The file's name, for messages.
     pub file: String,
-    /// What it says.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
@@ -132,7 +132,7 @@ impl Knowledge {
         hex::encode(Sha256::digest(content))
     }
 
-    /// The tree for a vocabulary, and what of the knowledge is not in it. Words are brought into the
+    /// The tree for a vocabulary, and the knowledge that it leaves out. Words are brought into the
     /// form of terms by the job's own tokenizer.
     ///
     /// # Errors

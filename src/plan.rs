@@ -1,4 +1,4 @@
-//! What a job will take, told before it runs: the size of its input ([`survey`]), and the memory,
+//! Estimates of what a job will take, before it runs: the size of its input ([`survey`]), and the memory,
 //! rounds and disk that follow from it ([`estimate`]); and what a first job for an input would be,
 //! from its first records ([`preview`]). Nothing that runs depends on these.
 

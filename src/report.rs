@@ -59,7 +59,7 @@ pub(crate) enum ReportError {
     /// The topics are none.
     #[error(transparent)]
     Topics(#[from] ForeignError),
-    /// What ingest has left cannot be read.
+    /// The result of ingest cannot be read.
     #[error(transparent)]
     Collection(#[from] CollectionError),
 }
@@ -88,7 +88,7 @@ pub(crate) fn report(output: &Output) -> Result<String, ReportError> {
     Ok(page::page(&gather(root)?))
 }
 
-/// What the page of the result in `root` shows.
+/// The data of the page about the result in `root`.
 fn gather(root: &Path) -> Result<ReportData, ReportError> {
     let collection = Collection::read(root)?;
     let lines = topic_lines(root)?;

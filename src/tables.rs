@@ -86,7 +86,7 @@ pub(crate) const TABLES: [TableSpec; 20] = [
     vocabulary::SPEC,
 ];
 
-/// What can go wrong with a table or an output folder.
+/// Errors of a table or an output folder.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The operating system refused.
@@ -94,7 +94,7 @@ pub enum TableError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Parquet refused: the disk is full, or the file is damaged.
@@ -102,7 +102,7 @@ pub enum TableError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The library's error.
         source: ParquetError,
     },
     /// A file is readable, but not what it should be.
@@ -110,7 +110,7 @@ pub enum TableError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// The reason and the remedy.
         message: String,
     },
     /// Another run is writing here.
@@ -121,7 +121,7 @@ pub enum TableError {
     Locked {
         /// The output folder.
         root: PathBuf,
-        /// What the lock says of its holder.
+        /// The holder, as the lock names it.
         holder: String,
     },
     /// Another run has taken the lock of an output in an object store, or it could not be renewed.
@@ -132,7 +132,7 @@ pub enum TableError {
     Lost {
         /// The output's address.
         root: PathBuf,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
     /// The folder holds files that topicmill has not written.

@@ -86,7 +86,7 @@ pub fn read(
     sealed::read_file(path, |input, _| read_from(input, round, bound, visit))
 }
 
-/// The same for the bytes of `input`. It takes no more memory than their size, whatever they are.
+/// The same for the bytes of `input`. Takes no more memory than their size, even if they are damaged.
 ///
 /// # Errors
 /// Those of `input` and of `visit`; `UnexpectedEof` and `InvalidData` where these are not the

@@ -1,4 +1,4 @@
-//! What is learnt of labels besides their topics, on disk, beside the model that it was learnt for.
+//! The model of labels besides their topics, on disk, beside the topic model that it was learnt for.
 //!
 //! One file, complete or absent: a magic number, the length of a JSON header and the header, the
 //! regression's bias and weights (f64), the two constants of the labels' prior and φ′ (f32), and a

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::{Exit, Failure};
 use store::{Disk, Store, create_folder, temporary, write};
 
-/// Writes a file, unless it is there already.
+/// Writes a file, unless it exists.
 ///
 /// # Errors
-/// A file with another text is there, and not to be replaced; it cannot be written.
+/// A file with another text exists, and must not be replaced; the file cannot be written.
 pub(super) fn write_beside(path: &Path, text: &[u8], overwrite: bool) -> Result<(), Failure> {
     match fs::read(path) {
         Ok(found) if found == text => return Ok(()),

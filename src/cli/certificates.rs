@@ -13,7 +13,7 @@ use store::Writer;
 /// Makes an authority and a certificate for each host, and says how to use them.
 ///
 /// # Errors
-/// The host file is wrong; a file of a certificate is there already, or cannot be written.
+/// The host file is wrong; a file of a certificate exists already, or cannot be written.
 pub(super) fn run(args: &CertificatesArgs) -> Result<(), Failure> {
     let text = fs::read_to_string(&args.hosts)
         .map_err(|error| Failure::new(Exit::Io, error).context(args.hosts.display()))?;
@@ -75,7 +75,7 @@ fn write_new(path: &Path, contents: &str, access: Access) -> io::Result<()> {
     file.sync()
 }
 
-/// What to do with what was made.
+/// How to use the certificates.
 fn usage(out: &Path, hosts: usize, days: u32) -> String {
     let out = out.display();
     format!(

@@ -45,7 +45,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     super::print(&text)
 }
 
-/// What does not fit is the user's to know, and no failure of reading.
+/// A mismatch of the two results is an error of the user, not of reading.
 fn refused(error: TableError) -> Failure {
     match error {
         error @ (TableError::Format { .. } | TableError::Incomplete { .. }) => {

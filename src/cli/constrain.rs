@@ -127,7 +127,7 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
     }
 }
 
-/// What of some constraints the vocabulary of a result does not have.
+/// The words of constraints that the vocabulary of a result lacks.
 fn fit(result: &Path, job: &Job, constraints: &[Constraint]) -> Result<Pruned, Failure> {
     let vocabulary = vocabulary_file::read(&result.join(VOCABULARY_FILE))?;
     Ok(check(constraints, &vocabulary, &job.tokens)?)

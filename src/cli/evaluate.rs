@@ -39,7 +39,7 @@ pub(super) fn run(args: &EvaluateArgs) -> Result<(), Failure> {
     })
 }
 
-/// What `--set` and the flags say that are keys as well.
+/// The keys that `--set` and other flags set.
 fn overrides(args: &EvaluateArgs) -> Result<Vec<String>, Failure> {
     let mut set = args.run.set.clone();
     if let Some(alpha) = &args.alpha {
@@ -163,7 +163,7 @@ fn work(evaluation: &Arc<Evaluation>, here: Here) -> Result<(), Failure> {
     }
 }
 
-/// The figures as a table, then what is to be known of the model.
+/// The figures as a table, then remarks on the model.
 fn page(summary: &EvaluationSummary) -> String {
     let mut table = table("metric|method|split|>value|>±|unit|>documents|>tokens");
     let count = |count| match count {

@@ -62,7 +62,7 @@ pub struct Failure {
     pub exit: Exit,
     /// The error, with its causes.
     pub(crate) error: anyhow::Error,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) help: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Failure {
         }
     }
 
-    /// A failure that another process has told the user about already.
+    /// A failure that another process has reported already.
     pub(crate) fn said(exit: Exit) -> Self {
         Self::message(exit, "")
     }

@@ -48,7 +48,7 @@ impl Forecast {
             Some(stage) => survey_of_synth(stage, &job.corpus),
             None => {
                 let mut survey = survey(&job.corpus)?;
-                // What the first records do not tell, ingest will.
+                // If the first records cannot be read, ingest will say so.
                 let _ = count_tokens(job, &mut survey);
                 survey
             }

@@ -80,7 +80,7 @@ mod tests {
     /// Candidate values; each argument accepts one of them.
     const SAMPLES: [&str; 4] = ["7", "section.key=a b", "127.0.0.1:7", "fast"];
 
-    /// What `topicmill COMMAND WORDS` means for `run`.
+    /// Parses `topicmill COMMAND WORDS` as `run` does.
     fn parse(command: &[&str], words: &[OsString]) -> Result<RunArgs, ErrorKind> {
         let start = command.iter().map(OsString::from);
         let words: Vec<OsString> = start.chain(words.iter().cloned()).collect();

@@ -15,7 +15,7 @@ use super::{Exit, Failure};
 use crate::checkpoint::MAGIC;
 use crate::tables::output::{View, Wanted};
 
-/// What a path can be.
+/// The kinds of things that a path can name.
 #[derive(Debug, PartialEq, Eq)]
 enum Thing {
     /// An output folder.

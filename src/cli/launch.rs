@@ -39,7 +39,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
     })
 }
 
-/// What is started, from the flags, the host file and the environment.
+/// The launch that flags, host file and environment ask for.
 fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
     if let Some(flag) = args.place() {
         let message = format!("launch cannot be used with {flag}");

@@ -36,7 +36,7 @@ pub(crate) enum Placement {
         threads: Threads,
         /// Every process's `host:port`, in order.
         peers: Peers,
-        /// What started this process and numbered it, if flags did not.
+        /// The program that started and numbered this process, if flags did not.
         by: Option<&'static str>,
         /// A token that only the processes of this attempt share, if the launcher provided one.
         token: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) enum PlacementError {
     Range {
         /// The flag.
         flag: &'static str,
-        /// What was given.
+        /// The number that was given.
         found: usize,
         /// The smallest allowed.
         least: usize,
@@ -75,7 +75,7 @@ pub(crate) enum PlacementError {
 }
 
 impl PlacementError {
-    /// What to do about it, in one sentence.
+    /// The remedy, in one sentence.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Range { .. } => None,
@@ -98,7 +98,7 @@ const MOST_THREADS: usize = 4096;
 /// More processes than any run has had; each pair of them has a connection.
 const MOST_PROCESSES: usize = 1024;
 
-/// What the environment says that the flags do not.
+/// What the environment sets and flags do not.
 #[derive(Debug, Default)]
 struct Surroundings {
     /// This process's place, if its number or the number of processes is needed.
@@ -209,8 +209,8 @@ impl Placement {
         })
     }
 
-    /// What the processes of this attempt share and a process of another attempt does not: the
-    /// variable `TOPICMILL_RUN`, or what a scheduler says; empty if neither.
+    /// A token that is shared by the processes of this attempt alone: the
+    /// variable `TOPICMILL_RUN`, or what a scheduler sets; empty if neither.
     pub(crate) fn token(&self) -> String {
         let own = std::env::var(RUN_VARIABLE).ok();
         let found = match self {

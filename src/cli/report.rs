@@ -13,7 +13,7 @@ use store::is_remote;
 /// Writes the page, and says where.
 ///
 /// # Errors
-/// There is no finished result; another run has it; it cannot be read; the page cannot be written.
+/// There is no finished result; it is locked by a run; it cannot be read; the page cannot be written.
 pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     super::existing_output(&args.output)?;
     check_finished(&args.output)?;

@@ -29,7 +29,7 @@ pub(crate) enum Display {
 }
 
 impl Display {
-    /// What the flags ask for, given where stderr goes.
+    /// The display that the flags ask for, given where stderr goes.
     pub(crate) fn choose(quiet: bool, json: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         match (quiet, json) {
@@ -63,7 +63,7 @@ pub(super) trait Screen {
     fn end(&mut self) {}
 }
 
-/// What a line is about.
+/// The occasion of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
     Open,
@@ -115,7 +115,7 @@ impl<W: Write> Screen for Lines<W> {
     }
 }
 
-/// A plain line that tells which process it is from, where there are several.
+/// A plain line, with the number of its process if there are several.
 fn own_line(pace: &Pace, moment: Moment) -> String {
     format!("{}{}", super::prefix(), plain_line(pace, moment))
 }

@@ -20,7 +20,7 @@ pub(super) struct Shares {
     seen: Mutex<Seen>,
 }
 
-/// What was last seen of the others.
+/// The latest shares of the other processes.
 #[derive(Default)]
 struct Seen {
     at: Option<Instant>,

@@ -19,7 +19,7 @@ use crate::tables::similar::{SimilarDocument, find_documents, similar_documents}
 /// Topics of a document that are shown.
 const TOPICS: usize = 3;
 
-/// What documents are to be near to.
+/// The subject that documents are compared with.
 struct Subject {
     /// Its topics and their proportions, the heaviest first.
     topics: Vec<(i32, f32)>,

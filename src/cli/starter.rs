@@ -19,7 +19,7 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// Topics of a small one, at least.
 const LEAST_TOPICS: u64 = 5;
-/// What `documents` has of the volumes of Extracted Features.
+/// The metadata columns of volumes of Extracted Features.
 const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
 /// What to do about texts that are not UTF-8.
 pub(super) const CONVERT: &str = "bytes are replaced, and words torn: convert the files first, as with iconv -f ISO-8859-1 -t UTF-8";
@@ -42,7 +42,7 @@ pub(super) struct Starter {
     pub(super) job: Job,
     /// Its text.
     pub(super) text: String,
-    /// What was taken for what, for a person.
+    /// What was recognised in the input, as rows for people.
     pub(super) rows: Vec<(&'static str, String)>,
 }
 
@@ -174,7 +174,7 @@ fn is_among(path: &Path, input: &[String]) -> bool {
     input.any(|input| folder.starts_with(input))
 }
 
-/// What the job leaves out, and files of these globs.
+/// The globs that the job excludes, and these.
 fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<String> {
     asked.corpus.exclude.iter().chain(globs).cloned().collect()
 }

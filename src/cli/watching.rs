@@ -32,7 +32,7 @@ use mesh::settings::RUN_VARIABLE;
 
 /// How often the process is looked at.
 const POLL: Duration = Duration::from_millis(200);
-/// Time between two lines of the log that tell how far a phase is.
+/// Time between two lines of the log about the progress of a phase.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How long the end of a process waits for its log.
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
@@ -54,7 +54,7 @@ struct Watched {
     process: Arc<Process>,
     /// None where its thread could not be started.
     journal: Option<Journal>,
-    /// What never changes of the status.
+    /// The part of the status that never changes.
     identity: ProcessStatus,
     started: Instant,
     gauge: Mutex<Gauge>,
@@ -64,7 +64,7 @@ struct Watched {
 }
 
 impl Watch {
-    /// Begins to log and to tell of `process`. The output must be this run's: of the leading
+    /// Begins to log and to report on `process`. The output must be this run's: of the leading
     /// process, whose lock it holds.
     pub(super) fn start(process: &Arc<Process>, stages: Stages, args: &WatchingArgs) -> Self {
         let leads = process.placement.process == 0;
@@ -311,7 +311,7 @@ impl Watched {
         }
         let reason = reason.to_owned();
         let status = self.status(Some(ExitStatus { code, reason }));
-        // The log has it too; and of what a store does not take the working folder keeps a copy.
+        // The log has the reason too, and the working folder keeps a copy of what a store refuses.
         let _ = status.write(&self.process.output.logs());
         self.share_status();
         let _ = self.process.output.share_log(&self.log_name());

@@ -1,4 +1,4 @@
-//! Blocks: plain 64-bit words that are sent as they lie in memory.
+//! Blocks: plain 64-bit words that are sent in their memory layout.
 //!
 //! A block is the unit of every exchange that matters for speed: it is routed whole by its header,
 //! written with one copy, and read where the network left it. Callers pack their records into words
@@ -107,7 +107,7 @@ impl Block {
         (self.target != EVERYONE).then_some(self.target as usize)
     }
 
-    /// What the maker of the block noted.
+    /// The tag that its maker gave it.
     pub(crate) fn tag(&self) -> u64 {
         self.tag
     }
@@ -157,7 +157,7 @@ impl ContainerBytes for Block {
     }
 }
 
-/// The codec: a header, and the words as they lie in memory.
+/// The codec: a header, then the words in their memory layout.
 impl Block {
     #[doc(hidden)]
     pub fn from_plain(mut bytes: Bytes) -> Block {

@@ -11,10 +11,10 @@ use lda::evaluate::TermDistribution;
 use lda::evaluate::coherence::{CoherenceCounter, UMASS_TERMS};
 use lda::model::published::PublishedTopic;
 
-/// What the training documents say of the topics.
+/// The coherence of topics on the training documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Coherence {
-    /// UMass and NPMI of each topic; `None` where it has too few terms to tell.
+    /// UMass and NPMI of each topic; `None` if it has too few terms.
     pub(crate) topics: Vec<(Option<f64>, Option<f64>)>,
     /// Each topic's heaviest terms, by rank.
     pub(crate) terms: Vec<Vec<TopTerm>>,

@@ -1,4 +1,4 @@
-//! Errors that end a run, with the exit code that tells a scheduler what to do.
+//! Errors that end a run, with the exit codes by which a scheduler decides what to do.
 
 use crate::checkpoint::CheckpointError;
 use crate::evaluate::foreign::ForeignError;
@@ -17,7 +17,7 @@ use lda::train::TrainError;
 use mesh::Failure;
 use mesh::exit;
 
-/// What went wrong on a worker.
+/// An error on a worker.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The input.
@@ -29,7 +29,7 @@ pub enum RunError {
     /// A stop-word list.
     #[error(transparent)]
     StopWords(#[from] StopWordsError),
-    /// What is to become a tree.
+    /// The knowledge for the tree is wrong.
     #[error(transparent)]
     Knowledge(#[from] KnowledgeError),
     /// A list of phrases.
@@ -115,7 +115,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What a draw that is impossible in a document becomes.
+    /// Turns a draw that is impossible in a document into an error.
     pub(crate) fn inferring(document: u64) -> impl Fn(ImpossibleDraw) -> Self {
         move |source| Self::Project { document, source }
     }

@@ -66,7 +66,7 @@ pub(crate) struct Evaluation {
     shared: Shared,
 }
 
-/// What the workers of a process share.
+/// The state that the workers of a process share.
 #[derive(Default)]
 struct Shared {
     sample: SampleShared,
@@ -87,13 +87,13 @@ pub(crate) struct EvaluationSummary {
     pub(crate) figures: Vec<Figure>,
     /// On which documents.
     pub(crate) split: &'static str,
-    /// What the model is, what it lacks of the collection, and where its prior is from.
+    /// Remarks: which model it is, what it lacks of the collection, and where its prior is from.
     pub(crate) notes: Vec<String>,
     /// The result's folder.
     pub(crate) output: PathBuf,
 }
 
-/// What the workers have made, before it is written.
+/// The workers' results, before they are written.
 struct Made {
     figures: Vec<Figure>,
     /// Of topics, by metric.
@@ -144,7 +144,7 @@ pub(crate) fn evaluate(
 }
 
 impl Evaluation {
-    /// What all processes must have in common; that they read the same model is compared later.
+    /// A hash that must be equal on all processes; that they read the same model is compared later.
     fn hash(&self) -> [u8; 32] {
         let job = &self.process.job;
         let text = format!(

@@ -41,13 +41,13 @@ pub(crate) fn settings(job: &Job) -> BTreeMap<String, String> {
     ])
 }
 
-/// What the last tables are made from.
+/// The results from which the last tables are made.
 pub(crate) struct Finished<'a> {
     /// The collection.
     pub(crate) collection: &'a Collection,
-    /// What every part says about itself.
+    /// The metadata of every part.
     pub(crate) metadata: &'a FileMetadata,
-    /// What was found of the documents, if they were projected.
+    /// The sums over the documents, if they were projected.
     pub(crate) projected: Option<&'a Projected>,
     /// Of each topic, the nodes of the prior's tree that have tokens; none without a tree.
     pub(crate) nodes: Vec<Vec<PublishedNode>>,

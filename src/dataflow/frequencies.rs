@@ -1,5 +1,5 @@
 //! Frequencies, maintained by differential dataflow while the collection is read: of terms, and of
-//! whatever else is counted by a key.
+//! anything else that is counted by a key.
 //!
 //! Every worker counts in its own memory and from time to time sends what is new as differences, such as
 //! (term, (tokens, documents)). The hash of a key determines its worker, where an arrangement sums its

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use mesh::{ClusterSettings, Failure, Placement, execute};
 
-    /// Bytes that tell their origin; the lengths are none, odd and more than a block.
+    /// Bytes that encode their origin; the lengths are none, odd and more than a block.
     fn contribution(worker: usize, length: usize) -> Vec<u8> {
         (0..length)
             .map(|n| (n * 31 + worker * 7 + n / 256) as u8)

@@ -6,7 +6,7 @@
 //! drafts ──term ids──▶ shards, numbered by the rank of their block
 //! ```
 //!
-//! A job that looks for phrases has drafts that keep the order of tokens. Their totals tell which words are
+//! A job that looks for phrases has drafts that keep the order of tokens. Their totals show which words are
 //! frequent; then phrases are found and joined in the drafts (`phrases`), and the totals taken again.
 //!
 //! `collection.json` is written last: a stopped ingest restarts from the beginning, a complete one
@@ -47,7 +47,7 @@ use corpus::{Body, DocumentStatus};
 /// Remarks that are kept for the user.
 const MAX_REMARKS: usize = 20;
 
-/// What the workers of one process share during ingest.
+/// The state that the workers of one process share during ingest.
 #[derive(Default)]
 pub struct IngestShared {
     source: Once<Source>,
@@ -58,13 +58,13 @@ pub struct IngestShared {
 }
 
 impl IngestShared {
-    /// What was wrong with the first few documents that could not be read: file, place and remedy.
-    /// How many there were in all, the collection says by status.
+    /// The errors of the first few documents that could not be read: file, place and remedy.
+    /// Their number is in the collection, by status.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.lock().clone()
     }
 
-    /// What is likely to be a mistake in the job.
+    /// Warnings about what is likely to be a mistake in the job.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }
@@ -219,7 +219,7 @@ fn begin(worker: &Worker, process: &Process, [phase, unit]: [&'static str; 2], t
 
 /// The collection that is already in the output folder, if it is the job's.
 ///
-/// Worker 0 looks and tells, so that all do the same; and all compare what they see of the input.
+/// Worker 0 looks and broadcasts the answer, so that all do the same; each checks that it sees the same input.
 /// If there is none, the leftovers of an ingest that was stopped are removed.
 fn find_complete(
     worker: &mut Worker,
@@ -289,7 +289,7 @@ fn no_documents(input: &Input) -> String {
     )
 }
 
-/// Worker 0 writes `collection.json`, when all shards are there; every worker gets it.
+/// Once all shards are written, worker 0 writes `collection.json`; every worker receives it.
 fn publish(
     worker: &mut Worker,
     process: &Process,
@@ -307,7 +307,7 @@ fn publish(
     Ok(Collection::from_json(&json, Path::new(COLLECTION_FILE))?)
 }
 
-/// Puts together what is known of the collection. `drafts` and `written` are in the order of the
+/// Assembles the description of the collection. `drafts` and `written` are in the order of the
 /// shards.
 fn collection(
     process: &Process,

@@ -34,7 +34,7 @@ use lda::train::joint::{Passes, Visitor, sampled_with};
 use lda::train::publish::published;
 use load::load;
 
-/// What is sampled, and against what.
+/// The documents that are sampled, and the model.
 #[derive(Clone, Copy)]
 pub(crate) struct JointPlan<'a> {
     /// The process.
@@ -53,7 +53,7 @@ pub(crate) struct JointPlan<'a> {
     pub(crate) infer: &'a InferSettings,
 }
 
-/// What the workers of a process share while documents are sampled together, and afterwards.
+/// The state that the workers of a process share while documents are sampled together, and afterwards.
 #[derive(Default)]
 pub(crate) struct JointShared {
     shards: Tickets,
@@ -62,7 +62,7 @@ pub(crate) struct JointShared {
     models: Once<Models>,
 }
 
-/// A process's documents, and what is known of them.
+/// A process's documents, and their state.
 struct Documents {
     bags: Bags,
     assignments: Assignments,
@@ -155,7 +155,7 @@ enum Round {
     Resample { pass: u64, minibatch: usize },
 }
 
-/// What a worker samples with.
+/// A worker's samplers and documents.
 struct JointSampling {
     process: Arc<Process>,
     trained: Arc<ProcessModel>,

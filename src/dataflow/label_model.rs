@@ -1,4 +1,4 @@
-//! What is learnt of labels besides their topics, on documents that the model was trained on: how many labels
+//! The model of labels besides their topics, learnt on documents that the model was trained on: how many labels
 //! a document has, from its terms (the Meta-Labeler of Papanikolaou 2017, §6.3, a linear regression), and
 //! which of them come together (Dependency-LDA).
 //!
@@ -38,7 +38,7 @@ const PRIOR_VARIANCE: f64 = 0.1;
 /// Steps of conjugate gradients, at most.
 const ITERATIONS: u32 = 100;
 
-/// What the workers of a process share.
+/// The state that the workers of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct LabelShared {
     found: Once<Option<Arc<LabelModel>>>,
@@ -47,7 +47,7 @@ pub(crate) struct LabelShared {
     learnt: Once<Arc<LabelModel>>,
 }
 
-/// What a worker has read, packed.
+/// The documents that a worker has read, packed.
 #[derive(Default)]
 struct Documents {
     /// Terms, and the number of labels.
@@ -56,7 +56,7 @@ struct Documents {
     labels: Vec<u64>,
 }
 
-/// What the job asks for, found or learnt; all workers must call it. `model_hash` names the model.
+/// The label model that the job asks for, read or learnt; all workers must call it. `model_hash` names the model.
 ///
 /// # Errors
 /// Files that cannot be read or written; a regression that cannot be fitted; a draw that cannot be made.

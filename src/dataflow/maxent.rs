@@ -31,7 +31,7 @@ use lda::regression::{Examples, Settings, fit};
 /// Sweeps that are thrown away, and kept, for the proportions that the classifier learns.
 const SWEEPS: (u32, u32) = (20, 30);
 
-/// What the classifier is trained on, and for which model.
+/// The training set of the classifier, and the model that it is for.
 #[derive(Clone, Copy)]
 pub(crate) struct MaxEntPlan<'a> {
     /// The process.
@@ -46,7 +46,7 @@ pub(crate) struct MaxEntPlan<'a> {
     pub(crate) model_hash: &'a str,
 }
 
-/// What the workers of a process share.
+/// The state that the workers of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct MaxEntShared {
     found: Once<Option<Arc<Classifier>>>,

@@ -12,7 +12,8 @@ use super::block::{Block, MAX_BLOCK_WORDS};
 use super::exchange::{BlockBuilder, route, route_within};
 use lda::model::statistics::{Aggregator, Assigned};
 
-/// What a block holds is in the low bits of its tag, a kind below this; above them the piece of a vector it is.
+/// The low bits of a block's tag hold the kind of its content, a number below this; the bits above
+/// them number the piece of a vector.
 pub(super) const KINDS: u64 = 16;
 /// Entries.
 pub(super) const ENTRIES: u64 = 0;
@@ -23,7 +24,7 @@ pub(super) const SUM: u64 = 2;
 /// Part of the sums of an owner's entries, one for each topic.
 pub(super) const TOPIC_COUNTS: u64 = 3;
 
-/// What a round brings to every worker.
+/// The merged statistics of a round, as every worker receives them.
 #[derive(Default)]
 pub struct Merged {
     /// Entries of the terms that worker o owns are in the blocks with source o, ascending.
@@ -110,7 +111,7 @@ fn at_end_of_round<'scope>(
     })
 }
 
-/// What a thread does for all threads of its process.
+/// The combination of statistics that a thread does for all threads of its process.
 pub(super) struct Combiner {
     index: usize,
     peers: usize,
@@ -158,7 +159,7 @@ pub(super) fn to_owners(source: usize, entries: Vec<Vec<u64>>) -> impl Iterator<
         })
 }
 
-/// What a worker does with the blocks sent to it.
+/// A worker's side that merges the blocks sent to it.
 pub(super) struct Owner {
     index: usize,
     peers: usize,

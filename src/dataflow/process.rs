@@ -1,4 +1,4 @@
-//! What the workers of one process share: the job, its output, and the places where they meet.
+//! The state that the workers of one process share: the job, its output, and the places where they meet.
 //!
 //! Threads of a process share memory: one model, one sample, one queue of work from which a free
 //! thread takes the next piece. None of that affects a result: pieces are numbered by the input.
@@ -27,7 +27,7 @@ pub(crate) const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
 pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
 
-/// What all stages of a run share, in one process.
+/// The state that all stages of a run share, in one process.
 pub struct Process {
     /// The job.
     pub job: Job,
@@ -75,7 +75,7 @@ impl Process {
         self.is_joined.load(Ordering::Relaxed)
     }
 
-    /// What all processes of a run must have in common, as the greeting compares it.
+    /// A hash that must be equal on all processes of a run; the greeting compares it.
     pub(crate) fn hash(&self, stages: Stages) -> [u8; 32] {
         let job = &self.job;
         let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
@@ -104,7 +104,7 @@ impl Process {
         self.output.temporary_path(&name)
     }
 
-    /// What is said when such a file cannot be read or written.
+    /// The error of a scratch file that cannot be read or written.
     pub(crate) fn scratch_error(&self, name: &str, source: io::Error) -> RunError {
         let path = self.scratch_path(name);
         RunError::Io { path, source }

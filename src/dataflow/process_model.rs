@@ -27,7 +27,7 @@ const DOCUMENTS_A_TICKET: usize = 8;
 /// Tickets that a worker takes before it looks at what others have sent.
 const TICKETS_AT_ONCE: usize = 8;
 
-/// What factors are prepared for, with a number that no other purpose has had.
+/// The purpose for which factors are prepared, with a number that no other purpose has had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Training: the model as it is trained.

@@ -70,7 +70,7 @@ pub(crate) struct WorkerProfile {
     pub(crate) operators: Vec<OperatorProfile>,
 }
 
-/// What the operators of one name did on one worker.
+/// The work of the operators of one name on one worker.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub(crate) struct OperatorProfile {
     /// The dataflow's name.
@@ -120,7 +120,7 @@ impl Recorder {
         Self { seen, begun }
     }
 
-    /// What was heard.
+    /// Ends recording, and returns the profile.
     pub(crate) fn finish(self, worker: &mut Worker) -> WorkerProfile {
         let seconds = self.begun.elapsed().as_secs_f64();
         if let Some(mut register) = worker.log_register() {
@@ -146,7 +146,7 @@ impl Recorder {
     }
 }
 
-/// What a worker's events have told so far.
+/// The state of recording a worker's events.
 #[derive(Default)]
 struct Seen {
     /// Operators by their number, and their place: numbers of dataflow, …, operator.
@@ -155,11 +155,11 @@ struct Seen {
     channels: HashMap<usize, [Vec<usize>; 2]>,
     /// The numbers of the operators at the places.
     places: HashMap<Vec<usize>, usize>,
-    /// What runs now, the innermost last: number, since when, and how long its children ran.
+    /// The operators that are running, the innermost last: number, since when, and how long its children ran.
     running: Vec<(usize, Duration, Duration)>,
     parked_since: Option<Duration>,
     parked: Duration,
-    /// What the events' times are counted from.
+    /// The origin of the events' times.
     origin: Option<Instant>,
     met: Duration,
 }

@@ -85,7 +85,7 @@ impl Progress {
         self.phase.lock().snapshot.note = note;
     }
 
-    /// What is being done, and how much of it is done.
+    /// The current phase and its progress.
     pub(crate) fn snapshot(&self) -> ProgressSnapshot {
         let snapshot = self.phase.lock().snapshot.clone();
         ProgressSnapshot {
@@ -102,7 +102,7 @@ impl Progress {
         counts[1].fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// What this process has processed in each stage, in the order of [`WorkStage::ALL`].
+    /// The work that this process has done in each stage, in the order of [`WorkStage::ALL`].
     pub(crate) fn worked(&self) -> [Work; WorkStage::ALL.len()] {
         WorkStage::ALL.map(|stage| {
             let [documents, tokens] = &self.work[stage as usize];
@@ -118,7 +118,7 @@ impl Progress {
         change(&mut self.training.lock());
     }
 
-    /// What is known of training.
+    /// The progress of training.
     pub(crate) fn training(&self) -> TrainingSnapshot {
         self.training.lock().clone()
     }

@@ -61,7 +61,7 @@ pub(crate) use rollups::{RollUpShared, RolledUp, count_values};
 use shard::Inference;
 pub(crate) use tally::{FIXED_POINT, Tally, fixed, parts, written_parts};
 
-/// What is projected, on what, and how it is written.
+/// A projection: its documents, its model, and how the result is written.
 pub(crate) struct ProjectPlan {
     /// The process.
     pub(crate) process: Arc<Process>,
@@ -77,15 +77,15 @@ pub(crate) struct ProjectPlan {
     pub(crate) infer: InferSettings,
     /// Its factors without small entries, if the method uses those.
     pub(crate) topics: Arc<TermTopics>,
-    /// What the methods start from that need it.
+    /// The classifier, if the method starts from one.
     pub(crate) classifier: Option<Arc<Classifier>>,
-    /// What is known of labels.
+    /// The model of labels.
     pub(crate) labels: Arc<LabelModel>,
     /// The documents that were inferred together, if the method is such.
     pub(crate) together: Option<Together>,
     /// Counts the shards of the process that are taken.
     pub(crate) shards: Arc<Tickets>,
-    /// What every part says about itself; its model hash tells parts of another model apart.
+    /// The metadata of every part; parts of another model are recognised by its model hash.
     pub(crate) metadata: FileMetadata,
 }
 
@@ -109,14 +109,14 @@ impl ProjectPlan {
     }
 }
 
-/// What projection leaves besides the tables that it has written.
+/// The result of projection besides the tables that it has written.
 #[derive(Debug)]
 pub(crate) struct Projected {
     /// The tally of all documents.
     pub(crate) tally: Tally,
     /// How far the new ones have moved.
     pub(crate) drift: Drift,
-    /// What is summed up over documents, if the job wants that.
+    /// Sums over documents, if the job asks for them.
     pub(crate) rolled_up: Option<RolledUp>,
 }
 

@@ -17,7 +17,7 @@ use lda::train::RoundReport;
 /// Path of the record of training, below the output's root.
 const RECORD: &str = "model/training.json";
 
-/// What training found out, kept beside the model: nothing of it depends on time or workers.
+/// The findings of training, kept beside the model: none of them depends on time or workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TrainingRecord {
     /// Documents trained on.
@@ -54,7 +54,7 @@ impl TrainingRecord {
         }
     }
 
-    /// What an earlier run, or an earlier stage, left.
+    /// Reads the record of an earlier run, or of an earlier stage.
     pub(crate) fn read(process: &Process) -> Result<Self, RunError> {
         let path = process.output.local(RECORD)?;
         let io = |source| RunError::Io {

@@ -18,7 +18,7 @@ use lda::evaluate::coherence::window::{SlidingWindowCounter, UNKNOWN};
 
 /// Texts to score topics on.
 pub(crate) struct Reference {
-    /// What tells a changed input.
+    /// Changes when the input does.
     pub(crate) fingerprint: String,
     input: Arc<Input>,
     queue: BlockQueue,
@@ -26,7 +26,7 @@ pub(crate) struct Reference {
     tokenizer: Tokenizer,
 }
 
-/// What was counted on texts.
+/// The counts of a reference corpus.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceCounts {
     /// Documents: for UMass and NPMI.
@@ -66,7 +66,7 @@ impl Reference {
         counts.map(|file| file.name.as_str())
     }
 
-    /// Adds to `counts` whatever blocks are left; any number of threads may do so side by side, until
+    /// Counts the blocks that are left into `counts`; any number of threads may do so side by side, until
     /// none is left for any. `term_of`: a word's term id, if it has one.
     ///
     /// # Errors

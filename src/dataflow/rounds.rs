@@ -39,9 +39,9 @@ use mesh::interrupt;
 /// The tag of the block that starts a worker's rounds; it is not sent on.
 const START: u64 = u64::MAX;
 
-/// What a worker does in a round.
+/// A worker's part of a round.
 pub trait Sampling: 'static {
-    /// What the rounds differ in.
+    /// The parameters in which rounds differ.
     type Round: Copy + 'static;
 
     /// Prepares for sampling the documents of a round.
@@ -69,7 +69,7 @@ pub struct Rounds<S: Sampling> {
 }
 
 impl<S: Sampling> Rounds<S> {
-    /// Builds the dataflow, for V terms and K topics, on workers of whom every `threads` share a
+    /// Builds the dataflow for V terms and K topics, where every `threads` workers share a
     /// process; every worker must.
     pub fn new(worker: &mut Worker, threads: usize, size: [usize; 2], sampling: S) -> Self {
         let (index, peers, [terms, topics]) = (worker.index(), worker.peers(), size);
@@ -95,7 +95,7 @@ impl<S: Sampling> Rounds<S> {
         }
     }
 
-    /// What the worker samples with. Drop it before the next call.
+    /// The worker's samplers and state. Drop the borrow before the next call.
     pub fn sampling(&self) -> RefMut<'_, S> {
         RefMut::map(self.state.borrow_mut(), |state| &mut state.sampling)
     }
@@ -177,14 +177,14 @@ struct State<S: Sampling> {
     /// Rounds that have been sampled and not changed the model yet, oldest first, by their time;
     /// none for a sum.
     outstanding: VecDeque<(u64, Option<S::Round>)>,
-    /// What has come back, by the time of its round.
+    /// The results that have come back, by the time of their rounds.
     arrived: BTreeMap<u64, Merged>,
     sums: Vec<i64>,
-    /// What ends the run. The worker keeps its capability, so that no other takes the round for complete.
+    /// The error that ends the run. The worker keeps its capability, so that no other takes the round for complete.
     failure: Option<RunError>,
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 enum Next {
     /// It waits for what others have sampled.
     Wait,
@@ -219,7 +219,7 @@ impl<S: Sampling> State<S> {
         !self.is_sampling() && self.outstanding.is_empty()
     }
 
-    /// Does a piece of work at a time. `has_come` tells whether all of a round has come back.
+    /// Does one piece of work. `has_come` says whether all of a round has come back.
     fn advance(&mut self, time: u64, has_come: impl Fn(u64) -> bool) -> Result<Next, RunError> {
         if let Some(round) = self.current {
             if self.sampling.sample(round)? {

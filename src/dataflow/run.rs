@@ -47,7 +47,7 @@ use model::Model;
 use tree::Planted;
 use warm_start::Start;
 
-/// What the workers of a process share during a run.
+/// The state that the workers of a process share during a run.
 #[derive(Default)]
 pub(crate) struct RunShared {
     ingest: IngestShared,
@@ -70,12 +70,12 @@ pub(crate) struct RunShared {
 }
 
 impl RunShared {
-    /// What was wrong with the first documents that could not be read.
+    /// The errors of the first documents that could not be read.
     pub(crate) fn remarks(&self) -> Vec<String> {
         self.ingest.remarks()
     }
 
-    /// What was found damaged, and passed over; what is likely to be a mistake in the job.
+    /// Damage that was passed over, and what is likely to be a mistake in the job.
     pub(crate) fn warnings(&self) -> Vec<String> {
         [self.ingest.warnings(), self.checkpoints.warnings()].concat()
     }
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// What ingest has left.
+    /// The collection, as ingest has left it.
     fn collection(&self) -> Result<Collection, RunError> {
         let root = self.process.output.local_root(&[COLLECTION_FILE])?;
         Ok(Collection::read(root)?)
@@ -245,7 +245,7 @@ impl<'a> Run<'a> {
         Ok(collection)
     }
 
-    /// Projects every document on the model; on the first worker, tells what was found.
+    /// Projects every document on the model; returns the sums on the first worker.
     fn project(
         &self,
         worker: &mut Worker,

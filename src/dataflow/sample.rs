@@ -34,7 +34,7 @@ use lda::train::warm_start::WarmStart;
 /// Held-out documents in a minibatch: at most as many are read from a file at a time.
 const HELD_OUT_AT_ONCE: u64 = 2048;
 
-/// The part of the sample that this process trains on, and what is known of all of it.
+/// The part of the sample that this process trains on, and the figures of the whole.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// This process's documents to train on.
@@ -236,7 +236,7 @@ pub(crate) fn load_sample(
     Ok((sample, schedule))
 }
 
-/// What a worker has read of the sample.
+/// The sampled documents that a worker has read.
 struct Counted<'a> {
     seed: u64,
     order: DocumentSchedule,

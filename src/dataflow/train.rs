@@ -47,7 +47,7 @@ pub(crate) use recall::{Candidates, Wanted, choose};
 use sampling::TrainSampling;
 pub use save::save;
 
-/// What training ended with.
+/// The result of training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
     /// Everything about the model but its numbers per term; the log is worker 0's.
@@ -58,7 +58,7 @@ pub struct Trained {
     pub(crate) stopped_early: bool,
 }
 
-/// What is trained, and for whom.
+/// A training: its documents, its start, and the settings.
 pub struct TrainPlan {
     /// The process.
     pub process: Arc<Process>,
@@ -207,7 +207,7 @@ impl Trainer {
         }
         if let Some(weight) = schedule.average_after(position) {
             let (process, model) = (&self.plan.process, &self.plan.model);
-            // What a round estimates is in the average by now.
+            // The average contains the estimate of this round by now.
             if !position.is_estimate {
                 model.average(process, self.part, weight);
             }

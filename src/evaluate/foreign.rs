@@ -32,7 +32,7 @@ pub struct ForeignModel {
     pub smoothing: Vec<f64>,
     /// α_k, if its files say it.
     pub alpha: Option<Vec<f64>>,
-    /// What it was read from and how, for people.
+    /// Its source and format, for people.
     pub(crate) form: String,
 }
 
@@ -56,7 +56,7 @@ pub enum ForeignError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not there.
@@ -72,7 +72,7 @@ pub enum ForeignError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// The file as a whole is wrong.
@@ -80,7 +80,7 @@ pub enum ForeignError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         problem: String,
     },
     /// The form needs the list of terms, and none was given.
@@ -132,7 +132,7 @@ impl ForeignError {
         }
     }
 
-    /// What the system says of the file itself, before anything is unpacked.
+    /// The system's error on the file itself, before anything is unpacked.
     fn opening(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -141,7 +141,7 @@ impl ForeignError {
         }
     }
 
-    /// What ends reading: the system, whose errors have a number, or a decoder.
+    /// An error while reading: of the system, whose errors have a number, or of a decoder.
     fn reading(path: &Path, source: io::Error) -> Self {
         if source.raw_os_error().is_some() {
             return Self::opening(path, source);
@@ -181,7 +181,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
         Ok(is_blank)
     });
     match looked {
-        // What begins with no text is something else altogether.
+        // A file that does not begin with text is of another kind altogether.
         Err(ForeignError::Line { .. }) => return refuse(unknown),
         looked => looked?,
     }

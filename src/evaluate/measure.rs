@@ -1,5 +1,5 @@
-//! What is computed over documents by many workers: each adds its own to integers, the integers are
-//! added up, and the sums become figures.
+//! Measures that many workers compute over documents: each adds up integers of its own, these are
+//! added up over workers, and the sums become figures.
 //!
 //! [`Measure`] is that in three steps for figures of documents; [`measures`] is the one place that
 //! knows which there are. A new one is a file that implements it, a word in [`Metric`], and an arm in
@@ -25,7 +25,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) table: FactorTable<'a>,
 }
 
-/// What a measure says of one document, if it says anything of single ones.
+/// The score of one document, by a measure that scores single ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DocumentScore {
     /// How it was measured.
@@ -39,7 +39,7 @@ pub(crate) struct DocumentScore {
 /// A figure, ready for the table `evaluation`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub(crate) struct Figure {
-    /// What is measured.
+    /// The metric.
     pub(crate) metric: &'static str,
     /// How, with what the figure depends on.
     pub(crate) method: String,
@@ -65,7 +65,7 @@ pub(crate) trait Measure {
     /// The model has no positive, finite factor for a term that it has.
     fn add(&mut self, seen: Seen<'_>) -> Result<Option<DocumentScore>, ImpossibleDraw>;
 
-    /// What this worker has added up; of the same length on every worker.
+    /// This worker's sums; of the same length on every worker.
     fn sums(&self) -> Vec<i64>;
 
     /// The figures, from the sums of all workers, added up place by place.

@@ -12,7 +12,7 @@ use csv::{ReaderBuilder, StringRecord};
 
 use super::foreign::{ForeignError, for_each_line, open};
 
-/// What people associate with words.
+/// The words that people associate with cues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Norms {
     /// In the order of the file.

@@ -1,4 +1,4 @@
-//! What a job says about evaluation, already checked.
+//! The settings of an evaluation, already checked.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ impl Metric {
 /// Section `[evaluate]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EvaluateSettings {
-    /// What is computed, in this order; each once.
+    /// The metrics, in this order; each once.
     pub(crate) metrics: Vec<Metric>,
     /// On which documents; `None` is all that have terms.
     pub(crate) split: Option<Split>,

@@ -14,7 +14,7 @@ use store::StoreError;
 /// Why a result could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExportError {
-    /// What would be written is there already.
+    /// The file to be written exists.
     #[error("{} exists; name another --output, or replace it with --overwrite", .0.display())]
     Exists(PathBuf),
     /// The output folder of a run is not to be written into.
@@ -33,7 +33,7 @@ pub(crate) enum ExportError {
     Write {
         /// The file, as it was to be named.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The store refused.
@@ -59,7 +59,7 @@ pub(crate) enum ExportError {
     Draw {
         /// The document.
         document: u64,
-        /// What was impossible.
+        /// The draw.
         source: ImpossibleDraw,
     },
 }

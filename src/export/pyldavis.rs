@@ -58,7 +58,7 @@ fn circles(places: &[Option<[f64; 2]>], relevance: &Relevance<'_>) -> Topics {
     topics
 }
 
-/// What pyLDAvis calls `PreparedData`.
+/// The fields of pyLDAvis's `PreparedData`.
 #[derive(Debug, Serialize)]
 struct Prepared<'a> {
     #[serde(rename = "mdsDat")]

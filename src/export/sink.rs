@@ -35,7 +35,7 @@ impl Sink {
         })
     }
 
-    /// Refuses what is there already, unless it may be replaced. `names` are the files of a folder;
+    /// Refuses to overwrite, unless that is allowed. `names` are the files of a folder;
     /// none if the export is one file.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use lda::model::published::{PublishedTopic, publish};
 #[derive(Debug)]
 pub(crate) struct Source {
     pub root: PathBuf,
-    /// What its manifest says.
+    /// Its manifest.
     pub(crate) manifest: Manifest,
 }
 
@@ -61,7 +61,7 @@ impl Source {
         Ok(kept.map(|term| term.term.clone()).collect())
     }
 
-    /// The folder of a table, if the result has it.
+    /// The folder of a table, if the result has that table.
     pub(super) fn table(&self, name: &str) -> Result<Option<View>, ExportError> {
         match self.manifest.tables.contains_key(name) {
             true => self.view(name).map(Some),

@@ -19,8 +19,8 @@ pub(crate) fn method(budget: Budget) -> Method {
     }
 }
 
-/// What of `[project]` depends on the budget and the method: sweeps of a document, passes over
-/// documents that are sampled together, iterations of what does not sample. More than two to
+/// The settings of `[project]` that depend on budget and method: sweeps of a document, passes over
+/// documents that are sampled together, iterations of methods that do not sample. More than two to
 /// five of CVB0 lead away from the posterior's mean.
 pub fn inference(budget: Budget, method: Method) -> InferSettings {
     let (burn_in_sweeps, kept_sweeps) = match (method.is_joint(), budget) {

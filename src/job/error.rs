@@ -56,7 +56,7 @@ pub enum JobError {
         path: PathBuf,
         /// Where it is named, if not on the command line.
         place: Option<Place>,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A list of words that the job names means nothing in some line.
@@ -70,7 +70,7 @@ pub enum JobError {
     Syntax {
         /// The first line that cannot be read.
         place: Place,
-        /// What the parser expected.
+        /// The parser's error.
         message: String,
     },
     /// A key outside every section.
@@ -114,7 +114,7 @@ pub enum JobError {
         key: &'static str,
         /// The value as written.
         found: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// Two keys say the same thing in two ways.
@@ -135,12 +135,12 @@ pub enum JobError {
         /// The key, with its section.
         key: &'static str,
     },
-    /// What is to become a tree is wrong.
+    /// The knowledge for the tree is wrong.
     #[error("{source}")]
     Tree {
         /// Where it is named.
         place: Option<Place>,
-        /// What is wrong.
+        /// The problem.
         source: KnowledgeError,
     },
     /// An override is not of the form `section.key=value`.
@@ -152,7 +152,7 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// What to do about it, in one sentence, where that is not already said.
+    /// The remedy, in one sentence, where the message has none.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Read {

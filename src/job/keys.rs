@@ -57,17 +57,17 @@ pub struct Section {
 pub struct Key {
     /// Its section and name: "train.passes".
     pub path: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// What it means not to set it.
+    /// Its meaning if it is not set.
     pub preset: Preset,
     /// The values that it takes.
     pub(super) kind: Kind,
-    /// What else there is to it.
+    /// Its peculiarities.
     pub(super) marks: &'static [Mark],
 }
 
-/// What a job means that does not set a key. Values are TOML.
+/// The meaning of a key that a job does not set. Values are TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The same as with this value.
@@ -78,7 +78,7 @@ pub enum Preset {
     Absent,
 }
 
-/// What a hash identifies.
+/// The stage whose result a hash identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Corpus,
@@ -87,7 +87,7 @@ pub(super) enum Stage {
     Evaluate,
 }
 
-/// What sets a key apart.
+/// A peculiarity of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// The hash of its section does not cover it.

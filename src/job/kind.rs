@@ -1,4 +1,4 @@
-//! What values a key takes: each kind checks a value, brings it into the one form that hashes and
+//! The kinds of values of keys: each checks a value, brings it into the one form that hashes and
 //! saved jobs have, and names what is allowed in an error.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// Counts that are kept in 32 bits.
 pub(super) const COUNT: u64 = u32::MAX as u64;
 
-/// What [`Kind::Auto`] has beside its kind.
+/// The word that [`Kind::Auto`] allows beside its kind.
 const AUTO: &[&str] = &["auto"];
 
 /// The values of a key.
@@ -33,11 +33,11 @@ pub(super) enum Kind {
     Word(&'static [&'static str]),
     /// A list of these words, each at most once.
     Words(&'static [&'static str]),
-    /// A text; an empty one stands for none.
+    /// A text; empty if none is given.
     Text,
     /// A text that is not empty.
     Name,
-    /// A file or folder to read, relative to the job file's folder; an empty text stands for none.
+    /// A file or folder to read, relative to the job file's folder; empty if none is given.
     File,
     /// A text or a list of texts, what must hold for them, and how an error says it.
     List(fn(&[&str]) -> bool, &'static str),
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// What is allowed, as an error and docs/JOB.md say it.
+    /// The allowed values, as an error and docs/JOB.md say it.
     pub(super) fn allowed(&self) -> String {
         let all = |words: &[&str], between: &str| {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -163,7 +163,7 @@ pub(super) fn is_named(texts: &[&str]) -> bool {
     texts.iter().all(|text| !text.is_empty())
 }
 
-/// Whether no text is there twice.
+/// Whether no text occurs twice.
 pub(super) fn is_distinct(texts: &[&str]) -> bool {
     (1..texts.len()).all(|i| !texts[..i].contains(&texts[i]))
 }
@@ -175,7 +175,7 @@ fn exact(mebibytes: f64) -> Value {
     Value::Float(bytes as f64 / MIB)
 }
 
-/// The list that a text or a list of texts stands for.
+/// A list of texts from such a list or a single text.
 fn list(value: &Value, holds: impl Fn(&[&str]) -> bool) -> Option<Value> {
     let texts: Option<Vec<&str>> = match value {
         Value::Array(items) => items.iter().map(Value::as_str).collect(),

@@ -38,7 +38,7 @@ pub struct ProcessStatus {
     pub(crate) started_unix_ms: u64,
     /// When this was written.
     pub(crate) written_unix_ms: u64,
-    /// What it does; empty before the first phase.
+    /// The current phase; empty before the first.
     pub(crate) phase: String,
     /// How much of it is done, in `unit`s.
     pub(crate) done: u64,

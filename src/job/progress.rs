@@ -7,20 +7,20 @@ use lda::train::RoundSeconds;
 /// A running job at one moment, as one process sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProgressSnapshot {
-    /// What is being done: "ingest", "train", …; empty before the first phase.
+    /// The current phase: "ingest", "train", …; empty before the first.
     pub(crate) phase: &'static str,
     /// How much of it is done, in `unit`s; never falls within a phase.
     pub(crate) done: u64,
     /// The total for this process, if it is known. Rounds are those of the run, bytes and documents
     /// the process's share.
     pub(crate) total: Option<u64>,
-    /// What is counted: "documents", "rounds", …
+    /// The unit of the counts: "documents", "rounds", …
     pub(crate) unit: &'static str,
     /// Further information, such as the latest held-out log-likelihood; may be empty.
     pub(crate) note: String,
 }
 
-/// What a process knows of training.
+/// The state of training, as a process sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TrainingSnapshot {
     /// Rounds done, those before a resume included.
@@ -85,7 +85,7 @@ impl WorkStage {
     }
 }
 
-/// What a process has processed in a stage, in this run.
+/// The work of a process in a stage, in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Documents.

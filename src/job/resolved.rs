@@ -53,7 +53,7 @@ impl Job {
         self.hash("evaluate", Stage::Evaluate, &before)
     }
 
-    /// What the job's tables say they belong to: the first digits of
+    /// The id of the job in its tables: the first digits of
     /// [`project_hash`](Self::project_hash).
     pub(crate) fn id(&self) -> String {
         self.project_hash().chars().take(12).collect()
@@ -78,7 +78,7 @@ impl Job {
         hex::encode(Sha256::digest(text.as_bytes()))
     }
 
-    /// What a hash takes of a key: not where files are, but what is in them.
+    /// The value of a key in a hash: not where files are, but what is in them.
     fn hashed_value(&self, key: &Key) -> Option<Value> {
         let value = self
             .values

@@ -1,4 +1,4 @@
-//! What a job says about projection, already checked.
+//! The settings of projection, already checked.
 
 use std::path::PathBuf;
 
@@ -14,18 +14,18 @@ use lda::tree::constraints::Strengths;
 pub enum Budget {
     /// As fast as it goes without losing the main topics.
     Fast,
-    /// What 100 sweeps of Gibbs sampling give, in a fraction of their time.
+    /// The quality of 100 sweeps of Gibbs sampling, in a fraction of their time.
     Balanced,
     /// As near to the posterior's mean as sampling comes within reason.
     Thorough,
 }
 
-/// Section `[tree]` of a job: what is known of words, and how that becomes a tree.
+/// Section `[tree]` of a job: knowledge of words, and how it becomes a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeSettings {
     /// The file, or WordNet's folder.
     pub(crate) path: PathBuf,
-    /// What it is; decided by its name when absent.
+    /// Its kind; decided by its name when absent.
     pub(crate) kind: Option<Kind>,
     /// How many words it names: at most as many terms are within structures.
     pub(crate) word_count: usize,
@@ -33,12 +33,12 @@ pub struct TreeSettings {
     pub(crate) must_link: f64,
     /// β_2.
     pub(crate) cannot_link: f64,
-    /// What is taken of WordNet.
+    /// The part of WordNet that is used.
     pub(crate) wordnet: WordNetSettings,
 }
 
 impl TreeSettings {
-    /// What the file says.
+    /// Reads the knowledge in the file.
     ///
     /// # Errors
     /// It cannot be read, or is wrong.
@@ -76,7 +76,7 @@ pub(crate) struct MaxEntSettings {
 /// Section `[project]` of a job, and `[maxent]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectSettings {
-    /// What the settings that the job does not give were chosen by.
+    /// The budget by which settings that the job does not give were chosen.
     pub(crate) budget: Budget,
     /// `None` stops after training (`method = "none"`).
     pub infer: Option<InferSettings>,

@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// What was written.
+/// A job as written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     /// Names of sections, be they empty.

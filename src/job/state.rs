@@ -31,7 +31,7 @@ pub(crate) const CHECKPOINT_FOLDER: &str = "checkpoints";
 pub(crate) struct RunState {
     /// The current holder of the lock.
     pub(crate) holder: Option<String>,
-    /// What ingest left, once it is complete.
+    /// The result of ingest, once it is complete.
     pub(crate) collection: Option<Collection>,
     /// The header of the newest checkpoint whose header is sound.
     pub(crate) checkpoint: Option<Header>,
@@ -43,15 +43,15 @@ pub(crate) struct RunState {
     pub(crate) unfinished: Vec<(String, u64)>,
     /// Whether all is done.
     pub(crate) complete: bool,
-    /// What the processes of the latest attempt have said of themselves, by number.
+    /// The statuses of the latest attempt's processes, by number.
     pub(crate) processes: Vec<ProcessStatus>,
 }
 
-/// What a job would find in its output folder.
+/// The state of a job's output folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum OutputState {
-    /// Nothing is there.
+    /// There is nothing.
     Empty,
     /// This job's result, complete.
     Complete,
@@ -62,7 +62,7 @@ pub(crate) enum OutputState {
     },
     /// Something that topicmill wrote for another configuration.
     OtherJob {
-        /// What of it differs: "corpus", "model" or "projection".
+        /// The part that differs: "corpus", "model" or "projection".
         differs: &'static str,
     },
     /// Another run is writing here.
@@ -77,7 +77,7 @@ pub(crate) enum OutputState {
     },
 }
 
-/// Why a folder's state cannot be told.
+/// Why a folder's state cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
     /// A table, the manifest, or the folder.
@@ -139,7 +139,7 @@ impl RunState {
             && !self.complete
     }
 
-    /// What of this differs from what `job` would make, if anything does.
+    /// The part of this that differs from what `job` would make, if any does.
     fn difference(&self, job: &Job, root: &Path) -> Result<Option<&'static str>, StateError> {
         let corpus = self.collection.as_ref().map(|c| &c.settings_hash);
         if corpus.is_some_and(|hash| *hash != job.corpus_hash()) {
@@ -160,7 +160,7 @@ impl RunState {
     }
 }
 
-/// What `job` would find where it is to write.
+/// The state of the output folder of `job`.
 ///
 /// # Errors
 /// Something there cannot be read or is damaged.

@@ -12,7 +12,7 @@ use crate::tables::read::ChangeLine;
 /// The outcome of a job. Stages that did not run in this command are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    /// Documents of the input, whatever their status.
+    /// Documents of the input, of any status.
     pub(crate) documents: u64,
     /// Tokens in the vocabulary.
     pub(crate) tokens: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Summary {
     pub(crate) report: Option<PathBuf>,
     /// The stages whose result was complete before, so that they were not run again.
     pub(crate) already_complete: Vec<String>,
-    /// The most bytes of memory that the process which tells this ever had in use; absent where
+    /// The peak memory of the process that reports this, in bytes; absent where
     /// the system does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) peak_memory_bytes: Option<u64>,
@@ -76,7 +76,7 @@ pub(crate) struct LabelSummary {
 pub(crate) struct IngestSummary {
     /// Wall-clock seconds.
     pub(crate) seconds: f64,
-    /// Bytes of input read, as they lie on disk.
+    /// Bytes of input read, as stored on disk.
     pub(crate) bytes: u64,
     /// Documents per second.
     pub(crate) documents_per_second: f64,
@@ -107,7 +107,7 @@ pub(crate) struct TrainSummary {
     pub(crate) heldout_loglik_per_token: Option<f64>,
     /// How that was estimated, e.g. "document completion, even/odd tokens, 20 sweeps".
     pub(crate) heldout_method: String,
-    /// The tree that the prior over terms is, and what of its file it leaves out.
+    /// The tree-structured prior over terms, and what of its file it leaves out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tree: Option<String>,
     /// Why training ended, e.g. "10 passes done" or "no gain in 3 evaluations".
@@ -195,7 +195,7 @@ pub(crate) struct Faulty {
 }
 
 impl TopicFaults {
-    /// What is wrong with these topics.
+    /// The faults of these topics.
     pub(crate) fn of(topics: &[TopicSummary]) -> Self {
         Self {
             topics: topics.len(),

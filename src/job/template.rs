@@ -1,6 +1,6 @@
 //! A job as a person starts one: a few keys, each below its meaning, in the order of `keys`.
 //!
-//! What a template sets is checked as a job file is, and names the flag that set it. The text of
+//! The values that a template sets are checked as those of a job file, and errors name the flag. The text of
 //! a template is a job file that means the same job.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// What a job says, its defaults left out.
+    /// The template of a job, without its defaults.
     pub(crate) fn of(job: &Job) -> Self {
         let mut template = Self::default();
         for key in SECTIONS.iter().flat_map(|section| section.keys) {

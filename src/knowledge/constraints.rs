@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `must` and `cannot` are the links of [`lda::tree::constraints`]. `split` gives a word a leaf for
-//! each of its senses, each in one must-link with the words that tell it (Hu, Boyd-Graber & Satinoff
+//! each of its senses, each in one must-link with the words that define it (Hu, Boyd-Graber & Satinoff
 //! 2011, "Interactive topic modeling"). A sense none of whose words is in the vocabulary has a leaf
 //! alone.
 
@@ -41,7 +41,7 @@ pub enum Relation {
 impl Relation {
     const ALL: [Self; 3] = [Self::Must, Self::Cannot, Self::Split];
 
-    /// What a line begins with.
+    /// The first word of its line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Must => "must",
@@ -63,7 +63,7 @@ pub enum Constraint {
     Split {
         /// The word.
         word: String,
-        /// For each sense, words that tell it; two senses at least.
+        /// For each sense, the words that define it; two senses at least.
         senses: Vec<Vec<String>>,
     },
 }
@@ -84,7 +84,7 @@ impl Constraint {
 pub struct SyntaxError {
     /// The character, from 1.
     pub(crate) column: usize,
-    /// What is wrong, and what to do.
+    /// The problem and its remedy.
     pub(crate) problem: String,
 }
 
@@ -277,7 +277,7 @@ pub(super) fn structures(
     Ok((senses.place(nodes, lexicon, strengths)?, pruned))
 }
 
-/// What of some constraints a vocabulary does not have.
+/// The words of constraints that a vocabulary lacks.
 ///
 /// # Errors
 /// They contradict each other, or nothing of them is left.
@@ -303,7 +303,7 @@ pub(crate) fn check(
     }
 }
 
-/// What is wrong, in the file's own words.
+/// The error, in the file's own words.
 fn refused<'v>(
     file: &str,
     cannot_lines: &[usize],

@@ -15,7 +15,7 @@ pub enum KnowledgeError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is wrong as a whole.
@@ -23,7 +23,7 @@ pub enum KnowledgeError {
     File {
         /// The file.
         file: String,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         problem: String,
     },
     /// A line is wrong.
@@ -35,15 +35,15 @@ pub enum KnowledgeError {
         line: usize,
         /// The character, from 1, where one is to blame.
         column: Option<usize>,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         problem: String,
     },
-    /// What is left makes no tree.
+    /// The remaining entries are no tree.
     #[error("{file}: {source}")]
     Tree {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The problem.
         source: TreeError,
     },
 }

@@ -1,14 +1,14 @@
-//! What of some knowledge is not in a tree.
+//! The knowledge that a tree leaves out.
 
 use std::fmt;
 
 /// The entries of WordNet, which looks up terms, whereas other knowledge is of words.
 pub(super) const SYNSETS: &str = "synsets";
 
-/// What was left out of a tree because of the vocabulary. Displayed as one line for people.
+/// The entries that a tree leaves out because of the vocabulary. Displayed as one line for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// What the entries are, in the plural.
+    /// The word for the entries, in the plural.
     pub(crate) kind: &'static str,
     /// Distinct words of the knowledge; for WordNet, terms of the vocabulary.
     pub words: usize,

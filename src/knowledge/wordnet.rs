@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// What becomes of synsets.
+/// The structure that synsets become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// Each synset with two terms or more is a node below the root, whose terms belong together, as
@@ -71,10 +71,10 @@ pub enum Structure {
     Hierarchy,
 }
 
-/// What is taken of WordNet.
+/// The part of WordNet that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordNetSettings {
-    /// What becomes of synsets.
+    /// The structure that synsets become.
     pub structure: Structure,
     /// Parts of speech; those that the database lacks are none of it.
     pub parts: Vec<Part>,

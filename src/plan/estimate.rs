@@ -1,5 +1,5 @@
-//! What a job will take: documents, rounds, memory of each process, disk. Rather too much than too
-//! little, from one place, for plans; nothing that runs depends on them.
+//! The estimate of what a job takes: documents, rounds, memory of each process, disk. It errs on the
+//! high side; nothing that runs depends on it.
 //!
 //! With N tokens and D documents in the collection, N_s and D_s of them in the sample, K topics, V
 //! terms kept, P processes of T threads:
@@ -69,7 +69,7 @@ fn topic_count(job: &Job) -> usize {
     }
 }
 
-/// What a job will take.
+/// An estimate of what a job takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Estimate {
     /// Maximum number of documents trained on.
@@ -144,7 +144,7 @@ impl Memory {
         let model = self.vocabulary + self.model + self.factors + self.tree;
         let ingest = self.counted_terms + self.counted_pairs.max(self.blocks);
         let train = model + self.sample + self.statistics + self.assignments;
-        // What training has held stays.
+        // Memory of training is still held.
         let together = match self.together {
             0 => 0,
             bytes => bytes + model + self.model + self.sample + self.assignments,
@@ -161,7 +161,7 @@ impl Disk {
     }
 }
 
-/// What `job` takes with this input, in `processes` processes of `threads` threads.
+/// The estimate for `job` with this input, in `processes` processes of `threads` threads.
 pub(crate) fn estimate(job: &Job, survey: &Survey, processes: usize, threads: usize) -> Estimate {
     let (processes, threads) = (processes as u64, threads as u64);
     let sampled = sampled_documents(job, survey.documents);
@@ -253,7 +253,7 @@ fn sample(job: &Job, schedule: &Schedule, bytes: u64) -> u64 {
     }
 }
 
-/// What is remembered, while memory is to hold it, and what a drawn document's influence takes.
+/// Bytes of remembered assignments, if memory is to hold them, and of the influences of drawn documents.
 fn assignments(job: &Job, schedule: &Schedule, sizes: [u64; 2], processes: u64) -> u64 {
     let [documents, bytes] = sizes.map(|size| size.div_ceil(processes));
     let remembered = match schedule.remembers() {
@@ -277,7 +277,7 @@ fn together(job: &Job, survey: &Survey, trained: u64, processes: u64) -> u64 {
     assignments + (3 * tokens * PAIR_BYTES + documents * 80).div_ceil(processes)
 }
 
-/// What fitting the classifier takes, if the method needs one: all kept terms may occur.
+/// Bytes for fitting the classifier, if the method needs one: all kept terms may occur.
 fn classifier(job: &Job, kept: u64, sampled: u64) -> u64 {
     if !job.project.needs_classifier() {
         return 0;

@@ -57,7 +57,7 @@ pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOKED_AT / count;
-    // Columnar files and plain texts tell all by their sizes.
+    // The sizes of columnar files and plain texts are enough.
     let is_told = |file: &InputFile| match file.format {
         Format::Parquet | Format::Arrow | Format::Uci | Format::MatrixMarket => true,
         Format::Text => file.compression == Compression::Plain,
@@ -125,7 +125,7 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
     )
 }
 
-/// The start of a file's content.
+/// The start of a file's content, without the character of UTF-8 that the limit cuts.
 pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
     start_of(file, limit).map(|(content, _)| content)
 }
@@ -144,7 +144,7 @@ fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> 
         .map_err(InputError::unreadable(&file.path))?
         .take(limit);
     let mut content = Vec::new();
-    // What came before a break is kept in `content`; ingest reports the break itself.
+    // Bytes before a break are kept in `content`; ingest reports the break itself.
     let _ = stream.read_to_end(&mut content);
     Ok((content, read.load(Ordering::Relaxed)))
 }

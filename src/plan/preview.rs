@@ -1,4 +1,4 @@
-//! What the first records of an input tell: its columns, which of them are id, text and metadata,
+//! A preview of an input from its first records: its columns, which of them are id, text and metadata,
 //! the language, and the files that are no text.
 //!
 //! Reads the first records of a few files of each format, and the start of one file for each

@@ -106,7 +106,7 @@ pub(super) fn survey_of(input: &Input, settings: &CorpusSettings) -> Result<Surv
     Ok(survey)
 }
 
-/// What the corpus will hold that a job is going to make.
+/// The size of the corpus that a job is going to make.
 pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> Survey {
     let documents = stage.settings.documents;
     let tokens = (documents as f64 * stage.settings.mean_length) as u64;

@@ -22,7 +22,7 @@ pub(super) const ID_CHARS: usize = 160;
 /// Characters of any other text.
 pub(super) const NAME_CHARS: usize = 60;
 
-/// What depends on the number of topics.
+/// The bounds that depend on the number of topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Terms of a topic at each λ.

@@ -1,4 +1,4 @@
-//! What a page is told, as JSON. The names are those that the scripts below `page/` use.
+//! The data of a page, as JSON. The scripts below `page/` use the same names.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub(super) struct ReportData {
     pub(crate) warnings: Vec<Warning>,
     /// By their numbers.
     pub(crate) topics: Vec<Topic>,
-    /// What share of the squared distances the map shows.
+    /// The share of the squared distances that the map shows.
     pub(crate) map_shown: f64,
     /// Topics that placed its axes.
     pub(crate) map_landmarks: usize,
@@ -23,7 +23,7 @@ pub(super) struct ReportData {
     pub(crate) drift: Option<Drift>,
 }
 
-/// What the result is of.
+/// The facts about the result.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
     pub(crate) inputs: Vec<String>,
@@ -132,7 +132,7 @@ pub(super) struct Trend {
     pub(crate) values: Vec<String>,
     pub(crate) documents: Vec<u64>,
     pub(crate) tokens: Vec<i64>,
-    /// Distinct values that the last one stands for, if it stands for many.
+    /// Distinct values that the last one covers, if it covers several.
     pub(crate) others: usize,
     /// Documents without a value.
     pub(crate) without: u64,

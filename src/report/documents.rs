@@ -18,7 +18,7 @@ pub(super) struct Best {
     places: BTreeMap<i64, u32>,
 }
 
-/// What is shown of documents.
+/// The documents that are shown.
 pub(super) struct Shown {
     /// The table of them.
     pub(crate) shown: Documents,
@@ -37,7 +37,7 @@ impl Best {
         Ok(Self { lines, places })
     }
 
-    /// What is known of them before the pass.
+    /// The documents as shown, before the pass fills them in.
     fn shown(&self, topics: usize, columns: &[String]) -> Shown {
         let mut ids = vec![String::new(); self.places.len()];
         let mut of_topics = vec![Vec::new(); topics];

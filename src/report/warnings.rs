@@ -1,4 +1,4 @@
-//! What a reader of a result should know before trusting it, each with what can be done.
+//! The warnings that a reader of a result should know before trusting it, each with its remedy.
 
 use std::collections::BTreeMap;
 

@@ -76,7 +76,7 @@ pub enum StreamError {
     /// The model file.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// What ingest has left.
+    /// The result of ingest cannot be read.
     #[error(transparent)]
     Collection(#[from] CollectionError),
     /// The vocabulary's file.
@@ -90,7 +90,7 @@ pub enum StreamError {
     Read {
         /// The line, from 1.
         line: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// An invalid line, if such lines end the stream.
@@ -98,7 +98,7 @@ pub enum StreamError {
     BadLine {
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it, and the remedy.
+        /// The problem and its remedy.
         reason: String,
     },
     /// A draw that cannot be made.

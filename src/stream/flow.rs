@@ -223,7 +223,7 @@ struct Writer<W> {
     lines: Vec<u8>,
     /// Those of their batches.
     deferrals: Vec<Deferral>,
-    /// What was written.
+    /// The summary of what was written.
     summary: Summary,
 }
 

@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Offset and content of a line, as text that tells bytes, lengths and breaks apart.
+    /// Offset and content of a line, as text that distinguishes bytes, lengths and breaks.
     type Told = (u64, String);
 
     /// The lines of a file of these bytes, as ingest cuts it.

@@ -38,7 +38,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// What `path` names: a job file, or the folder or address of a finished result, which may
+    /// Finds the result that `path` names: a job file, or the folder or address of a finished result, which may
     /// have been moved. `overrides` are `section.key=value`.
     ///
     /// # Errors
@@ -81,11 +81,11 @@ pub struct StreamModel {
     pub factors: Factors,
     /// The same without small entries, if the method uses those.
     pub topics: TermTopics,
-    /// What the methods start from that need it.
+    /// The classifier, if the method starts from one.
     pub(crate) classifier: Option<Classifier>,
     /// The labels that documents are predicted to have, topic by topic; none if topics are no labels.
     pub(crate) labels: Vec<Label>,
-    /// What was learnt of them besides.
+    /// The model of labels.
     pub(crate) label_model: LabelModel,
 }
 
@@ -170,7 +170,7 @@ fn load_classifier(source: &Source, model_hash: &str) -> Result<Classifier, Stre
     }
 }
 
-/// What was learnt of so many labels beside the model of this hash, as far as the job asks for it.
+/// The model for this many labels, beside the topic model of this hash, as far as the job asks for it.
 fn load_label_model(
     source: &Source,
     model_hash: &str,

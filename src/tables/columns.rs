@@ -1,4 +1,4 @@
-//! Some columns of a table, row by row, whatever their types: all numbers as f64.
+//! Some columns of a table, row by row; numbers of any type are read as f64.
 
 use std::path::Path;
 

@@ -194,7 +194,7 @@ struct Join {
     spread: [Vec<f64>; 2],
 }
 
-/// What is held of a document of the second result: its topics and its dropped mass.
+/// The part of a document of the second result that is kept: its topics and its dropped mass.
 type Held = (Vec<(i32, f32)>, f32);
 
 impl Join {

@@ -45,7 +45,7 @@ pub fn digest(root: &Path) -> Result<String, TableError> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// What [`digest`] is made of: tables by name, columns in the file's order, then the model's files.
+/// The parts of [`digest`]: tables by name, columns in the file's order, then the model's files.
 pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableError> {
     let mut digests = Vec::new();
     for table in TABLES {

@@ -39,7 +39,7 @@ row! {
         pub(crate) section: Option<i32>,
         /// The status of the document.
         pub(crate) status: DocumentStatus,
-        /// What training made of it.
+        /// Its split: trained on, held out, or neither.
         pub(crate) split: Split,
         /// Tokens the tokenizer found.
         pub(crate) tokens_total: i64,

@@ -7,7 +7,7 @@ super::schema::row! {
     looked_up_by: &[];
     /// A row of `evaluation`.
     pub(crate) struct EvaluationRow<'a> {
-        /// What is measured (`heldout_loglik_per_token`, `coherence_npmi`, …).
+        /// The metric (`heldout_loglik_per_token`, `coherence_npmi`, …).
         pub(crate) metric: &'a str,
         /// How (`document_completion`, …), with what the figure depends on.
         pub(crate) method: &'a str,

@@ -38,7 +38,7 @@ pub(crate) const LOGS: &str = "logs";
 
 /// Folders beside the tables whose whole content is topicmill's.
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
-/// What the process that wrote it reads again: of an output in an object store, its copy stays.
+/// The files that the process that wrote them reads again: of an output in an object store, their copies stay.
 const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
 /// Files at the root.
 const FILES: [&str; 6] = [SUCCESS, MANIFEST, "job.toml", "views.sql", REPORT, LOCK];
@@ -122,7 +122,7 @@ impl Output {
         self.place.local.join(LOGS)
     }
 
-    /// Puts a copy of a file of [`logs`](Self::logs) where others look for it; it is there already
+    /// Copies a file of [`logs`](Self::logs) to where others look for it; does nothing
     /// unless the output is in an object store.
     pub(crate) fn share_log(&self, name: &str) -> Result<(), TableError> {
         if !self.place.is_apart() {
@@ -195,7 +195,7 @@ impl Output {
         Ok(self.writable()?.rename(&from, &to)?)
     }
 
-    /// Removes one published file, if it is there, that nothing refers to any more.
+    /// Removes one published file, if it exists, to which nothing refers any more.
     pub(crate) fn remove(&self, relative: &str) -> Result<(), TableError> {
         Ok(self.writable()?.remove(&self.path(relative))?)
     }
@@ -316,7 +316,7 @@ impl Output {
 }
 
 /// The current holder of the output, according to the lock; `None` if it is free. A run that starts
-/// at this very moment is told that the folder is in use.
+/// at this very moment finds the folder in use.
 pub(crate) fn holder(root: &Path) -> Result<Option<String>, TableError> {
     Ok(store::at(root)?.holder(&root.join(LOCK))?)
 }

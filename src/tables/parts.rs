@@ -46,7 +46,7 @@ pub(super) fn part_names(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// What a file's footer says.
+/// The footer of a file.
 pub(super) fn footer(path: &Path) -> Result<(File, ArrowReaderMetadata), TableError> {
     let file = File::open(path).map_err(|e| TableError::io(path, e))?;
     let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())

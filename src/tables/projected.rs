@@ -18,7 +18,7 @@ pub struct ProjectedDocument {
     pub doc_id: i64,
     /// The input's own id.
     pub(crate) source_id: String,
-    /// What training made of it; of a document without terms always projected.
+    /// Its split; for a document without terms always projected.
     pub split: Option<Split>,
     /// Its tokens of kept terms.
     pub tokens_in_vocabulary: i64,

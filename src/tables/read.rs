@@ -25,7 +25,7 @@ pub(crate) use texts::{
 };
 pub use texts::{TermLine, kept_terms};
 
-/// What a table is, as `inspect` shows it.
+/// The schema of a table, as `inspect` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableSchema {
     /// The columns, in order.

@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// The kind for an Arrow type, if a table can have it.
+    /// The kind for an Arrow type, if tables use that type.
     pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         let all = [
             Self::I32,
@@ -89,7 +89,7 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
 }
 
-/// What is fixed about a table.
+/// The fixed properties of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
     /// Its folder's name.
@@ -295,7 +295,7 @@ macro_rules! row {
             }
         }
 
-        /// What is fixed about this table: name, columns, order.
+        /// The fixed properties of this table: name, columns, order.
         $vis const SPEC: $crate::tables::TableSpec =
             <$row as $crate::tables::schema::Row>::SPEC;
     };

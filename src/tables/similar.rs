@@ -7,7 +7,7 @@ use std::path::Path;
 use super::TableError;
 use super::projected::{ProjectedDocument, ProjectedReader};
 
-/// Maximum number of documents with the same `source_id` that are told apart for a person.
+/// Maximum number of documents with the same `source_id` that an error lists.
 const MOST_ALIKE: usize = 10;
 
 /// A document near to what was requested.

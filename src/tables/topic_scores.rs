@@ -8,7 +8,7 @@ super::schema::row! {
     pub(crate) struct TopicScoreRow<'a> {
         /// The topic, from 0.
         pub(crate) topic: i32,
-        /// What is measured (`coherence_umass`, `coherence_npmi`, `coherence_c_v`).
+        /// The metric (`coherence_umass`, `coherence_npmi`, `coherence_c_v`).
         pub(crate) metric: &'a str,
         /// On which documents (`sample`, `all`, `reference`).
         pub(crate) split: &'a str,

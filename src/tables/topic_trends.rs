@@ -17,7 +17,7 @@ super::schema::row! {
         pub(crate) name: &'a str,
         /// Its value; null for the documents of other values, and for those without one.
         pub(crate) value: Option<&'a str>,
-        /// How many values the row stands for: 1, but for those that are not named; 0 for the documents without one.
+        /// How many values the row covers: 1 for a named value, the number of all others in their row, 0 for documents without a value.
         pub(crate) value_count: i64,
         /// The topic, from 0.
         pub(crate) topic: i32,

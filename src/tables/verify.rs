@@ -21,7 +21,7 @@ use super::{TABLES, TableError};
 /// Problems that are spelt out; further ones are only counted.
 const PROBLEMS_SHOWN: usize = 50;
 
-/// What [`verify`] found.
+/// The findings of [`verify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct VerifyReport {
     /// Files whose hashes were compared.
@@ -30,7 +30,7 @@ pub struct VerifyReport {
     pub(crate) bytes: u64,
     /// Rows of each table, by the files' footers.
     pub(crate) rows: BTreeMap<String, u64>,
-    /// What is wrong, the first 50: file or row, what was expected, what was found.
+    /// The first 50 problems: file or row, what was expected, what was found.
     pub problems: Vec<String>,
     /// How many things are wrong; 0 for a sound output.
     pub(crate) problem_count: u64,
@@ -113,7 +113,7 @@ fn verify_files(
     Ok(())
 }
 
-/// Returns the rows the footer tells of; 0 for a damaged file.
+/// Returns the number of rows in the footer; 0 for a damaged file.
 fn verify_part(root: &Path, part: &PartManifest, report: &mut VerifyReport) -> u64 {
     if !verify_file(root, &part.path, part.bytes, &part.sha256, report) {
         return 0;

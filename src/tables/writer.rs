@@ -30,7 +30,7 @@ const GROUP_BYTES: usize = 64 << 20;
 /// Maximum number of bytes of text in one row: Arrow's offsets are 32 bits wide.
 const ROW_TEXT_BYTES: usize = 1 << 30;
 
-/// A finished part, as the manifest records it; serializable, so that a process can tell another.
+/// A finished part, as the manifest records it; serializable, so that processes can exchange it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartInfo {
     /// Rows.

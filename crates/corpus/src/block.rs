@@ -114,7 +114,7 @@ pub fn block_bytes(input: &Input, settings: &CorpusSettings) -> u64 {
     settings.block_bytes.unwrap_or_else(fitting).max(1)
 }
 
-/// What to expect of an input, without opening a file.
+/// The expected size of an input, without opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Bytes of content: exact for plain files, four times the size for compressed ones, twice for Parquet.

@@ -36,7 +36,7 @@ pub struct Collection {
     pub input_files: u64,
     /// Their size on disk.
     pub input_bytes: u64,
-    /// Documents of the input, whatever their status.
+    /// Documents of the input, of any status.
     pub documents: u64,
     /// Those that have tokens in the vocabulary.
     pub documents_with_terms: u64,
@@ -93,7 +93,7 @@ pub enum CollectionError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not what this version writes.
@@ -104,7 +104,7 @@ pub enum CollectionError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

@@ -93,7 +93,7 @@ pub struct RawDocument<'a> {
     pub body: Body<'a>,
 }
 
-/// What a document holds.
+/// The content of a document.
 #[derive(Clone, Debug)]
 pub enum Body<'a> {
     /// Text to be tokenized. `repaired`: bytes that are not UTF-8 were replaced by U+FFFD.
@@ -124,7 +124,7 @@ pub enum Body<'a> {
     Missing {
         /// The status of this document.
         status: DocumentStatus,
-        /// What was wrong, for the log: file, line and remedy.
+        /// The problem, for the log: file, line and remedy.
         reason: String,
     },
 }

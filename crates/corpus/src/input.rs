@@ -29,11 +29,11 @@ use store::{Source, is_remote};
 /// One file of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile {
-    /// What ids, errors and the order use: the path from the base folder, else the whole path.
+    /// The name for ids, errors and the order: the path from the base folder, else the whole path.
     pub name: String,
     /// Where to open it.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its format.
     pub format: Format,
     /// How it is compressed, by its first bytes.
     pub compression: Compression,
@@ -41,7 +41,7 @@ pub struct InputFile {
     pub bytes: u64,
     /// The vocabulary beside a bag of words whose terms are numbers.
     pub vocabulary: Option<PathBuf>,
-    /// What changes when the content does, if it lies in an object store.
+    /// A tag that changes with the content, if the file is in an object store.
     pub tag: Option<String>,
     /// Whether it is a volume of which the job reads another copy.
     pub is_copy: bool,

@@ -34,7 +34,7 @@ impl LabelCounter {
         }
     }
 
-    /// What others have counted, as bytes.
+    /// The counts as bytes, for another worker.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(&self.0).expect("texts and numbers are JSON")
     }

@@ -9,7 +9,7 @@ use super::{Body, DocumentStatus, RawDocument};
 
 /// The column of `documents` with the language.
 pub const COLUMN: &str = "language";
-/// Stands for the language of a text of which it cannot be told.
+/// The code for a text whose language cannot be identified.
 pub const UNDETERMINED: &str = "und";
 /// Characters of a text that are looked at. On English mail, documentation and prose, 1,000 are as good as the whole
 /// text, and 400 are not. Most of the time goes into comparing with each language's profile, whatever the length; leaving
@@ -19,7 +19,7 @@ const CHARACTERS: usize = 1000;
 /// docs/FORMATS.md that reach it are said to be of another language.
 const LEAST_CONFIDENCE: f64 = 0.5;
 
-/// The languages that are told apart, by their ISO 639-1 codes, ascending.
+/// The languages that can be identified, by their ISO 639-1 codes, ascending.
 #[rustfmt::skip]
 const LANGUAGES: [(&str, Lang); 70] = [
     ("af", Afr), ("ak", Aka), ("am", Amh), ("ar", Ara), ("az", Aze), ("be", Bel), ("bg", Bul),

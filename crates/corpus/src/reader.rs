@@ -119,7 +119,7 @@ fn read_range(
     }
 }
 
-/// What the documents of one file have in common.
+/// The properties that the documents of one file share.
 struct Context<'a> {
     file: &'a InputFile,
     settings: &'a CorpusSettings,

@@ -135,7 +135,7 @@ impl SmallestKeys {
     }
 
     /// How many of the keys kept begin with each value of their highest `PREFIX_BITS` bits.
-    /// Added up over workers, they tell where the bound over all workers lies.
+    /// Added up over workers, they determine the bound over all workers.
     pub fn prefix_counts(&self) -> Vec<i64> {
         let mut counts = vec![0; 1 << PREFIX_BITS];
         for &key in &self.heap {

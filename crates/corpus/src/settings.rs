@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// What to do with a file that ends in the middle (a truncated gzip, a read error).
+/// The treatment of a file that ends in the middle (a truncated gzip, a read error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnDamage {
     /// Stop with an error that names the file.
@@ -88,7 +88,7 @@ pub struct CorpusSettings {
     pub block_bytes: Option<u64>,
     /// A document with more bytes than this gets status `too_large`.
     pub max_document_bytes: u64,
-    /// What to do with damaged files.
+    /// The treatment of damaged files.
     pub on_damage: OnDamage,
     /// Section `[htrc]`.
     pub htrc: HtrcSettings,
@@ -141,7 +141,7 @@ impl CorpusSettings {
 pub struct LabelSettings {
     /// Their key or column.
     pub column: String,
-    /// What separates them where they are a text.
+    /// The separator, if they are a text.
     pub separator: String,
     /// A label that fewer documents have is dropped.
     pub min_documents: u64,
@@ -150,7 +150,7 @@ pub struct LabelSettings {
 /// Section `[htrc]` of a job: what is read of Extracted Features, and how volumes become documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtrcSettings {
-    /// What a document is.
+    /// The size of a document.
     pub section: SectionSize,
     /// Pages at the start of each volume that are not read.
     pub skip_first_pages: usize,

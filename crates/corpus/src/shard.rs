@@ -44,7 +44,7 @@ const FIXED_COLUMNS: [&str; 8] = [
     "pruned",
 ];
 
-/// What can go wrong with a shard.
+/// Errors of a shard.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardError {
     /// The operating system refused; nothing under the final name was touched.
@@ -52,7 +52,7 @@ pub enum ShardError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Parquet refused: the disk is full, or the file is damaged.
@@ -60,7 +60,7 @@ pub enum ShardError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the library said.
+        /// The library's error.
         source: ParquetError,
     },
     /// The file is sound Parquet, but not a shard of this version.
@@ -68,7 +68,7 @@ pub enum ShardError {
     NotAShard {
         /// The file.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The problem.
         reason: String,
     },
     /// A document cannot be stored; the writer is unchanged.

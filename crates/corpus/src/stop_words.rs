@@ -10,7 +10,7 @@ use super::settings::{StopWords, TokenSettings};
 use super::tokenizer::Tokenizer;
 use super::word_file::{self, WordFileError, without_comment};
 
-/// What is wrong with a job's stop words.
+/// Errors of a job's stop words.
 #[derive(Debug, thiserror::Error)]
 pub enum StopWordsError {
     /// No list has that name.
@@ -19,7 +19,7 @@ pub enum StopWordsError {
          Lists are named by ISO 639-1 code: {available}; a word file must exist"
     )]
     UnknownLanguage {
-        /// What the job says.
+        /// The name in the job.
         name: String,
         /// The nearest list there is.
         suggestion: String,

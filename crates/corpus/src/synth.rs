@@ -55,7 +55,7 @@ pub struct SynthSummary {
 /// # Errors
 ///
 /// A setting out of its range, a word list that is too short, a folder that contains something else,
-/// or whatever reading and writing may run into.
+/// or any error of reading and writing.
 pub fn synthesize(
     settings: &SynthSettings,
     folder: &Path,
@@ -157,7 +157,7 @@ fn unfinished_name(folder: &Path) -> PathBuf {
     folder.with_file_name(name)
 }
 
-/// Renames the finished folder to its final name, and waits until the disk has it.
+/// Renames the finished folder to its final name, and waits until that is on disk.
 fn publish(unfinished: &Path, folder: &Path) -> Result<(), SynthError> {
     let sync = |path: &Path| store::sync_folder(path).map_err(|e| SynthError::io(path, e));
     sync(&unfinished.join("answer"))?;

@@ -43,7 +43,7 @@ pub struct TermCounter {
     changed: Vec<u32>,
 }
 
-/// What the index contains: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
+/// An entry of the index: a term's [`Key`], flat so that a slot has 16 bytes, and its local id.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     bits: u64,
@@ -209,7 +209,7 @@ fn term<'a>(arena: &'a str, ends: &[usize], id: u32) -> &'a str {
     &arena[start..ends[id]]
 }
 
-/// What a term is looked up by.
+/// The key by which a term is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     /// The bytes of a term of up to eight; a hash of a longer one.

@@ -33,13 +33,13 @@ use super::settings::{TokenRule, TokenSettings};
 
 /// Cuts texts into tokens; one per worker, so that its buffers are reused.
 ///
-/// What a token looks like, beyond [`TokenSettings`]:
+/// The form of a token, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
 ///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
 /// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), and the token is
 ///   NFC afterwards too;
 /// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
-///   linear in the text whatever it contains.
+///   linear in the length of any text.
 ///
 /// ```
 /// use corpus::settings::{TokenRule, TokenSettings};
@@ -61,12 +61,12 @@ use super::settings::{TokenRule, TokenSettings};
 pub struct Tokenizer {
     rule: TokenRule,
     numbers: bool,
-    /// What each character is, under the rule.
+    /// The class of each character, under the rule.
     classes: Classes,
     form: Form,
     /// A stretch that had to be normalised.
     normalized: String,
-    /// What is done to the tokens of a text, if anything.
+    /// The rewriting of a text's tokens, if there is any.
     rewriting: Option<Rewriting>,
 }
 

@@ -23,7 +23,7 @@ pub enum VocabularyFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A line is not what this version writes.
@@ -39,7 +39,7 @@ pub enum VocabularyFileError {
     Vocabulary {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         source: VocabularyError,
     },
 }

@@ -25,7 +25,7 @@ pub enum WordFileError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         reason: String,
     },
 }

@@ -57,7 +57,7 @@ impl Proportions {
         self.counted = 1.0;
     }
 
-    /// What a token's own count in topic k adds to n_dk e_kw and to α_k e_kw: it counts in n_dk, and
+    /// The masses that a token's own count in topic k adds to n_dk e_kw and to α_k e_kw: it counts in n_dk, and
     /// where the document counts in the model in g_kw.
     fn own_masses(
         &self,

@@ -81,7 +81,7 @@ impl Priors {
         }
     }
 
-    /// What topic–term parameters are kept for: V terms or, of a tree, its leaves.
+    /// The number of rows of topic–term parameters: V terms or, of a tree, its leaves.
     pub fn row_count(&self, vocabulary_size: usize) -> usize {
         (self.tree.as_ref()).map_or(vocabulary_size, |tree| tree.leaf_count())
     }

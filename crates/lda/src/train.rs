@@ -59,7 +59,7 @@ pub enum TrainError {
     },
 }
 
-/// What training starts from.
+/// The start of training.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The priors.

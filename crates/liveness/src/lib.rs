@@ -38,7 +38,7 @@ impl Liveness {
         self.is_waiting.load(Ordering::Relaxed)
     }
 
-    /// What the thread was last said to be doing; empty before the first [`stage`].
+    /// The stage that the thread reported last; empty before the first [`stage`].
     pub fn stage(&self) -> &'static str {
         *self.stage.lock()
     }

@@ -21,7 +21,7 @@ pub struct Certificates {
     pub hosts: Vec<HostCertificate>,
 }
 
-/// What one host shows to the others.
+/// The certificate that one host shows to the others.
 pub struct HostCertificate {
     /// A name or an address without brackets.
     pub host: String,

@@ -8,7 +8,7 @@ use super::tls::{BINDING_BYTES, Session};
 
 /// A connection, in the clear or encrypted.
 pub(super) struct Channel {
-    /// What carries the bytes.
+    /// The socket.
     pub(super) socket: TcpStream,
     /// The state of the encryption, if there is one.
     pub(super) tls: Option<Session>,

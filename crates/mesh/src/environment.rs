@@ -33,7 +33,7 @@ const MOST_NAME_BYTES: usize = 255;
 /// The variables of an environment that are text.
 type Variables = BTreeMap<String, String>;
 
-/// What was found: one process of several.
+/// The place that was found: one process of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The source: a scheduler, or our own variables.
@@ -48,11 +48,11 @@ pub struct Found {
     pub threads: Option<usize>,
     /// Where all are; nothing when the caller has it from elsewhere.
     pub peers: Option<Peers>,
-    /// What only the processes of this attempt share, if there is such a thing.
+    /// A token that only the processes of this attempt share, if there is one.
     pub token: Option<String>,
 }
 
-/// What the caller needs.
+/// The variables that the caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The first port on each host, if a flag says it.

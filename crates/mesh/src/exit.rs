@@ -17,7 +17,7 @@ pub const KILLED: u8 = 137;
 /// Told to stop, by SIGTERM or SIGINT (128 + SIGTERM).
 pub const INTERRUPTED: u8 = 143;
 
-/// What `--help` says about exit codes.
+/// The part of `--help` about exit codes.
 pub const EXIT_CODES: &str = "\
 Exit codes:
     0  done, or already done

@@ -16,10 +16,10 @@ use super::ClusterError;
 use super::interrupt::Interrupts;
 use crate::exit;
 
-/// What ssh says when it lost the host, or a signal ended the process there: a loss like any other
-/// (69), but the cause of those that the other processes tell of.
+/// The exit code of ssh when it lost the host, or a signal ended the process there: a loss like any other
+/// (69), but the cause of those that the other processes report.
 const HOST_LOST: u8 = 255;
-/// What a life line says to stop its process as SIGTERM does.
+/// The message on a life line that stops its process as SIGTERM does.
 pub(super) const TERM: &str = "TERM";
 
 /// How long the others may live on when one process has failed.
@@ -90,7 +90,7 @@ pub struct Ending {
     pub interrupted: bool,
 }
 
-/// What is done about children that should have ended, from mild to hard.
+/// The measures against children that should have ended, from mild to hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Measure {
     /// They run.

@@ -32,7 +32,7 @@ pub enum Kind {
 /// A frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What follows.
+    /// The kind of its content.
     pub kind: Kind,
     /// How many bytes of it.
     pub length: usize,
@@ -68,7 +68,7 @@ pub struct Farewell {
     pub code: u8,
     /// The process that failed or was lost.
     pub culprit: usize,
-    /// What happened, as the receiving processes report it: one line.
+    /// The event, as the receiving processes report it: one line.
     pub text: String,
 }
 

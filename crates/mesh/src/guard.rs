@@ -20,7 +20,7 @@ use crate::exit;
 
 /// How long the last words may take, until the others have hung up as well.
 pub(super) const FAREWELL_LIMIT: Duration = Duration::from_millis(800);
-/// What to do after the loss of a process.
+/// The remedy for the loss of a process.
 pub(super) const REMEDY: &str = "rerun the same command to resume";
 
 /// How long the report may take before the process exits without it.
@@ -32,7 +32,7 @@ const REPORT_LIMIT: Duration = Duration::from_secs(2);
 pub struct Failure {
     /// The exit code of the process.
     pub code: u8,
-    /// What happened and what to do, for a person.
+    /// The event and its remedy, for people.
     pub message: String,
 }
 

@@ -101,7 +101,7 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     Ok(())
 }
 
-/// What is wrong with a caller that has proved that it belongs to the job.
+/// The difference of a caller that has proved that it belongs to the job.
 fn difference_of_caller(setup: &Setup, theirs: &Hello) -> Option<String> {
     let process = theirs.process as usize;
     setup.mine.difference(theirs).or_else(|| {
@@ -206,7 +206,7 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
     }
 }
 
-/// What is wrong with a listener that has proved that it belongs to the job.
+/// The difference of a listener that has proved that it belongs to the job.
 fn difference_of_listener(
     setup: &Setup,
     process: usize,

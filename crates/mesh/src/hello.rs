@@ -45,11 +45,11 @@ pub struct Hello {
     pub has_secret: bool,
     /// Whether the speaker wants the connection encrypted.
     pub has_tls: bool,
-    /// What only greetings of this protocol say; `None` in one of another.
+    /// The terms of a greeting of this protocol; `None` in one of another.
     pub terms: Option<Terms>,
 }
 
-/// What must be equal on both sides, beside the program.
+/// The terms that must be equal on both sides, beside the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Hash of the name that the processes of one attempt share.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The variable with the addresses of all processes, in order, commas between.
 pub const HOSTS_VARIABLE: &str = "TOPICMILL_HOSTS";
 
-/// What can be wrong with a host file.
+/// Errors in a host file.
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
     /// The file cannot be read.
@@ -20,7 +20,7 @@ pub enum HostsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A line is not `host:port`.
@@ -32,7 +32,7 @@ pub enum HostsError {
         line: usize,
         /// The text of the line.
         text: String,
-        /// What is missing or wrong.
+        /// The problem.
         reason: &'static str,
     },
     /// Two lines have the same address.

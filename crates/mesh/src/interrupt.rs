@@ -28,9 +28,9 @@ static PASSED_ON: AtomicBool = AtomicBool::new(false);
 /// The messages about a signal.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// What the process does if the signal has to wait.
+    /// That the process goes on, if the signal has to wait.
     pub deferred: &'static str,
-    /// What to do after it has ended.
+    /// The remedy after the process has ended.
     pub ended: &'static str,
 }
 

@@ -31,7 +31,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// How often signals are looked for in that wait.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What is started, and where.
+/// The processes to start, and their hosts.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// `host:port` of each process, in order; at least one.
@@ -119,7 +119,7 @@ impl Launch {
         (0..self.addresses.len()).map(command).collect()
     }
 
-    /// What is started in one attempt.
+    /// The processes of one attempt.
     fn members(&self, secret: &str, token: &str) -> Vec<Member> {
         let member = |process| match self.is_remote(process) {
             false => self.local(process, secret, token),

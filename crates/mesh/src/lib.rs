@@ -119,7 +119,7 @@ pub enum ClusterError {
     Listen {
         /// The address from the host file.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Not all processes came together in time.
@@ -129,7 +129,7 @@ pub enum ClusterError {
         seconds: u64,
         /// Each missing process: number, address, and what was seen of it.
         missing: Vec<String>,
-        /// What may be wrong with this process itself; empty when nothing is known.
+        /// A possible fault of this process itself; empty when nothing is known.
         remark: String,
     },
     /// There is no secret, and other machines could reach a process.
@@ -162,7 +162,7 @@ pub enum ClusterError {
         process: usize,
         /// Where it is.
         address: String,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
     /// Another process left before the run was complete.
@@ -181,9 +181,9 @@ pub enum ClusterError {
     /// The processes on this machine could not be started.
     #[error("cannot {action}: {source}")]
     Spawn {
-        /// What was tried.
+        /// The action that failed.
         action: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The only worker of the run failed.

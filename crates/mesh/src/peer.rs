@@ -27,7 +27,7 @@ pub(super) struct Peer {
     pub(super) address: String,
     /// How long nothing may come from it.
     pub(super) timeout: Duration,
-    /// What goes to and fro, and when it last did.
+    /// The bytes in both directions, and when the last went.
     pub(super) traffic: Arc<Traffic>,
     /// The connection.
     pub(super) socket: TcpStream,

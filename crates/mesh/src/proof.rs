@@ -26,7 +26,7 @@ pub enum Role {
     Listener(Verdict),
 }
 
-/// What the listener thinks of a caller.
+/// The listener's verdict on a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Verdict {
@@ -38,14 +38,14 @@ pub enum Verdict {
     Refused = 2,
 }
 
-/// What both sides have seen of one connection before any proof.
+/// The messages of one connection before any proof, as both sides have seen them.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     /// The dialler's greeting, as it was sent.
     pub dialler: Vec<u8>,
     /// The listener's.
     pub listener: Vec<u8>,
-    /// What only the ends of this encrypted connection know; empty in the clear.
+    /// A value that only the ends of this encrypted connection know; empty in the clear.
     pub binding: Vec<u8>,
 }
 

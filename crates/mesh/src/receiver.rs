@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// The receiving half of a link.
 pub(super) struct Receiver {
-    /// What has come and is not decoded yet: of an encrypted connection, encrypted.
+    /// Bytes that have arrived and are not decoded yet: of an encrypted connection, encrypted.
     buffer: Box<[u8]>,
     begin: usize,
     end: usize,

@@ -40,7 +40,7 @@ pub enum SecretError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The secret is empty, or short enough to be guessed.

@@ -40,7 +40,7 @@ pub struct ClusterSettings {
     /// How long a worker of this process may show no sign of life before the run ends; `None`: for
     /// ever.
     pub stall_timeout: Option<Duration>,
-    /// What proves that a process belongs here; needed unless all addresses are loopback ones.
+    /// The secret by which a process proves that it belongs here; needed unless all addresses are loopback ones.
     pub secret: Option<Secret>,
     /// Certificates, when connections are to be encrypted.
     pub tls: Option<Tls>,

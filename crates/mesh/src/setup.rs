@@ -16,7 +16,7 @@ use super::{ClusterError, ClusterSettings, Placement};
 /// How often the connections so far are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the threads of one set-up share.
+/// The state that the threads of one set-up share.
 pub(super) struct Setup {
     /// Our greeting, except for the nonce.
     pub(super) mine: Hello,
@@ -24,7 +24,7 @@ pub(super) struct Setup {
     pub(super) process: usize,
     /// Where each process listens.
     pub(super) addresses: Vec<String>,
-    /// What a process must prove.
+    /// The secret that a process must prove to have.
     pub(super) secret: Option<Secret>,
     /// Our certificates.
     pub(super) tls: Option<Tls>,
@@ -42,7 +42,7 @@ pub(super) struct Setup {
 struct State {
     /// The connection with each process.
     channels: Vec<Option<Channel>>,
-    /// What went wrong with each process.
+    /// The trouble with each process.
     trouble: Vec<Trouble>,
     /// Why the set-up must end.
     failure: Option<ClusterError>,
@@ -50,12 +50,12 @@ struct State {
     over: bool,
 }
 
-/// What went wrong with a process that is not connected yet.
+/// The trouble with a process that is not connected yet.
 #[derive(Clone, Default)]
 struct Trouble {
-    /// What a caller in its name could not do: the likely cause.
+    /// The failure of a caller in its name: the likely cause.
     accusation: Option<String>,
-    /// What happened last.
+    /// The latest event.
     last: String,
 }
 
@@ -197,7 +197,7 @@ impl Setup {
         None
     }
 
-    /// What a person should know of this process when others are missing.
+    /// A possible fault of this process, for people, when others are missing.
     fn remark(&self) -> String {
         let address = &self.addresses[self.process];
         match self.listens_everywhere.load(Ordering::SeqCst) {

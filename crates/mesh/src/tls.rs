@@ -24,7 +24,7 @@ pub use session::Tls;
 /// Bytes of a value that only the two ends of one encrypted connection know.
 pub(super) const BINDING_BYTES: usize = 32;
 
-/// What a build without the feature says when TLS is requested.
+/// The error of a build without the feature when TLS is requested.
 pub(crate) const ABSENT: &str = "this build has no TLS support: build with `--features tls`";
 
 /// Why certificates cannot be used.
@@ -33,11 +33,11 @@ pub enum TlsError {
     /// A file cannot be read, or is not PEM.
     #[error("{what} {}: {reason}", path.display())]
     File {
-        /// What the file should hold.
+        /// The content that the file should have.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The files do not fit together.

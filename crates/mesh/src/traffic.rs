@@ -17,7 +17,7 @@ pub fn bytes_sent() -> u64 {
     SENT.load(Ordering::Relaxed)
 }
 
-/// What has gone between this process and another so far.
+/// The traffic between this process and another so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerTraffic {
     /// Number of the other process.

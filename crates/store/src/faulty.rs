@@ -137,7 +137,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// What `TOPICMILL_FAULT` asks for, and the steps so far.
+/// The faults that `TOPICMILL_FAULT` asks for, and the steps so far.
 #[derive(Debug, Default)]
 pub struct Faults {
     trace: Option<File>,
@@ -146,7 +146,7 @@ pub struct Faults {
     steps: AtomicU64,
 }
 
-/// What happens at a step.
+/// The fault at a step.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Crash,
@@ -155,7 +155,7 @@ enum Fault {
     Refuse,
 }
 
-/// What is to be done about a step.
+/// The verdict on a step.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Go,

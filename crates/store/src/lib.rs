@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! What a process has not finished lies on its own disk: [`Writer`] writes a file from beginning to
+//! Unfinished files lie on the process's own disk: [`Writer`] writes a file from beginning to
 //! end, [`Scratch`] is an unnamed file with random access, and plain functions do the rest. Their
 //! errors are the system's; callers name the path.
 
@@ -27,7 +27,7 @@ pub use scratch::Scratch;
 pub use source::Source;
 pub use writer::Writer;
 
-/// What the address of something in an object store begins with.
+/// The prefix of addresses in an object store.
 const SCHEME: &str = "s3://";
 
 /// The folder of unfinished files, below the one that they are for.
@@ -35,7 +35,7 @@ pub const TEMPORARY: &str = "_temporary";
 
 /// The lock of a folder that a run writes to.
 pub const LOCK: &str = "_lock";
-/// What its text begins with.
+/// The first words of its text.
 pub const LOCK_MARK: &str = "topicmill output";
 
 /// Keeps files under final names. Whenever the process is stopped, each is complete or absent.
@@ -161,7 +161,7 @@ pub struct Entry {
 pub struct StoreError {
     /// The file, folder or address.
     pub path: PathBuf,
-    /// What went wrong.
+    /// The error.
     pub source: io::Error,
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{Lock, Locking, faulty};
 
-/// What the text of a lock says of its holder.
+/// The holder that the text of a lock names.
 pub(super) fn holder_in(text: &str) -> String {
     let named = text.lines().nth(1);
     named.unwrap_or("process unknown").to_owned()

@@ -31,7 +31,7 @@ const TAGS: &str = ".tags";
 /// Where files are that are still coming down.
 const COMING: &str = ".coming";
 
-/// What a store says of an object.
+/// The metadata that a store keeps of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectMeta {
     /// Its key.
@@ -59,7 +59,7 @@ pub enum Condition<'a> {
 #[derive(Debug)]
 pub struct S3 {
     bucket: Arc<Bucket>,
-    /// What the keys of everything in the folder begin with.
+    /// The prefix of the keys of everything in the folder.
     root: String,
     copies: PathBuf,
     kept: &'static [&'static str],
@@ -234,7 +234,7 @@ fn key_of(path: &Path) -> Result<String, StoreError> {
     Ok(address::split(path)?.1)
 }
 
-/// What the keys of everything in a folder begin with.
+/// The prefix of the keys of everything in a folder.
 fn below(key: &str) -> String {
     match key {
         "" => String::new(),

@@ -21,7 +21,7 @@ const LARGEST_WINDOW: u64 = 8 << 20;
 /// Bytes of a footer's length and mark at the end of a Parquet file.
 const FOOTER_TAIL: u64 = 8;
 
-/// What a Parquet file begins with.
+/// The first bytes of a Parquet file.
 const PARQUET_MARK: &[u8] = b"PAR1";
 
 /// Something to read from.
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// What changes when its content does; only object stores say.
+    /// A tag that changes with the content; only object stores have it.
     pub fn tag(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
@@ -98,7 +98,7 @@ pub struct ObjectReader {
     tag: String,
     /// Where the next byte is read.
     position: u64,
-    /// What was fetched last, and where that begins.
+    /// The bytes that were fetched last, and where they begin.
     window: Arc<Vec<u8>>,
     begins: u64,
     /// Bytes that the next fetch asks for.

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::export::Format;
 
-/// What `--help` ends with.
+/// The end of `--help`.
 pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill export out/quickstart --format pyldavis

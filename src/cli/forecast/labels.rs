@@ -10,7 +10,7 @@ use crate::plan::survey::Survey;
 /// The labels of a job's documents.
 #[derive(Debug)]
 pub(super) struct Labels {
-    /// How many, if that can be told.
+    /// How many, if it is known.
     pub(super) count: Option<u64>,
     /// The same, for people.
     pub(super) text: String,

@@ -8,7 +8,7 @@ use crate::tables::read::{FigureLine, LabelLine, TopicLine};
 /// Characters of a label that are shown.
 const WIDEST_LABEL: usize = 40;
 
-/// What the figures of labels begin with in `evaluation`.
+/// The prefix of the metrics of labels in `evaluation`.
 const METRIC: &str = "label_";
 
 /// The labels of most documents, at most `most`, and the figures of all; empty if topics are no labels.

@@ -26,7 +26,7 @@ const WIDEST_BAR: usize = 40;
 /// Characters of a term that are shown.
 const WIDEST_TERM: usize = 24;
 
-/// What is known of a topic.
+/// All about a topic.
 struct View {
     topics: Vec<TopicLine>,
     topic: usize,
@@ -123,7 +123,7 @@ impl View {
         }
     }
 
-    /// What the table of topics says of it.
+    /// Its figures in the table of topics.
     fn figures(&self) -> Vec<(&'static str, String)> {
         let line = self.line();
         let largest = line.rank1_documents.map_or_else(String::new, |documents| {

@@ -18,7 +18,7 @@ use store::{Disk, Store, Writer, create_folder, remove_file};
 /// Bytes by which the format is recognised.
 const START: usize = 64 << 10;
 
-/// What standard input contains, by the ending of a file of it.
+/// The content of standard input, by the ending of a file with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// As it is.

@@ -1,4 +1,4 @@
-//! What is said of an input and of the job for it.
+//! The wording about an input and the job proposed for it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn named(globs: &BTreeMap<String, u64>) -> String {
     names.join(", ")
 }
 
-/// What the job file begins with.
+/// The first lines of the job file.
 pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
     let survey = &preview.survey;
     let [documents, tokens] = [survey.documents, survey.tokens].map(figures::about);

@@ -58,7 +58,7 @@ impl Processes<'_> {
     }
 
     /// Whether a process has been seen lately; of none where the lock is free, on the host of the
-    /// process that would hold it: elsewhere a file system may not tell of locks.
+    /// process that would hold it: elsewhere a file system may not show locks.
     fn is_alive(&self, status: &ProcessStatus) -> bool {
         let leader = self.all.iter().find(|status| status.process == 0);
         let is_over = !self.is_locked && leader.is_some_and(|leader| leader.host == self.here);

@@ -1,10 +1,10 @@
-//! What to do with a result: commands to copy.
+//! The next steps with a result: commands to copy.
 
 use std::path::Path;
 
 use crate::job::{Job, Summary};
 
-/// What to do next, a line for each command and what it is for.
+/// The next steps, a line for each command and its purpose.
 pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
     let commands: String = commands(summary, job).into_iter().map(line).collect();

@@ -109,7 +109,7 @@ fn left(ends: Instant) -> io::Result<Duration> {
     }
 }
 
-/// What a GET asks for, without its query.
+/// The path that a GET asks for, without its query.
 fn path(request: &[u8]) -> Option<&str> {
     let line = request.split(|&byte| byte == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');

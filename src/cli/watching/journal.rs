@@ -57,7 +57,7 @@ impl Journal {
     pub(super) fn flush(&self, limit: Duration) {
         let (done, is_done) = sync_channel(1);
         if self.sender.try_send(Message::Flush(done)).is_ok() {
-            // What is not written by then is lost.
+            // Lines that are not written by then are lost.
             let _ = is_done.recv_timeout(limit);
         }
     }

@@ -18,12 +18,12 @@ use crate::job::{Work, WorkStage};
 use lda::train::RoundSeconds;
 use mesh::PeerTraffic;
 
-/// Names and values that tell a metric's series apart.
+/// Names and values that distinguish a metric's series.
 type Labels = Vec<(&'static str, String)>;
 type FloatGauge = Gauge<f64, AtomicU64>;
 type FloatCounter = Counter<f64, AtomicU64>;
 
-/// What the metrics are made of.
+/// The figures from which metrics are made.
 pub(super) struct Figures {
     pub(super) status: ProcessStatus,
     pub(super) spent: RoundSeconds,
@@ -100,7 +100,7 @@ fn traffic(registry: &mut Registry, peers: &[PeerTraffic]) {
     registry.register_with_unit("received", help, Unit::Bytes, received);
 }
 
-/// What is being done, and how far it is.
+/// The current phase and its progress.
 fn phase(registry: &mut Registry, status: &ProcessStatus) {
     if status.phase.is_empty() {
         return;

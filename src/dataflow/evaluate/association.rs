@@ -17,7 +17,7 @@ use corpus::collection::Collection;
 use lda::evaluate::association::{Association, median_rank};
 use lda::model::factors::FactorTable;
 
-/// What they are measured on, in tables.
+/// The name of their documents in tables.
 const NORMS: &str = "norms";
 
 /// The norms on the model's terms.
@@ -72,7 +72,7 @@ impl Evaluation {
         })
     }
 
-    /// The ranks of associates, and what is to be known of them. All workers must call it.
+    /// The ranks of associates, and remarks on them for the user. All workers must call it.
     pub(super) fn associate(
         &self,
         worker: &mut Worker,

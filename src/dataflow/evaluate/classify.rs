@@ -39,7 +39,7 @@ const MOST_PROPORTIONS: u64 = 1 << 28;
 /// How proportions are inferred, and what the table says of it.
 const METHOD: &str = "logistic regression on cvb0 proportions";
 
-/// What a worker has found.
+/// The findings of a worker.
 #[derive(Default)]
 struct Found {
     /// Documents as they travel, some to a piece.

@@ -31,7 +31,7 @@ pub(super) struct Texts {
     vocabulary: Vocabulary,
 }
 
-/// What coherence comes to.
+/// The result: coherence of the topics, and remarks.
 #[derive(Default)]
 pub(super) struct Coherence {
     /// By metric, in the job's order.
@@ -206,7 +206,7 @@ fn reference_settings(job: &Job) -> CorpusSettings {
     CorpusSettings {
         input: job.evaluate.reference.clone(),
         exclude: Vec::new(),
-        // Texts beside a bag of words are what C_V needs: the files' names tell.
+        // C_V needs texts, perhaps beside a bag of words; the files' names give their format.
         format: (job.corpus.format).filter(|format| !job.corpus.gives_counts(*format)),
         group: None,
         metadata: Vec::new(),

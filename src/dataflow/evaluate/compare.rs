@@ -14,7 +14,7 @@ use corpus::sample::Split;
 const METHOD: &str = "comparison";
 
 /// Compares the documents of the job's result, the reference, with those of another; returns the
-/// figures, and what is to be known of them.
+/// figures, and remarks on them for the user.
 ///
 /// # Errors
 /// A result that cannot be read or has nothing projected; no document in common.
@@ -91,7 +91,7 @@ fn rows(found: &Comparison, split: Option<Split>) -> Vec<Figure> {
     rows
 }
 
-/// What does not fit is the user's to know, and no failure of reading.
+/// A mismatch of the two results is an error of the user, not of reading.
 fn refused(error: TableError) -> RunError {
     match error {
         TableError::Format { .. } | TableError::Incomplete { .. } => {

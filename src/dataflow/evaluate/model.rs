@@ -27,7 +27,7 @@ pub(super) struct Loaded {
     pub(super) factors: Factors,
     /// K.
     pub(super) topic_count: usize,
-    /// What makes two models the same: a hash of their topics and of α.
+    /// A hash of its topics and of α, equal for equal models.
     pub(super) fingerprint: String,
     /// The heaviest terms of each topic, as many as requested, heaviest first.
     pub(super) top_terms: Vec<Vec<u32>>,

@@ -42,7 +42,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    /// What training has recorded.
+    /// The figures that training has recorded.
     fn training_figures(&self) -> Vec<Figure> {
         let heldout = self.record.heldout.per_token();
         let perplexity = heldout.map(|value| lda::math::special::exp(-value));
@@ -79,7 +79,7 @@ impl Finisher<'_> {
         ]
     }
 
-    /// What projection has found, and how far the new documents have moved.
+    /// The figures of projection, and how far the new documents have moved.
     fn projection_figures(&self) -> Vec<Figure> {
         let splits = [Split::Sample, Split::HeldOut, Split::Projected];
         let likelihood = |split: Split| Figure {

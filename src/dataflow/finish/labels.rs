@@ -35,7 +35,7 @@ impl Finisher<'_> {
         self.write(rows, written)
     }
 
-    /// What the screen tells of that.
+    /// The figures of labels that the screen shows.
     pub(super) fn label_summary(&self) -> Option<LabelSummary> {
         let count = self.finished.collection.labels.len() as u64;
         let sums = LabelSums(self.tally.map_or(&[], |tally| &tally.labels));

@@ -16,7 +16,7 @@ use lda::evaluate::diagnostics::{TOP_TERMS, TopicDiagnostics, column_sums, diagn
 use lda::evaluate::junk::CorpusDistribution;
 use lda::model::Priors;
 
-/// What is known of a topic before its row is made.
+/// A topic's figures, from which its row is made.
 struct Diagnosed<'t> {
     topic: &'t TopicDiagnostics,
     top_terms: &'t [String],
@@ -33,7 +33,7 @@ impl Finisher<'_> {
         }
     }
 
-    /// Writes both tables; what the screen tells of the topics.
+    /// Writes both tables; returns what the screen shows of the topics.
     pub(super) fn write_topics(
         &self,
         priors: &Priors,

@@ -1,7 +1,7 @@
 //! Finds volumes that are copies: compares the metadata of all volumes before any of them is counted.
 //!
 //! Workers read the metadata of some files each. What copies have in common decides which worker compares them: it
-//! keeps the one with the smallest id, whatever the order in which they come.
+//! keeps the one with the smallest id, in whichever order they come.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,7 +29,7 @@ use corpus::{DocumentStatus, Sections, ShardDocument};
 /// How long a worker leaves it to another one to say what went wrong with the input.
 const CAUSE_FIRST: Duration = Duration::from_secs(5);
 
-/// What one worker has drafted.
+/// The drafts of one worker.
 pub(super) struct Drafted {
     /// Its terms.
     pub(super) terms: TermCounter,
@@ -163,7 +163,7 @@ pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
     error
 }
 
-/// What a shard holds.
+/// The content of a shard, in figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     /// The shard's number.

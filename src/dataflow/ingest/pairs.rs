@@ -12,7 +12,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The tokens that a pass makes pairs of, numbered alike on all workers.
 pub(super) struct Units {
-    /// What they are called.
+    /// Their names.
     pub(super) names: Vec<String>,
     /// How many words each has.
     words: Vec<usize>,

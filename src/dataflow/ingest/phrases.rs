@@ -30,7 +30,7 @@ const PAIRS_A_FLUSH: usize = 1 << 20;
 
 /// Phrases, and the drafts that have them.
 pub(super) struct Joined {
-    /// What was drafted; its counts are those of the joined text.
+    /// The drafts; their counts are those of the joined text.
     pub(super) drafted: Drafted,
     /// The phrases.
     pub(super) phrases: Vec<Phrase>,
@@ -112,7 +112,7 @@ fn frequent_words(
     Ok((words, unsigned(tokens as isize)))
 }
 
-/// What a pass has counted: this worker's share.
+/// The counts of a pass: this worker's share.
 #[derive(Default)]
 struct Counted {
     /// Units and how often they occur.

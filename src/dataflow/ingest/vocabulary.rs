@@ -22,7 +22,7 @@ use corpus::vocabulary_file::{self, VOCABULARY_FILE};
 /// Blocks that are sent before the worker works off what has come in (4 MiB).
 const BLOCKS_A_STEP: usize = 8;
 
-/// What `collection.json` says of the vocabulary.
+/// The vocabulary, as `collection.json` describes it.
 #[derive(Debug, Default)]
 pub(super) struct Agreed {
     /// Distinct terms of the collection, kept or not.

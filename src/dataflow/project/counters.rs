@@ -1,4 +1,4 @@
-//! What a worker counts of documents, what it adds up for all workers, and what the first one makes of that.
+//! The counts that a worker takes of documents, the sums that it owns, and the first worker's results from them.
 //!
 //! While documents are inferred, sums that take much memory go to the workers that own them; when all documents are
 //! inferred, the rest follows. Then owners make rows of what they have, and the first worker gets them.
@@ -23,7 +23,7 @@ use crate::tables::PartInfo;
 use corpus::ShardDocument;
 use corpus::sample::Split;
 
-/// What a worker makes of its own documents, and of the sums that it owns.
+/// The counts of a worker's own documents, and the sums that it owns.
 #[derive(Serialize, Deserialize)]
 struct Owned {
     best: BestDocuments,
@@ -132,7 +132,7 @@ impl Counters {
         Ok(())
     }
 
-    /// What the first worker knows when everything has come.
+    /// The result on the first worker, when everything has come.
     pub(super) fn finish(&mut self) -> Projected {
         let mut tally = Tally::from_sums(&self.sums, &self.tally);
         let (mut groups, mut drift) = (BTreeMap::new(), Vec::new());

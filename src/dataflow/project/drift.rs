@@ -2,13 +2,13 @@
 //!
 //! Every worker sums over the run. Sums over a group go to the worker given by the hash of its
 //! name, so that each worker holds some of the groups. They are held as long as they fit into
-//! [`MOST_GROUP_BYTES`]; if a collection has more groups than that, no group gets a row, whatever
-//! the number of workers.
+//! [`MOST_GROUP_BYTES`]; if a collection has more groups than that, no group gets a row, for any
+//! number of workers.
 //!
 //! The run's distinct terms are kept and pruned ones; a group's are kept ones alone, because a set
 //! of all terms for each group would take many times the memory.
 //!
-//! The sums survive no restart: what an earlier run has projected is read back and counted again.
+//! The sums do not survive a restart: what an earlier run has projected is read back and counted again.
 
 mod groups;
 
@@ -56,7 +56,7 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    /// What the end of a run says of it; `None` without new documents.
+    /// The line about drift at the end of a run; `None` without new documents.
     pub(crate) fn summary(&self) -> Option<DriftSummary> {
         let figures = &self.run.figures;
         let to_retrain = self.groups.iter().filter(|g| g.figures.advises_training());
@@ -74,7 +74,7 @@ impl Drift {
     }
 }
 
-/// What a worker counts drift in.
+/// A worker's counters of drift.
 pub(super) struct DriftCounter {
     /// The terms with weight above the prior in some topic.
     known: TermSet,
@@ -85,7 +85,7 @@ pub(super) struct DriftCounter {
     groups: Groups,
 }
 
-/// What is said of a document's projection in its rows of `documents` and `document_topics`.
+/// A document's projection, as its rows of `documents` and `document_topics` have it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed<'a> {
     /// Its listed topics, weight and topic.

@@ -1,4 +1,4 @@
-//! What the blocks of projection hold, below [`KINDS`](crate::dataflow::merge::KINDS) in their tags.
+//! The content of the blocks of projection, below [`KINDS`](crate::dataflow::merge::KINDS) in their tags.
 
 // Sums of all documents:
 pub(super) const TALLY: u64 = 0;
@@ -11,7 +11,7 @@ pub(super) const GROUP_DRIFT: u64 = 5;
 pub(super) const GROUP_TOPICS: u64 = 6;
 pub(super) const PAIRS: u64 = 7;
 pub(super) const CELLS: u64 = 8;
-// What it makes of them, for the first worker:
+// Results from them, for the first worker:
 pub(super) const OWNED: u64 = 9;
 pub(super) const PAIR_ROWS: u64 = 10;
 pub(super) const CELL_ROWS: u64 = 11;

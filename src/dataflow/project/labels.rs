@@ -37,7 +37,7 @@ fn in_order(scores: &DocumentScores) -> [f64; SCORES.len()] {
 pub(crate) struct LabelSums<'s>(pub &'s [i64]);
 
 impl LabelSums<'_> {
-    /// The sums of no document, for so many labels.
+    /// Sums over no documents, for this many labels.
     pub(crate) fn none(labels: usize) -> Vec<i64> {
         match labels {
             0 => Vec::new(),
@@ -120,7 +120,7 @@ pub(crate) struct Predicted<'a> {
     pub(crate) proportions: &'a [f32],
     /// α_k that they were inferred with.
     pub(crate) alpha: &'a [f32],
-    /// What training made of it.
+    /// Its split: trained on, held out, or neither.
     pub(crate) split: Split,
 }
 

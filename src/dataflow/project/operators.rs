@@ -28,9 +28,10 @@ const LEAVE: u64 = 1;
 /// A stream of the dataflow.
 type Flow<'scope, C> = Stream<'scope, u64, C>;
 
-/// What the operators of a worker have come to.
+/// The state of a worker's operators.
 pub(super) struct State {
-    /// What ends the run, and the capability of the operator: while it is kept, no worker takes sums for complete.
+    /// The error that ends the run, and the operator's capability: while it is kept, no worker takes sums
+    /// for complete.
     failure: Option<(RunError, Capability<u64>)>,
     /// Whether some process has received a signal.
     leaves: bool,
@@ -169,7 +170,7 @@ pub(super) fn write<'scope>(
     })
 }
 
-/// Adds up what the workers have sent and, once all of it is there, gives the first worker what it makes of it.
+/// Adds up what the workers have sent and, once it is complete, gives the first worker the result.
 pub(super) fn reduce<'scope>(
     sums: Flow<'scope, Block>,
     counters: &Rc<RefCell<Counters>>,

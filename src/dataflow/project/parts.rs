@@ -22,7 +22,7 @@ pub(super) struct Document {
     pub(super) section: Option<u64>,
     pub(super) read: ShardDocument,
     pub(super) split: Split,
-    /// What its proportions say, if it has terms.
+    /// Its projection, if it has terms.
     pub(super) projection: Option<Projection>,
     pub(super) labels: Vec<RankedLabel>,
 }

@@ -20,7 +20,7 @@ pub(super) use groups::Groups;
 pub(super) use trends::Trends;
 pub(crate) use trends::{TrendColumn, TrendLine, count_values};
 
-/// What the workers of a process share.
+/// The state that the workers of a process share.
 #[derive(Debug, Default)]
 pub(crate) struct RollUpShared {
     shards: Tickets,
@@ -29,7 +29,7 @@ pub(crate) struct RollUpShared {
     pairs: slots::Shared<correlations::Row>,
 }
 
-/// What goes into the tables.
+/// The rows of the tables.
 #[derive(Debug, Default)]
 pub(crate) struct RolledUp {
     /// The parts of `group_topics`, written by their owners.

@@ -43,7 +43,7 @@ struct Shard {
     next: u64,
     sections: Sections,
     tally: Tally,
-    /// What an earlier run has written of it.
+    /// The documents that an earlier run has written, to be read back.
     written: Option<ProjectedReader>,
 }
 

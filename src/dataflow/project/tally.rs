@@ -27,7 +27,7 @@ pub(crate) struct Tally {
     pub(crate) settings_hash: String,
     /// The parts written, of the tables of [`parts`] in turn. Of a single shard only.
     pub(crate) parts: Vec<PartInfo>,
-    /// Documents, whatever their status.
+    /// Documents, of any status.
     pub(crate) documents: u64,
     /// Σ_d θ_dk N_d for each topic, in units of 2⁻²⁰ tokens.
     pub(crate) topic_tokens: Vec<i64>,

@@ -1,4 +1,4 @@
-//! What a sample must be to be trained on as the job says.
+//! The conditions that a sample must meet to be trained on as the job says.
 
 use timely::worker::Worker;
 
@@ -13,7 +13,7 @@ use lda::train::schedule::Schedule;
 use lda::train::settings::{LocalMethod, TrainSettings};
 
 impl Run<'_> {
-    /// What CVB0 remembers of all processes' documents must not be more than the job allows.
+    /// Checks that CVB0 does not remember more of all processes' documents than the job allows.
     pub(super) fn check_shares(
         &self,
         worker: &mut Worker,

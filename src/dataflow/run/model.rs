@@ -32,7 +32,7 @@ use lda::train::publish::published;
 use lda::train::schedule::Schedule;
 use mesh::interrupt::Deferral;
 
-/// What training leaves to the stages after it.
+/// The result of training, for the stages after it.
 pub(super) struct Model {
     pub(super) parts: Arc<ProcessModel>,
     pub(super) priors: Priors,

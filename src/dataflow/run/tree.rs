@@ -1,4 +1,4 @@
-//! The tree that the prior over terms is: made of what is known of words, for the job's vocabulary.
+//! The tree-structured prior over terms, built from what a user knows of words, for the job's vocabulary.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use lda::model::Priors;
 use lda::train::senses::are_remembered;
 use lda::tree::Tree;
 
-/// A tree, and what of the knowledge is not in it. Displayed as one line for people.
+/// A tree, and the knowledge that it leaves out. Displayed as one line for people.
 pub(super) struct Planted {
     pub(super) tree: Arc<Tree>,
     pruned: Pruned,

@@ -24,7 +24,7 @@ pub(super) struct Start {
 }
 
 impl<'a> Run<'a> {
-    /// What training starts from, if the job names a result.
+    /// The start of training, if the job names a result.
     pub(super) fn warm_start(&self) -> Result<Option<&'a Start>, RunError> {
         let start = self.shared.warm_start.get(|| {
             let job = &self.process.job;

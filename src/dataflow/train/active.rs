@@ -14,7 +14,7 @@ use lda::infer::Bag;
 use lda::train::active::{ActiveSchedule, Change, Draw, Influence, Sums};
 use lda::train::schedule::Position;
 
-/// What is known of the documents of a process, and which of them the round draws.
+/// The documents of a process with their influences, and those that the round draws.
 pub struct ActiveDocuments {
     schedule: ActiveSchedule,
     /// The documents' numbers in the collection.
@@ -57,7 +57,7 @@ impl ActiveDocuments {
         })
     }
 
-    /// What is known of each document, to be remembered with its assignments.
+    /// The influence of each document, remembered with its assignments.
     pub fn influences(&self) -> Arc<Influences> {
         Arc::clone(&self.influences)
     }

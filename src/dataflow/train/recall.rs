@@ -23,7 +23,7 @@ use crate::job::state::{
 };
 use corpus::minibatches::Minibatches;
 
-/// What the workers of a process share when they choose.
+/// The candidates that the workers of a process share when they choose.
 #[derive(Default)]
 pub(crate) struct Candidates {
     newest: Once<Found>,
@@ -32,7 +32,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// What a person should know of the choice: the files that were passed over.
+    /// The files that were passed over, for people.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }
@@ -51,7 +51,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) assignments: Option<&'a Assignments>,
 }
 
-/// What was found under one of the names of checkpoints.
+/// The file under one of the names of checkpoints.
 enum Found {
     Absent,
     Sound(Box<Saved>),
@@ -117,7 +117,7 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
     }
 }
 
-/// What a message begins with that says what is wrong with a checkpoint.
+/// The first word of a message about a damaged checkpoint.
 const DAMAGED: &str = "damaged ";
 
 /// Moves a damaged newest checkpoint out of the way, and reports it.

@@ -25,7 +25,7 @@ use lda::train::settings::LocalMethod;
 use lda::train::{RoundReport, RoundSeconds, round_priors};
 use mesh::bytes_sent;
 
-/// What a worker samples with.
+/// A worker's samplers, documents and part of the model.
 pub(crate) struct TrainSampling {
     pub(super) plan: Rc<TrainPlan>,
     /// α as learnt so far, and η.
@@ -98,7 +98,7 @@ impl TrainSampling {
         self.purpose
     }
 
-    /// What this worker's documents say of α since the last call.
+    /// The evidence for α of this worker's documents since the last call.
     pub(super) fn take_evidence(&mut self) -> Vec<i64> {
         self.visitor
             .local

@@ -142,7 +142,7 @@ impl Trainer {
             };
             self.rounds.sampling().is_recalling = true;
             if schedule.is_partial() {
-                // What documents had in the model that training started from is taken out of it again.
+                // The counts that documents had in the model from which training started are withdrawn again.
                 self.take_again(worker, Position { round: 0, ..first })?;
             }
             // The round that counts, also where a run began with topics at random.

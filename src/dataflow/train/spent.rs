@@ -1,10 +1,10 @@
-//! What rounds have taken so far: documents, tokens, seconds.
+//! The work of rounds so far: documents, tokens, seconds.
 
 use std::time::Instant;
 
 use lda::train::{RoundReport, RoundSeconds};
 
-/// What the log adds up.
+/// The sums of the log.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
     pub(super) seconds: f64,

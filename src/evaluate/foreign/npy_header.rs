@@ -1,4 +1,4 @@
-//! What precedes the values of a `.npy`: magic, version, and a Python dictionary in text.
+//! The header of a `.npy`: magic, version, and a Python dictionary in text.
 //!
 //! ```text
 //! {'descr': '<f4', 'fortran_order': False, 'shape': (100, 65536), }
@@ -12,7 +12,7 @@ use std::io::{self, Read};
 /// Bytes of a header at most, as in NumPy.
 const MOST_BYTES: usize = 10_000;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// The type of the values, such as `<f4`; of structured arrays the beginning of their list.
@@ -148,7 +148,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// What a type of NumPy says, such as `>f8`; `None` for what is no number of ours.
+    /// The number type that NumPy calls, for instance, `>f8`; `None` for any that we do not read.
     pub(super) fn of(kind: &str) -> Option<Self> {
         let &[order, form, bytes] = kind.as_bytes() else {
             return None;

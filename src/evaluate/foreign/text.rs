@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{ForeignError, ForeignModel, Weights, for_each_line};
 
-/// What MALLET adds to counts by default (`--beta`); the lists do not say it.
+/// The β that MALLET adds to counts by default (`--beta`); its lists do not contain it.
 pub(crate) const MALLET_BETA: f64 = 0.01;
 
 /// Whether a file that begins with this line lists weights: `topic TAB term TAB weight`, perhaps

@@ -5,7 +5,7 @@ use crate::evaluate::settings::Metric;
 use lda::evaluate::coherence::CoherenceCounter;
 use lda::evaluate::coherence::window::{C_V_WINDOW, SlidingWindowCounter};
 
-/// What was counted on some texts.
+/// The counts of some texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted<'a> {
     /// On which documents: a split, or `reference`.

@@ -36,7 +36,7 @@ struct Sums {
     skipped: i64,
     /// N.
     tokens: i64,
-    /// Tokens of terms that the model lacks, where the method tells.
+    /// Tokens of terms that the model lacks, if the method counts them.
     unknown: i64,
     /// L.
     log_likelihood: i64,

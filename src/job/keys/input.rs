@@ -34,7 +34,7 @@ pub(super) const CORPUS: Section = rows! {
     /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
     format: Word(FORMATS), Default("auto");
     /// Key or column with the document's id. Documents without one are named by file and position.
-    // What most JSON Lines and tables call it.
+    // The name in most JSON Lines and tables.
     id: Name, Default("id");
     /// Key or column with the text; the texts of a list are joined by line breaks.
     // The same.

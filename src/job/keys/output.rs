@@ -71,7 +71,7 @@ pub(super) const PROJECT: Section = rows! {
     // Enough to read what a topic is about.
     topic_documents: Whole(0, COUNT), Default(20);
     /// Terms listed per topic.
-    // What coherence is usually measured over, twice.
+    // Twice the number that coherence is usually measured over.
     top_terms: Whole(1, 1_000), Default(20);
 };
 
@@ -98,23 +98,23 @@ pub(super) const EVALUATE: Section = rows! {
 
     /// `"completion"` is document completion; `"umass"`, `"npmi"` and `"c_v"` are coherences. `[]` only together with
     /// `labels`, `compare` or `norms`.
-    // What training itself measures by, and cheap.
+    // The measure that training itself uses; it is cheap.
     metrics: Words(METRICS), Default(["completion"]);
     /// Which documents to evaluate: `"held_out"` are those of the sample that were not trained on, `"sample"` those
     /// trained on, `"projected"` those not in the sample.
-    // What the model has not seen.
+    // Documents that the model has not seen.
     split: Word(SPLITS), Default("held_out");
     /// Maximum number of documents, chosen by their hash; 0 takes all.
     // The split already bounds them.
     documents: Whole(0, COUNT), Default(0);
     /// Number of particles of `"left-to-right"`.
-    // What Wallach 2009 uses.
+    // As in Wallach 2009.
     particles: Whole(1, 100_000), Default(20);
     /// Whether `"left-to-right"` resamples the topics of earlier tokens at each position: more accurate, but a document
     /// of N tokens takes N² draws.
     resample: Flag, Default(false);
     /// Sweeps of `"completion"`; the first half is discarded.
-    // What training measures with, so that figures can be compared.
+    // As in training, so that figures can be compared.
     completion_sweeps: Whole(1, SWEEPS), Default(16);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic; `"auto"`
     /// takes the model's own, or 5 / K if an external model has none.
@@ -129,7 +129,7 @@ pub(super) const EVALUATE: Section = rows! {
     /// the document's topics; `""` predicts none. Also `--labels`.
     labels: Text, Default("");
     /// Number of folds in the cross-validation of `labels`.
-    // What Wahabzada & Kersting 2011 use.
+    // As in Wahabzada & Kersting 2011.
     folds: Whole(2, 1_000), Default(5);
     /// Another result to compare the job's result with, relative to the current directory or in an object store; `""` for
     /// none. Also `--compare`.

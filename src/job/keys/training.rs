@@ -100,7 +100,7 @@ pub(super) const TRAIN: Section = rows! {
     memory: Word(MEMORIES), Default("auto");
     /// `"auto"` remembers assignments up to this many MiB (2 bytes per token) over all processes. `"cvb0"` ends with an
     /// error if it takes more (2 bytes per topic, or label of its own, and distinct term of a document).
-    // The assignments of two thousand million tokens. A larger sample is told enough by passes that remember nothing.
+    // The assignments of two billion tokens. For a larger sample, passes that remember nothing are enough.
     memory_mib: Mib(NOT_NEGATIVE), Default(4096.0), Memory;
     /// Which documents a round visits. Three schedules visit each document once per pass: at random (`"uniform"`), the
     /// longest first (`"sorted"`), or those with a large Σ n² earlier (`"influence"`). Three draw documents in each

@@ -1,4 +1,4 @@
-//! What follows from labels of documents.
+//! Settings that follow from labels of documents.
 
 use toml::Value;
 
@@ -62,7 +62,7 @@ impl Values {
         Ok(())
     }
 
-    /// Which labels come together is known to one method, and not where nothing is to be known of labels.
+    /// Only one method uses which labels come together, and no job does that infers no labels.
     pub(super) fn settle_label_topics(&mut self, source: &Source) -> Result<(), JobError> {
         if !self.is_labelled() {
             return Ok(());

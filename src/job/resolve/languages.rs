@@ -1,4 +1,4 @@
-//! What follows from identifying the language of texts.
+//! Settings that follow from identifying the language of texts.
 
 use super::Values;
 use crate::job::error::JobError;

@@ -1,4 +1,4 @@
-//! What follows from a tree-structured prior.
+//! Settings that follow from a tree-structured prior.
 
 use super::Values;
 use crate::job::error::JobError;

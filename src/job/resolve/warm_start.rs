@@ -1,4 +1,4 @@
-//! What follows from a warm start.
+//! Settings that follow from a warm start.
 
 use toml::Value;
 

@@ -21,7 +21,7 @@ pub(super) struct Senses<'f> {
     splits: BTreeMap<u32, usize>,
     /// The term of each sense.
     terms: Vec<u32>,
-    /// Must-links of senses with the terms that tell them.
+    /// Must-links of senses with the terms that define them.
     pub(super) links: Vec<Vec<u32>>,
     /// Lines that split nothing in this vocabulary.
     pub(super) dropped: usize,

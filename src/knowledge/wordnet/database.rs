@@ -34,7 +34,7 @@ pub struct Database {
     exceptions: Vec<(String, Vec<String>)>,
 }
 
-/// What is taken from the end of a regular form, and what comes in its place.
+/// The ending that a regular form loses, and its replacement.
 type Detachment = (&'static str, &'static str);
 
 /// The rules of morphy(7WN), in its order.
@@ -96,7 +96,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Checks that all synsets that are named are there, and that hypernyms lead up.
+    /// Checks that all synsets that are named exist, and that hypernyms lead up.
     fn check(&self) -> Result<(), KnowledgeError> {
         let hypernyms = self.synsets.iter().flat_map(|synset| &synset.hypernyms);
         let senses = self.lemmas.iter().flat_map(|(_, senses)| senses);

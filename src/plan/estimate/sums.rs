@@ -8,7 +8,7 @@ use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
 use corpus::settings::Format;
 use lda::evaluate::bootstrap::Sum;
 
-/// What is summed up of documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic
+/// Bytes of the sums over documents: their volumes, one bucket of them per thread at 32 bytes for a volume and a topic
 /// of a section; the values of metadata, with their replicates; the pairs of topics.
 pub(super) fn sums(job: &Job, survey: &Survey, threads: u64) -> u64 {
     const BUCKET_DOCUMENTS: u64 = 1 << 18;

@@ -1,4 +1,4 @@
-//! What a tree-structured prior takes: its terms have rows of all topics, however few they are in.
+//! The memory of a tree-structured prior: its terms have rows of all topics, even if they are in few.
 
 use super::topic_count;
 use crate::job::Job;
@@ -13,7 +13,7 @@ const TERM_BYTES: u64 = 14;
 const LEAF_BYTES: u64 = 4;
 /// Bytes of an inner node and a topic: its sum, and what its edges are multiplied by.
 const NODE_BYTES: u64 = 16;
-/// How often these bytes are there: rows of a round and those that are prepared for the next, in vectors that grow.
+/// How many copies of these bytes there are: the rows of a round and those prepared for the next, in growing vectors.
 /// With it a plan is 0.9 to 1.5 times what WordNet takes on 20 Newsgroups.
 const COPIES: u64 = 3;
 

@@ -46,7 +46,7 @@ pub(crate) enum PreviewError {
 }
 
 impl PreviewError {
-    /// What to do about it, where that is not already said.
+    /// The remedy, where the message has none.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Input(_) | Self::StopWords(_) => None,

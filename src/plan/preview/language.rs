@@ -8,7 +8,7 @@ use corpus::stop_words::languages;
 /// Texts that are looked at, evenly spread over those that were read.
 const MOST_TEXTS: usize = 200;
 
-/// Characters by which a language is told; shorter texts are joined.
+/// Characters needed to identify a language; shorter texts are joined.
 const ENOUGH: usize = 200;
 
 /// The code of the language that more than half of the texts are in, if there is a stop list for it.

@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::report::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
 
-/// What the values of a column stand for.
+/// The values of a column, as they are shown.
 #[derive(Debug, PartialEq)]
 pub(super) struct Bins {
     /// `time`, `number` or `name`.
     pub(crate) kind: &'static str,
-    /// What is shown, in order.
+    /// The labels, in order.
     pub(crate) labels: Vec<String>,
-    /// Distinct values that the last label stands for; 0 if it stands for itself.
+    /// Distinct values that the last label covers; 0 if it is a value itself.
     pub(crate) others: usize,
     /// Value → place in `labels`.
     places: HashMap<String, usize>,
@@ -52,7 +52,7 @@ fn canonical(value: &str) -> Cow<'_, str> {
 }
 
 impl Bins {
-    /// What to show of a column with these values and documents.
+    /// Chooses the labels for a column with these values and documents.
     ///
     /// # Errors
     /// Why it is not shown.
@@ -213,7 +213,7 @@ impl Time {
         Some(time)
     }
 
-    /// What it says at the finest.
+    /// The finest unit of the value.
     fn unit(self) -> Unit {
         match (self.is_decade, self.month, self.day) {
             (true, ..) => Unit::Decade,

@@ -1,4 +1,4 @@
-//! What an output holds, as its manifest lists it.
+//! The contents of an output, as its manifest lists them.
 
 use std::collections::BTreeMap;
 

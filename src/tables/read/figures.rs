@@ -55,7 +55,7 @@ record! {
     /// A row of `evaluation`.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     pub(crate) struct FigureLine {
-        /// What is measured.
+        /// The metric.
         pub(crate) metric: String,
         /// How.
         pub(crate) method: String,

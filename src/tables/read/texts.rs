@@ -37,13 +37,13 @@ record! {
     pub(crate) struct LabelLine {
         /// The label.
         pub(crate) label: String,
-        /// Documents of the collection that have it.
+        /// Documents of the collection with this label.
         pub(crate) documents: i64,
         /// Those of them that were not trained on; `None`, as the next three, where nothing was projected.
         pub(crate) evaluated: Option<i64>,
         /// Documents with labels, not trained on, for which it is predicted.
         pub(crate) predicted: Option<i64>,
-        /// Those of them that have it.
+        /// Those of them that have the label.
         pub(crate) hits: Option<i64>,
         /// 2 hits / (predicted + evaluated); `None` if both are 0.
         pub(crate) f1: Option<f64>,
@@ -56,7 +56,7 @@ impl LabelLine {
         share(self.hits?, self.predicted?)
     }
 
-    /// hits / evaluated; `None` if no such document has it.
+    /// hits / evaluated; `None` if no such document has the label.
     pub(crate) fn recall(&self) -> Option<f64> {
         share(self.hits?, self.evaluated?)
     }
@@ -105,7 +105,7 @@ record! {
         pub(crate) topic: i32,
         /// Whether it is predicted.
         pub(crate) predicted: bool,
-        /// Whether the document has it, if it has labels.
+        /// Whether the document has this label; `None` if it has no labels.
         pub(crate) actual: Option<bool>,
     }
 }

@@ -12,7 +12,7 @@ use corpus::DocumentStatus;
 /// How far a document's weights and its dropped mass may be from 1: f32 weights, summed.
 const MASS_TOLERANCE: f64 = 1e-4;
 
-/// What the other checks need to know of the documents.
+/// The totals over documents that the other checks need.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     /// Documents.
@@ -136,7 +136,7 @@ impl Document {
     }
 }
 
-/// What `document_topics` contains for one document.
+/// The weights in `document_topics` of one document.
 #[derive(Debug, Default)]
 struct DocumentWeights {
     sum: f64,

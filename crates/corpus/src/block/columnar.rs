@@ -91,10 +91,10 @@ pub fn row_count(file: &InputFile) -> Result<u64, InputError> {
     Ok(opened.groups.map_or(0, |groups| sum(groups.groups()).rows))
 }
 
-/// What the blocks of a file have in common.
+/// The properties that the blocks of a file share.
 pub(crate) struct Layout {
     pub(crate) groups: Box<dyn Groups>,
-    /// What is read.
+    /// The columns that are read.
     pub(crate) selection: Selection,
     /// Which of its leaves is for what.
     pub(crate) columns: Columns,

@@ -103,7 +103,7 @@ pub(crate) fn lines(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u
     .filter(|(_, line)| !line.is_empty())
 }
 
-/// What a stretch of the stream holds.
+/// The content of a stretch of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Complete records, one after the other.
@@ -124,7 +124,7 @@ pub enum Piece {
     Truncated {
         /// Where the first record that is lost begins.
         offset: u64,
-        /// What the decoder said.
+        /// The decoder's error.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Blocks of files that are read whole, texts, volumes and whatever is shorter than a block: neighbours in the input's
+//! Blocks of files that are read whole (texts, volumes, and files shorter than a block): neighbours in the input's
 //! order, enough of them to fill a block.
 
 use crate::input::{Input, InputFile};

@@ -206,7 +206,7 @@ impl Cut for FileRuns {
     }
 }
 
-/// The input's sources, each with the process that has it whole, if one has.
+/// The input's sources, each with the process that reads all of it, if one does.
 ///
 /// With many files that must be read from their start, each goes whole to the process with the fewest bytes
 /// so far, the largest first. With few, every process reads each of them and takes its share of the blocks.

@@ -224,7 +224,7 @@ impl CountStream {
         Ok(block)
     }
 
-    /// What is wrong with a whole file with this many entries: an error, unless the job keeps
+    /// Compares the entries found with the header: the problem as text, or an error unless the job keeps
     /// damaged files.
     fn check_entries(&self, found: u64) -> Result<String, InputError> {
         let wanted = self.entry_count;

@@ -13,7 +13,7 @@ pub enum InputError {
     Pattern {
         /// The pattern as the job has it.
         pattern: String,
-        /// What the glob parser says.
+        /// The error of the glob parser.
         reason: String,
     },
     /// A pattern names an environment variable that is not set.
@@ -56,7 +56,7 @@ pub enum InputError {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is compressed, or of a version, that is not supported.
@@ -64,9 +64,9 @@ pub enum InputError {
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A file holds counts, and the job joins, replaces or deletes tokens that follow each other.
@@ -117,9 +117,9 @@ pub enum InputError {
         path: PathBuf,
         /// Content in complete records before the damage.
         offset: u64,
-        /// What it is measured in: bytes, or rows.
+        /// The unit of the position: bytes, or rows.
         unit: &'static str,
-        /// What the decoder says.
+        /// The decoder's error.
         reason: String,
     },
     /// A file's size is not what it was when the input was looked up.
@@ -173,7 +173,7 @@ pub enum InputError {
     Header {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A bag of words breaks its own format.
@@ -183,7 +183,7 @@ pub enum InputError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         reason: String,
     },
     /// The rows of a long table are not in order.
@@ -193,7 +193,7 @@ pub enum InputError {
         path: PathBuf,
         /// The row, from 0.
         row: u64,
-        /// What is wrong, and what to do.
+        /// The problem and its remedy.
         reason: String,
     },
     /// Another thread met an error or panicked; that one has the cause.

@@ -1,4 +1,4 @@
-//! What the files themselves tell of an input: sizes, compression, and a fingerprint.
+//! Examines the files of an input: sizes, compression, and a fingerprint.
 
 use super::format::{MARK_BYTES, spans_lines};
 use super::{Input, InputError, InputFile, vocabulary};

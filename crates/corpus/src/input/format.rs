@@ -1,4 +1,4 @@
-//! What a file holds, by its name, and whether that can be read as the job asks.
+//! The format of a file, by its name, and whether it can be read as the job asks.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ pub fn without_mark(content: &[u8]) -> &[u8] {
     content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content)
 }
 
-/// Bytes at the start of a file, or of its content, that tell what it is.
+/// Bytes at the start of a file, or of its content, by which its format is recognised.
 pub(super) const MARK_BYTES: usize = 64;
 
-/// What the file holds: as the job says, else by its name; `None` for a vocabulary.
+/// The format of a file: as the job says, else by its name; `None` for a vocabulary.
 pub(super) fn of(path: &Path, asked: Option<Format>) -> Option<Format> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match asked {

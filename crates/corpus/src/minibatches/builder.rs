@@ -33,7 +33,7 @@ pub struct MinibatchBuilder {
 #[derive(Debug, Default)]
 struct Partition {
     buffer: Vec<u32>,
-    /// What came before it: ranges of bytes in the scratch file.
+    /// Documents before these: ranges of bytes in the scratch file.
     spilled: Vec<Range<u64>>,
 }
 

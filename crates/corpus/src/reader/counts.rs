@@ -1,4 +1,4 @@
-//! What formats of counts have in common.
+//! The common part of formats of counts.
 
 use super::{Context, DocumentSink};
 use crate::Body;
@@ -60,7 +60,7 @@ pub(super) fn numbered<'a>(
     fields.map(count).collect()
 }
 
-/// What a line of a format of counts says.
+/// The content of a line of a format of counts.
 pub(super) struct Line<'a> {
     /// The document's id and label; empty ones are none.
     pub(super) fields: [&'a str; 2],

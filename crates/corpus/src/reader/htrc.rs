@@ -232,7 +232,7 @@ impl Page<'_> {
     }
 }
 
-/// The bracket that a token of the Penn Treebank stands for.
+/// The bracket that a token of the Penn Treebank denotes.
 fn bracket(token: &str) -> Option<&'static str> {
     Some(match token {
         "-LRB-" => "(",

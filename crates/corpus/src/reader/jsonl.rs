@@ -287,16 +287,16 @@ fn find(value: &Value, path: &str) -> Option<Value> {
     value.get(path).cloned().or_else(nested)
 }
 
-/// What is wanted of the value under a key.
+/// The part of the value under a key that is wanted.
 enum Wanted {
     Nothing,
     /// All of it, for the kept key at this place.
     Whole(usize),
-    /// What lies within; the key.
+    /// Values within it; the key.
     Within(String),
 }
 
-/// Reads a key, and tells what of it is kept.
+/// Reads a key, and decides which part of its value is kept.
 struct Key<'n>(&'n [&'n str]);
 
 impl<'a> DeserializeSeed<'a> for Key<'_> {

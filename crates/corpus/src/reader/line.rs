@@ -58,7 +58,7 @@ impl LineReader {
         emit(context.truncated(context.place(offset), reason));
     }
 
-    /// What is wrong with a document, without the place that its reader put before it.
+    /// The problem with a document, without the place that its reader put before it.
     pub fn without_place<'r>(&self, offset: u64, reason: &'r str) -> &'r str {
         let place = Context::new(&self.file, &self.settings).place(offset);
         let rest = reason.strip_prefix(place.as_str());

@@ -11,7 +11,7 @@ use super::{SynthError, SynthSummary};
 use crate::synth_settings::SynthSettings;
 use store::Writer;
 
-/// What `answer/corpus.json` records: how the corpus was made, to know it again, and its size.
+/// The content of `answer/corpus.json`: how the corpus was made, to recognise it, and its size.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Raised when the same settings would make other documents.

@@ -11,7 +11,7 @@ pub enum SynthError {
     Io {
         /// Which one.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A setting that no corpus can be made from.
@@ -19,7 +19,7 @@ pub enum SynthError {
     Setting {
         /// The setting.
         key: &'static str,
-        /// What it must be.
+        /// The allowed values.
         expected: &'static str,
     },
     /// The folder contains a corpus of other settings.

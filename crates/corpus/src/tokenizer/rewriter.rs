@@ -17,7 +17,7 @@ pub struct Rule {
 pub struct Token {
     /// Its number in the rewriter, or [`Token::UNKNOWN`].
     pub symbol: u32,
-    /// What the caller knows it by; [`Token::NEW`] for one that a rule has put there.
+    /// The caller's number for it; [`Token::NEW`] for a token from a rule.
     pub origin: u32,
 }
 
@@ -67,7 +67,7 @@ pub struct Rewriter {
 struct Trie {
     /// The node that follows a node and a symbol.
     next: HashMap<(u32, u32), u32>,
-    /// What replaces the sequence that ends at a node; `None` deletes it.
+    /// The replacement of the sequence that ends at a node; `None` deletes it.
     ends: HashMap<u32, Option<u32>>,
 }
 
@@ -98,7 +98,7 @@ impl Rewriter {
         symbol
     }
 
-    /// The symbol of a token; [`Token::UNKNOWN`] if no rule has it.
+    /// The symbol of a token; [`Token::UNKNOWN`] if it is in no rule.
     pub fn symbol(&self, token: &str) -> u32 {
         self.symbols.get(token).copied().unwrap_or(Token::UNKNOWN)
     }

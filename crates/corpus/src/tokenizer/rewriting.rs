@@ -1,4 +1,4 @@
-//! The tokens of a text, held until all are there and rules have been applied to them.
+//! The tokens of a text, held until it is complete and rules have been applied.
 
 use std::sync::Arc;
 

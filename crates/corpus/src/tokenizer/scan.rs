@@ -28,7 +28,7 @@ pub(super) const MID_NUMBER: u8 = DIGIT << MID_SHIFT;
 pub(super) const WIDE: u8 = 64;
 /// A character that is known here but not ASCII.
 pub(super) const FOREIGN: u8 = 128;
-/// What a word is made of.
+/// The characters of words.
 pub(super) const CORE: u8 = LETTER | DIGIT | JOIN;
 
 const MID_SHIFT: u8 = 4;
@@ -155,7 +155,7 @@ fn letters(bytes: &[u8], at: usize) -> (usize, u8) {
         let eight = u64::from_le_bytes(*eight);
         let letters = letter_bits(eight);
         let others = !letters & HIGH_BITS;
-        // 0x20 is the bit that tells upper from lower case.
+        // 0x20 is the bit that distinguishes upper from lower case.
         let uppers = letters & !(eight << 2);
         if others != 0 {
             length += others.trailing_zeros() as usize / 8;

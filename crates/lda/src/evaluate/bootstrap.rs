@@ -10,7 +10,7 @@ use crate::math::random::{Stage, Stream};
 /// Replicates, R: with 199, (R + 1) · 0.025 is a whole number (Davison & Hinkley 1997, §5.2.3).
 const REPLICATES: usize = 199;
 
-/// What a document counts in a sum, 1, and in each replicate of it.
+/// A document's weight in a sum, 1, and in each replicate of it.
 pub type Weights = [u8; REPLICATES + 1];
 
 /// A sum over documents, and its replicates.

@@ -9,7 +9,7 @@ use crate::math::special::ln;
 /// The share of a document's mass that its main topics hold, at most (§6.1).
 pub const MAIN_MASS: f64 = 0.8;
 
-/// What a proportion of Q counts at least in [`kl_divergence`], so that a topic that Q rules out
+/// The least proportion of Q in [`kl_divergence`], so that a topic that Q rules out
 /// costs much, and not infinitely much.
 pub const LEAST_PROPORTION: f64 = 1e-9;
 

@@ -13,7 +13,7 @@
 //! O(N) draws a particle; with `resample` O(N²). φ and α are fixed, and nothing is learnt from the
 //! document.
 //!
-//! What it estimates. Of one particle without resampling, Π_i p_i is an unbiased estimate of p(w | φ, α):
+//! Bias: with one particle and no resampling, Π_i p_i is an unbiased estimate of p(w | φ, α):
 //! importance sampling, with the tokens' own sequential conditionals as the proposal. A mean at each
 //! position, which is the published form and MALLET's, has far less variance, but its product is not
 //! unbiased: particles are drawn from the proposal Π_j p(z_j | w_j, z_<j), and not from p(z_<i | w_<i).
@@ -154,7 +154,7 @@ struct Particle {
     alpha_sum: f64,
 }
 
-/// What Σ_k (α_k + n_dk) e_kw consists of, for one token.
+/// The parts of Σ_k (α_k + n_dk) e_kw, for one token.
 #[derive(Clone, Copy)]
 struct Masses {
     /// Σ_{k∈d} n_dk g_kw, and with h_k where the term has a dense row.
@@ -308,7 +308,7 @@ impl Particle {
             self.active.retain(|&other| other != topic);
         }
         if self.active.is_empty() {
-            // What rounding has left.
+            // Rounding may have left something.
             self.smoothing_mass = 0.0;
         }
     }

@@ -28,7 +28,7 @@ pub struct TopicMap {
     /// For each topic its place; `None` for a topic without tokens. The centre of the landmarks is
     /// the origin, and a unit is one of distance.
     pub places: Vec<Option<[f64; 2]>>,
-    /// What share of the landmarks' squared distances from their centre the two axes show, 0 to 1.
+    /// The share of the landmarks' squared distances from their centre that the two axes show, 0 to 1.
     pub shown: f64,
     /// Topics that placed the axes.
     pub landmarks: usize,
@@ -166,7 +166,7 @@ fn head(shares: &[Share]) -> Vec<Share> {
     head
 }
 
-/// What a term takes from the divergence, 1 bit between topics that share no term:
+/// The amount that a term takes from the divergence, 1 bit between topics that share no term:
 /// ½ [(p + q) log₂ (p + q) − p log₂ p − q log₂ q].
 fn overlap(p: &Share, q: &Share) -> f64 {
     if p.share == 0.0 || q.share == 0.0 {

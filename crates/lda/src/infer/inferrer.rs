@@ -11,14 +11,14 @@ use super::{Bag, ImpossibleDraw, naive_bayes};
 use crate::math::random::Stream;
 use crate::model::factors::FactorTable;
 
-/// What documents are inferred against; never changed by it.
+/// The model that documents are inferred against; inference never changes it.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The factors of all terms, in the mean geometry.
     pub table: FactorTable<'a>,
     /// The same without small entries, for CVB0.
     pub topics: &'a TermTopics,
-    /// What the methods start from that need it ([`Method::needs_classifier`]).
+    /// The classifier that some methods start from ([`Method::needs_classifier`]).
     pub classifier: Option<&'a Classifier>,
 }
 

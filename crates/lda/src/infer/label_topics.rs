@@ -17,7 +17,7 @@ const STEPS: usize = 10;
 /// Labels with fewer expected tokens say nothing of a document's mixture.
 const LEAST_TOKENS: f32 = 0.01;
 
-/// What every topic of a mixture has beside its tokens.
+/// The prior of every topic of a mixture.
 const SMOOTHING: f32 = 0.1;
 
 /// Topics over labels.
@@ -29,7 +29,7 @@ pub struct LabelTopics {
     pub weights: Vec<f32>,
     /// A.
     pub alpha_sum: f32,
-    /// What every label has beside it, 0.6 A / K.
+    /// The prior that every label has besides, 0.6 A / K.
     pub shared: f32,
 }
 

@@ -8,7 +8,7 @@ use super::label_topics::LabelTopics;
 use crate::math::special::ln;
 use crate::regression::Linear;
 
-/// What is learnt of labels besides their topics.
+/// The model of labels besides their topics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelModel {
     /// How many labels a document has, from its [`count_features`].
@@ -28,7 +28,8 @@ pub enum LabelCount {
     Threshold(f32),
 }
 
-/// What the number of a document's labels is estimated from: its terms, and ln(1 + n) of the tokens of each.
+/// The features from which the number of a document's labels is estimated: its terms, and ln(1 + n) of
+/// the tokens of each.
 pub fn count_features(bag: Bag<'_>) -> impl Iterator<Item = (u32, f32)> {
     let value = |&tokens: &u32| ln(1.0 + f64::from(tokens)) as f32;
     bag.terms.iter().copied().zip(bag.counts.iter().map(value))

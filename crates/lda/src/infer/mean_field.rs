@@ -333,7 +333,7 @@ impl MeanField {
     }
 }
 
-/// What a term has of Σ_k a_k h_k: nothing, if its [`TermTopics`] have all of e_kw.
+/// A term's part of Σ_k a_k h_k: nothing, if its [`TermTopics`] have all of e_kw.
 fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
     if row.is_whole() { 0.0 } else { everywhere }
 }

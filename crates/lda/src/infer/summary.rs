@@ -1,4 +1,4 @@
-//! What is reported of a document's proportions: the topics that are listed, the heaviest one, the
+//! The reported figures of a document's proportions: the topics that are listed, the heaviest one, the
 //! entropy, the likelihood. The same for a collection and for a stream of documents.
 
 use super::Bag;

@@ -10,7 +10,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a random choice is for. The numbers are part of the format and never change.
+/// The purpose of a random choice. The numbers are part of the format and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Stage {

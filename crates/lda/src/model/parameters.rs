@@ -35,7 +35,7 @@ pub type Row = (u32, Vec<Entry>);
 pub struct GlobalStep {
     /// ρ_t, in (0, 1].
     pub step_size: f64,
-    /// What one assignment stands for: D / (|B| S).
+    /// The weight of one assignment: D / (|B| S).
     pub weight: f64,
 }
 

@@ -1,6 +1,6 @@
-//! What a job says about the model, already checked.
+//! The settings of the model, already checked.
 
-/// What inference knows of a label before it has seen a document ([`labels`](crate::train::labels)).
+/// The prior of a label in inference, before a document is seen ([`labels`](crate::train::labels)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LabelPrior {
     /// Nothing: Labeled LDA.

@@ -123,7 +123,7 @@ pub struct Moves {
     shift: u32,
     /// Moves that there is room for, in all buckets.
     room: usize,
-    /// What was aggregated early.
+    /// Sums that were aggregated early.
     early: Vec<u64>,
     tally: Tally,
     merger: Aggregator,
@@ -178,7 +178,7 @@ impl Moves {
             self.early.clear();
             let early = &mut self.early;
             self.merger.drain(|entry| early.push(entry.word()));
-            // What is left may be as much: to aggregate it with each entry would take forever.
+            // The aggregated sums may be as many: to aggregate them again with each entry would take forever.
             self.limit = self.limit.max(2 * early.len());
         }
         let early = &mut self.early;

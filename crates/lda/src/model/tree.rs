@@ -49,7 +49,7 @@ pub struct Tree {
     cousins: Vec<Cousins>,
 }
 
-/// What is below one inner child of the root, itself included: counting a token on one of these paths
+/// The paths below one inner child of the root, itself included: counting a token on one of these paths
 /// changes the normalisers of them all, and of no others (the paper's cousin sets, Section 4).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cousins {
@@ -206,7 +206,7 @@ impl Tree {
         self.smoothing = (0..leaves.len() as u32).map(smoothing).collect();
     }
 
-    /// What is below the root: the tree's own description, but for the edge priors of leaves of nodes
+    /// The nodes below the root: the tree's own description, but for the edge priors of leaves of nodes
     /// that have none.
     pub fn structures(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = (0..self.inner_count())

@@ -1,4 +1,4 @@
-//! What a regression is fitted to: sparse features, and a distribution over classes for each.
+//! The examples of a regression: sparse features, and a distribution over classes for each.
 
 /// Examples, end to end.
 #[derive(Clone, Debug, PartialEq)]

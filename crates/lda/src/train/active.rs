@@ -39,7 +39,7 @@ pub const WEIGHT_UNIT: f64 = 16.0;
 /// The largest weight, in those units.
 const LARGEST_WEIGHT: f64 = 65_535.0;
 
-/// What is known of a document's influence: plain old data.
+/// A document's influence: plain old data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Influence {
@@ -58,7 +58,7 @@ impl Influence {
     }
 }
 
-/// What a visit changed in a document.
+/// The change of a document by a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// N_d.
@@ -84,7 +84,7 @@ pub struct ActiveSchedule {
 }
 
 impl ActiveSchedule {
-    /// What the settings say, for a sample whose shortest document has `least_tokens`; `None` if
+    /// The schedule of these settings, for a sample whose shortest document has `least_tokens`; `None` if
     /// documents are not drawn.
     pub fn new(settings: &TrainSettings, least_tokens: u64) -> Option<Self> {
         let chosen = match settings.schedule {
@@ -189,7 +189,7 @@ impl Comparison {
         }
     }
 
-    /// What a visit changed that found a document's tokens with the topics `old`, and left them with
+    /// The change by a visit that found a document's tokens with the topics `old`, and left them with
     /// the topics `new`; `old` is empty at the first visit.
     pub fn change(&mut self, old: &[u16], new: &[u16]) -> Change {
         let tokens = new.len() as u64;
@@ -353,7 +353,7 @@ impl Draw {
         hash_unit(seed, Stage::Draw, round, document) < self.probability(influence)
     }
 
-    /// What a drawn document's counts are multiplied by: S/D over π(d), in units of
+    /// The weight by which a drawn document's counts are multiplied: S/D over π(d), in units of
     /// [`WEIGHT_UNIT`], so that the sum over a round's documents estimates
     /// S/D times that over all without bias (Horvitz & Thompson 1952); 1 where documents are not weighed.
     pub fn weight(&self, influence: Influence) -> u32 {

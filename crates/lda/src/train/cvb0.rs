@@ -24,7 +24,7 @@ use crate::model::statistics::Moves;
 pub struct Cvb0 {
     /// The topics that the document may have, L of them: its labels, or all.
     topics: Vec<u16>,
-    /// What a unit counts in e_kw, 1 / (n'_k + Vη) / 2¹², L long.
+    /// The share of a unit in e_kw, 1 / (n'_k + Vη) / 2¹², L long.
     unit: Vec<f32>,
     /// α_k in units, L long.
     alpha: Vec<f32>,

@@ -87,7 +87,7 @@ impl Passes {
         rounds
     }
 
-    /// What a document's draws in a round depend on.
+    /// The key of a document's draws in a round.
     pub fn key(&self, round: u64, document: u64) -> StreamKey {
         StreamKey {
             seed: self.seed,
@@ -209,7 +209,7 @@ impl Visitor {
     }
 }
 
-/// What documents are sampled against.
+/// The model and the settings with which documents are sampled.
 #[derive(Clone, Debug)]
 pub struct Setup<'a> {
     /// The trained model, which documents begin with.

@@ -36,7 +36,7 @@ pub struct Position {
     pub is_estimate: bool,
 }
 
-/// What a round does with its documents.
+/// The action of a round on its documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// Samples them from scratch, or approximates them, and takes a step towards what came out.

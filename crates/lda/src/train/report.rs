@@ -1,4 +1,4 @@
-//! What the training log tells of rounds.
+//! The figures of rounds in the training log.
 
 use super::schedule::Phase;
 

@@ -16,12 +16,12 @@ use crate::math::random::{Stage, Stream};
 use crate::model::factors::FactorTable;
 use crate::model::statistics::{Assigned, Moves};
 
-/// What identifies a document's random stream: it depends on nothing else.
+/// The identity of a document's random stream: it depends on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamKey {
     /// The job's seed.
     pub seed: u64,
-    /// What the draws are for.
+    /// The purpose of the draws.
     pub stage: Stage,
     /// The round.
     pub round: u64,
@@ -45,13 +45,13 @@ impl StreamKey {
 /// A document whose turn it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
-    /// What its random draws depend on.
+    /// The key of its random draws.
     pub key: StreamKey,
     /// Its terms.
     pub bag: Bag<'a>,
     /// The topics that it may have, ascending; if none is named, all.
     pub labels: &'a [u16],
-    /// What it is sampled against.
+    /// The factors that it is sampled with.
     pub table: FactorTable<'a>,
     /// How often an assignment counts, in online rounds.
     pub weight: u32,
@@ -151,7 +151,7 @@ impl LocalStep {
         Ok(self.assigned(table))
     }
 
-    /// What is to be remembered of the document sampled last.
+    /// The assignments to be remembered of the document sampled last.
     fn assigned(&self, table: FactorTable<'_>) -> &[u16] {
         match table.tree() {
             Some(_) => self.senses.remembered(),

@@ -217,7 +217,7 @@ impl Schedule {
         })
     }
 
-    /// What a round does with its documents.
+    /// The action of a round on its documents.
     pub fn action(&self, position: Position) -> Action {
         match (position.phase, position.taken) {
             _ if position.is_estimate => Action::Estimate,

@@ -23,7 +23,7 @@ const FAR_BELOW: f64 = 100.0;
 /// The most numbers that 16 bits have room for.
 const NUMBERS: usize = 1 << u16::BITS;
 
-/// What the numbers of tokens are below.
+/// How many numbers a token can have.
 pub(crate) fn number_count(tree: &Tree, topic_count: usize) -> usize {
     tree.most_senses() * topic_count
 }

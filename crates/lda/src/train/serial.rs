@@ -34,7 +34,7 @@ pub trait Chain {
     fn count_bytes(&self) -> usize;
 }
 
-/// What both samplers have of documents and topics.
+/// The state of documents and topics that both samplers have.
 #[derive(Clone, Debug)]
 struct State<'a> {
     bags: &'a Bags,

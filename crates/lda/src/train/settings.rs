@@ -1,4 +1,4 @@
-//! What a job says about training, already checked.
+//! The settings of training, already checked.
 
 use super::warm_start::Unassigned;
 use super::{senses, units};
@@ -16,7 +16,7 @@ pub enum Memory {
     Off,
 }
 
-/// What an online round does with a document.
+/// The local step of an online round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LocalMethod {
     /// Samples its topics (Mimno 2012).
@@ -51,7 +51,7 @@ impl LocalMethod {
 pub enum MinibatchSize {
     /// This many, on average.
     Documents(usize),
-    /// What the documents' norms say ([`Norms::minibatch`](super::norms::Norms::minibatch)).
+    /// By the documents' norms ([`Norms::minibatch`](super::norms::Norms::minibatch)).
     Norms,
 }
 
@@ -95,7 +95,7 @@ impl DocumentSchedule {
 /// ([`Schedule::new`](super::schedule::Schedule::new)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainSettings {
-    /// What an online round does with a document.
+    /// The local step of an online round.
     pub method: LocalMethod,
     /// Which documents a round visits.
     pub schedule: DocumentSchedule,
@@ -124,7 +124,7 @@ pub struct TrainSettings {
     pub alpha_every: Option<u32>,
     /// Gibbs passes between two samples of the counts that are averaged; 0 publishes the last.
     pub average_every: Option<u32>,
-    /// What is averaged: counts, or φ^p ([`soft`](super::soft)), which needs Gibbs passes.
+    /// The estimator that is averaged: counts, or φ^p ([`soft`](super::soft)), which needs Gibbs passes.
     pub estimator: Estimator,
     /// Bytes of remembered assignments that a process keeps in memory; more of them go to disk.
     pub sample_bytes: u64,
@@ -195,7 +195,7 @@ impl TrainSettings {
         }
     }
 
-    /// What they are below.
+    /// How many numbers a remembered token can have.
     pub fn remembered_bound(&self, priors: &Priors) -> usize {
         match (self.method, &priors.tree) {
             (LocalMethod::Cvb0, _) => units::UNITS,

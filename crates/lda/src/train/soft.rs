@@ -28,7 +28,7 @@ pub struct SoftCounts {
     own: Vec<u16>,
     /// Σ_i p_dik over the current term's tokens, K long.
     soft: Vec<f64>,
-    /// What its tokens' own counts take from or add to a topic of that.
+    /// The changes of that by the tokens' own counts, with their topics.
     changes: Vec<(usize, f64)>,
 }
 

@@ -180,7 +180,7 @@ impl WarmStart {
         row.map_or_else(Vec::new, |row| self.sum(row..row + 1, 1.0, topics))
     }
 
-    /// What each of a term's `senses` has of all its rows.
+    /// The row of each of a term's `senses`: an equal share of all its rows.
     fn shared_row(&self, term: u32, senses: usize, topics: usize) -> Vec<Entry> {
         self.sum(self.rows_of(term), 1.0 / senses as f64, topics)
     }

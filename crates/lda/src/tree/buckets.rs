@@ -21,7 +21,7 @@ use super::variant::Variant;
 use super::{ROOT, Tree};
 use crate::infer::ImpossibleDraw;
 
-/// What the samplers with buckets keep up to date beside the counts.
+/// The sums that the samplers with buckets keep up to date beside the counts.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
     normalizers: Normalizers,

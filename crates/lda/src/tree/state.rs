@@ -1,10 +1,10 @@
-//! What samplers share.
+//! The state that samplers share.
 
 use super::Tree;
 use super::counts::Counts;
 use super::document::Document;
 
-/// What a conditional depends on.
+/// The state on which a conditional depends.
 #[derive(Clone, Debug)]
 pub(super) struct State<'t> {
     pub(super) tree: &'t Tree,

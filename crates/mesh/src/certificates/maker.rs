@@ -58,7 +58,7 @@ pub fn make(hosts: &[String], days: u32) -> Result<Certificates, CertificateErro
     })
 }
 
-/// What all certificates of a making have in common.
+/// The parameters that all certificates of a set share.
 fn parameters(days: u32) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = rcgen::DistinguishedName::new();

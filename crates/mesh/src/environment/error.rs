@@ -1,8 +1,8 @@
-//! What is wrong with an environment, and how to do without it.
+//! Errors in an environment, and how to do without it.
 
 use crate::hosts::{HOSTS_VARIABLE, HostsError};
 
-/// What is wrong with an environment.
+/// Errors in an environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A variable has no sense.
@@ -14,7 +14,7 @@ pub enum EnvironmentError {
         variable: &'static str,
         /// Its content.
         value: String,
-        /// What it should hold.
+        /// The value that it should have.
         expected: &'static str,
     },
     /// A variable is missing.
@@ -22,7 +22,7 @@ pub enum EnvironmentError {
         "this process was started by {by}, but the variable {variable} is missing; set it, or pass --hosts FILE"
     )]
     Missing {
-        /// What started the process.
+        /// The program that started the process.
         by: &'static str,
         /// The variable.
         variable: &'static str,
@@ -41,7 +41,7 @@ pub enum EnvironmentError {
          pass --hosts FILE, or set {HOSTS_VARIABLE} to a comma-separated list of host:port{more}"
     )]
     NoPeers {
-        /// What started the process.
+        /// The program that started the process.
         by: &'static str,
         /// Its number.
         process: usize,

@@ -181,7 +181,7 @@ impl Bucket {
         Ok(found)
     }
 
-    /// What follows `prefix` in the keys that begin with it, up to the next `/`; each once, sorted.
+    /// The names below `prefix`: the next part of each key that begins with it, up to `/`; each once, sorted.
     ///
     /// # Errors
     /// The store refuses or does not answer.

@@ -91,7 +91,7 @@ impl Lease {
             };
             let asked = Instant::now();
             bucket.put(key, text(mark, &id, 0).as_bytes(), condition)?;
-            // What the store says now decides: the answer to a write may be that of its repetition.
+            // The store's present state decides: the answer to a write may be that of its repetition.
             let Some((meta, text)) = bucket.get(key)? else {
                 continue;
             };
@@ -278,7 +278,7 @@ fn is_known_dead(text: &str) -> bool {
     is_here && !begun_then.is_empty() && begun(process).as_deref() != Some(begun_then)
 }
 
-/// What tells this machine, since it was started, from all others: only processes of the same place
+/// The identity of this machine since it was started: only processes of the same place
 /// see each other. `None` where the system does not say.
 fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;

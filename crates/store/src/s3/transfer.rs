@@ -19,7 +19,7 @@ const MOST_PARTS: u64 = 9_000;
 /// Parts or ranges of one file that are on their way at a time.
 pub(super) const IN_FLIGHT: usize = 4;
 
-/// What the crate says of an object, in our words.
+/// The crate's metadata of an object as ours.
 pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
     ObjectMeta {
         key: object.location.as_ref().to_owned(),

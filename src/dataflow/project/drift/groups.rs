@@ -19,9 +19,9 @@ const PAIRS_A_PIECE: usize = 8 * 1024;
 
 /// Adds up groups, sends the sums to their owners, and holds those that this worker owns.
 pub(super) struct Groups {
-    /// What was not sent yet.
+    /// Sums that were not sent yet.
     batch: BTreeMap<String, DriftSums>,
-    /// What has come.
+    /// Sums that have arrived.
     held: BTreeMap<String, DriftSums>,
     too_many: bool,
     empty: DriftSums,

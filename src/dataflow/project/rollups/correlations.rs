@@ -17,7 +17,7 @@ const PAIRS_A_PIECE: usize = 4096;
 pub(crate) struct CorrelationLine {
     /// The first topic, and the second.
     pub(crate) topics: [u16; 2],
-    /// What goes into the table.
+    /// The figures of the row.
     pub(crate) correlation: Option<f64>,
     /// Likewise.
     pub(crate) npmi: Option<f64>,
@@ -61,7 +61,7 @@ impl Sums for Row {
     }
 }
 
-/// What a worker adds to.
+/// A worker's sums.
 pub(crate) struct Correlations {
     pub(crate) pairs: Slots<Row, 5>,
     /// Of its own documents.

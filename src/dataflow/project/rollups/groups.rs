@@ -75,7 +75,7 @@ impl GroupSums {
     }
 }
 
-/// What came for a bucket.
+/// The sums that have arrived for a bucket.
 struct Bucket {
     path: PathBuf,
     file: Option<Writer>,

@@ -25,7 +25,7 @@ pub(super) type Shared<S> = Once<Arc<[Mutex<S>]>>;
 /// The same, as a worker sees them, and the rows of all slots, on the first.
 pub(crate) struct Slots<S, const ROW: usize> {
     shared: Arc<[Mutex<S>]>,
-    /// What a block holds: sums, or rows.
+    /// The kinds of its blocks: sums, and rows.
     kinds: [u64; 2],
     /// This process among all, and this thread among its.
     mine: [usize; 2],

@@ -47,7 +47,7 @@ pub(crate) struct TrendLine {
     pub(crate) place: [usize; 2],
     /// The topic.
     pub(crate) topic: i32,
-    /// What goes into the table.
+    /// The figures of the row.
     pub(crate) share: f64,
     /// Likewise.
     pub(crate) interval: Option<(f64, f64)>,
@@ -210,7 +210,7 @@ impl Sums for Cell {
     }
 }
 
-/// What a worker adds to.
+/// A worker's sums.
 pub(crate) struct Trends {
     pub(crate) columns: Arc<[TrendColumn]>,
     /// The first cell of each.

@@ -5,7 +5,7 @@
 //!
 //! A stream is a sequence of messages: a length, a description, and a body of as many bytes as that says. All
 //! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own.
-//! What the decoder would take on trust is checked before it.
+//! Everything that the decoder would take on trust is checked before.
 
 use super::{Batches, Group, Groups, Opened};
 use crate::input::{InputError, InputFile};
@@ -20,10 +20,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use store::Source;
 
-/// What a file begins and ends with; padded at the start.
+/// The first and last bytes of a file; padded at the start.
 const MARK: &[u8] = b"ARROW1";
 
-/// What precedes a message's length since version 0.15 of Arrow.
+/// The mark before a message's length, since version 0.15 of Arrow.
 const CONTINUATION: u32 = u32::MAX;
 
 /// The largest description of a message.

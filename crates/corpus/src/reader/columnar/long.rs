@@ -167,7 +167,7 @@ impl Rows<'_> {
         }
     }
 
-    /// What follows cannot be read.
+    /// Ends the document where the rest of the file cannot be read.
     fn lose(&mut self, error: &ArrowError, emit: DocumentSink<'_>) -> Result<(), InputError> {
         if keeps_damaged(self.context.settings) {
             self.finish(Some(&error.to_string()), emit);
@@ -200,7 +200,7 @@ struct Document {
     bytes: u64,
     most_bytes: u64,
     repaired: bool,
-    /// What is wrong with its last wrong row.
+    /// The problem of its last wrong row.
     fault: Option<String>,
 }
 

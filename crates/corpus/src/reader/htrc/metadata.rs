@@ -1,4 +1,4 @@
-//! What the metadata of a volume say: values under our names and theirs, whether the job leaves the volume out, and
+//! The metadata of a volume: values under our names and theirs, whether the job leaves the volume out, and
 //! which volumes are copies of each other.
 //!
 //! Metadata come before the pages in a volume's file, so that they can be read without them.
@@ -42,7 +42,7 @@ impl Metadata {
         }
     }
 
-    /// What the volume says under a key of its metadata, or one of our names for such keys.
+    /// The value under a key of the volume's metadata, or under one of our names for such keys.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         let keys: &[&str] = match key {
             "record" => return self.record(),
@@ -107,11 +107,11 @@ pub struct Candidate {
     pub htid: String,
     /// Which of the keys in `htrc.unique_by` it has a value for.
     pub has: Vec<bool>,
-    /// What it shares with its copies, as a digest; nothing if it has no value for the first key.
+    /// A digest of the values that copies share; `None` if it has no value for the first key.
     pub edition: Option<[u64; 2]>,
 }
 
-/// Reads the metadata of a volume, and tells what copies it may be of; nothing of a volume that the job leaves out, or
+/// Reads the metadata by which copies of a volume are found; `None` for a volume that the job leaves out, or
 /// that cannot be read.
 pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> {
     let head = Head::read(file.compression.open(&file.path).ok()?);
@@ -136,7 +136,7 @@ pub fn candidate(file: &InputFile, filters: &HtrcSettings) -> Option<Candidate> 
     })
 }
 
-/// What `htrc.unique_by` can name of the metadata of a volume, ascending; nothing of one that cannot be read.
+/// The keys of a volume's metadata that `htrc.unique_by` can name, ascending; none if it cannot be read.
 pub fn metadata_keys(file: &InputFile) -> Vec<String> {
     let opened = file.compression.open(&file.path).ok();
     let metadata = opened.and_then(|file| Head::read(file).metadata);
@@ -148,7 +148,7 @@ pub fn metadata_keys(file: &InputFile) -> Vec<String> {
     keys
 }
 
-/// What comes before the pages.
+/// The part of a volume before the pages.
 #[derive(Default)]
 struct Head {
     htid: Option<String>,

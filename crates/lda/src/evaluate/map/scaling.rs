@@ -46,7 +46,7 @@ pub(super) fn scale(squared: &[f64], columns: &[usize], points: usize) -> Scaled
     let second = leading(&centred, Some(&first));
     let mut places = vec![[0.0; 2]; points];
     for (which, axis) in [&first, &second].into_iter().enumerate() {
-        // What is left beside the axes that matter is rounding.
+        // Any other axis is rounding.
         if axis.value <= 1e-12 * trace.max(0.0) || axis.value <= 0.0 {
             continue;
         }

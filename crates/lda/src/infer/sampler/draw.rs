@@ -19,14 +19,14 @@ pub(super) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// What it counts for in its old topic's factor.
+    /// The token's own part of its old topic's factor.
     #[inline(always)]
     fn own_part(self, table: FactorTable<'_>) -> f32 {
         table.own_part(self.term, *self.row, self.old, self.sense)
     }
 }
 
-/// What is taken out of a document's counts for a draw.
+/// The count and the mass that are taken out of a document's for a draw.
 #[derive(Clone, Copy, Default)]
 struct Apart {
     count: f32,

@@ -37,7 +37,7 @@ const MOST_CHUNKS: usize = 8;
 const LANES: usize = 4;
 type Lanes = [f32; LANES];
 
-/// What a document with few topics needs beside its counts.
+/// The state of a document with few topics, besides its counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Few {
     /// α_k + n_dk, and 0 in the places that fill up the last chunk.

@@ -7,7 +7,7 @@ use crate::infer::ImpossibleDraw;
 use crate::math::random::Stream;
 use crate::model::factors::{FactorTable, Row};
 
-/// What a document that is restricted has beside its counts.
+/// The state of a document that is restricted to some topics, besides its counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Within {
     /// The topics that it may have, ascending; if none, it may have all.

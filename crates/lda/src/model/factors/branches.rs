@@ -26,7 +26,7 @@ use crate::model::Priors;
 use crate::model::parameters::Parameters;
 use crate::model::tree::{ROOT, Tree};
 
-/// What the inner nodes of some cousin sets have counted: part p of P has the sets s with
+/// The counts of the inner nodes of some cousin sets: part p of P has the sets s with
 /// s mod P = p, whose paths share no edge with those of other sets.
 #[derive(Clone, Debug)]
 pub struct Branches {
@@ -220,7 +220,7 @@ impl Edges {
         }
     }
 
-    /// What β + x of an edge contributes to its factor.
+    /// The part of β + x of an edge in its factor.
     #[inline]
     fn raised(&self, part: f64) -> f64 {
         match self.exp_psi {
@@ -229,7 +229,7 @@ impl Edges {
         }
     }
 
-    /// What the normaliser B + x of a node contributes to the factor of an edge from it.
+    /// The part of the normaliser B + x of a node in the factor of an edge from it.
     #[inline]
     fn over(&self, whole: f64) -> f64 {
         match self.exp_psi {

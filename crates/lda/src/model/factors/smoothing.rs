@@ -1,4 +1,4 @@
-//! What of the factors does not depend on the term: h_k, f_k and α_k, and their running sums.
+//! The parts of the factors that do not depend on the term: h_k, f_k and α_k, and their running sums.
 
 use crate::math::special::{digamma, exp, exp_digamma};
 use crate::model::Priors;
@@ -38,7 +38,7 @@ fn chunked(values: &[f32]) -> Vec<Chunk> {
     chunks
 }
 
-/// What of [`Smoothing`] draws over all topics read.
+/// The parts of [`Smoothing`] that draws over all topics read.
 #[derive(Clone, Debug)]
 pub(crate) struct SmoothingChunks {
     /// h_k.
@@ -59,7 +59,7 @@ impl SmoothingChunks {
     }
 }
 
-/// What does not depend on the term: h_k, the running sums of α_k h_k, and f_k.
+/// The parts that do not depend on the term: h_k, the running sums of α_k h_k, and f_k.
 #[derive(Clone, Debug)]
 pub struct Smoothing {
     /// h_k for each topic.

@@ -23,7 +23,7 @@ impl<'a> FactorTable<'a> {
         self.parts[0].topic_count
     }
 
-    /// What does not depend on the term.
+    /// The part that does not depend on the term.
     pub fn smoothing(&self) -> &'a Smoothing {
         &self.parts[0].smoothing
     }
@@ -94,7 +94,7 @@ impl<'a> FactorTable<'a> {
         }
     }
 
-    /// What a token of a term counts for in e_kw, where λ̃ are counts and the token one of them: in
+    /// The part of e_kw that a token of a term contributes, where λ̃ are counts and the token one of them: in
     /// `topic`, on the leaf at the place `sense` among its term's.
     #[inline]
     pub(crate) fn own_part(&self, term: u32, row: Row, topic: u16, sense: u16) -> f32 {

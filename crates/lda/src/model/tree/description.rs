@@ -6,7 +6,7 @@ use crate::model::statistics::MAX_TERMS;
 /// An inner node below the root, as a tree is described.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Node {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// β of the edge that leads to it, > 0.
     pub prior: f64,
@@ -18,7 +18,7 @@ pub struct Node {
     pub terms: Vec<u32>,
 }
 
-/// What is wrong with a description of a tree; nodes are named with those above them.
+/// Errors in the description of a tree; nodes are named with those above them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TreeError {
     /// A term beyond the vocabulary.
@@ -78,7 +78,7 @@ pub(super) fn check_prior(prior: f64, node: impl Fn() -> String) -> Result<(), T
     })
 }
 
-/// What a tree is made of, as it is stored.
+/// A tree as it is stored.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Description {
     vocabulary_size: usize,

@@ -1,4 +1,4 @@
-//! What follows a pass: a sample that enters the average, an evaluation.
+//! The actions after a pass: a sample that enters the average, an evaluation.
 //!
 //! The average is published. Its samples are the counts after some of the Gibbs passes or, with
 //! [`Estimator::Soft`], φ^p of the assignments after them ([`soft`](super::super::soft)): each takes
