@@ -9,7 +9,6 @@ use super::placement::Placement;
 use super::progress::Renderer;
 use super::screen::Display;
 use super::shares::Shares;
-use super::starter::CONVERT;
 use super::watching::Watch;
 use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
 use crate::dataflow::process::Process;
@@ -247,7 +246,8 @@ fn misencoded(summary: &Summary) -> Option<String> {
     let all: u64 = summary.documents_by_status.values().sum();
     (100 * repaired > all).then(|| {
         format!(
-            "{} of {} documents are not UTF-8: {CONVERT}",
+            "{} of {} documents are not UTF-8, and have words with bytes replaced: set corpus.encoding, for example \
+             to \"windows-1252\"",
             figures::grouped(*repaired),
             figures::grouped(all)
         )

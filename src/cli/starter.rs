@@ -4,6 +4,7 @@
 mod standard_input;
 mod wording;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::args::StarterArgs;
@@ -21,8 +22,6 @@ const DOCUMENTS_PER_TOPIC: u64 = 10;
 const LEAST_TOPICS: u64 = 5;
 /// The metadata columns of volumes of Extracted Features.
 const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
-/// What to do about texts that are not UTF-8.
-pub(super) const CONVERT: &str = "bytes are replaced, and words torn: convert the files first, as with iconv -f ISO-8859-1 -t UTF-8";
 /// Languages that are written without spaces between words.
 const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
 /// Keys that a first job has with their defaults, because they are often changed.
@@ -59,28 +58,22 @@ impl Starter {
         overwrite: bool,
     ) -> Result<Self, Failure> {
         let mut template = asked(args, path, output, overwrite)?;
-        let mut asked = template.job(path)?;
-        let mut looked = preview(&asked.corpus).map_err(refused)?;
-        if looked.has_quotes && looked.formats[..] == ["tsv"] {
-            template.set("corpus.format", "csv")?;
-            template.remark("corpus.format", "Some fields have quotes around them.");
-            asked = template.job(path)?;
-            looked = preview(&asked.corpus).map_err(refused)?;
-        }
-        if template.has("corpus.text") {
-            looked.textless.clear();
-        } else if !looked.textless.is_empty() {
-            let textless = std::mem::take(&mut looked.textless);
-            template.set("corpus.exclude", excluded(&asked, textless.keys()))?;
-            asked = template.job(path)?;
-            looked = preview(&asked.corpus).map_err(refused)?;
-            looked.textless = textless;
-        }
-        let preview = looked;
+        let mut textless = BTreeMap::new();
+        let (asked, preview) = loop {
+            let asked = template.job(path)?;
+            let mut preview = preview(&asked.corpus).map_err(refused)?;
+            if !is_corrected(&mut template, &preview, &asked)? {
+                break (asked, preview);
+            }
+            textless.append(&mut preview.textless);
+        };
         if preview.survey.documents < 2 {
             return Err(too_few(&preview, &args.input));
         }
-        let mut rows = describe(&preview, args);
+        let mut rows = describe(&preview, &textless, args);
+        if template.has("corpus.encoding") {
+            rows.push(("encoding", asked.corpus.encoding.name()));
+        }
         rows.extend(columns(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text
@@ -89,9 +82,6 @@ impl Starter {
         if preview.is_markup(&text) {
             let row = "HTML or XML, whose tags count as words: convert the texts first, as with pandoc -t plain";
             rows.push(("markup", row.to_owned()));
-        }
-        if preview.is_misencoded(&text) {
-            rows.push(("encoding", format!("not UTF-8: {CONVERT}")));
         }
         rows.extend(language(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;
@@ -111,7 +101,27 @@ impl Starter {
     }
 }
 
-/// What the flags say.
+/// Sets a key without which the input would be read wrongly, if there is one that the flags do not set: how a look at it
+/// has to begin again.
+fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
+    if preview.has_quotes && preview.formats[..] == ["tsv"] && !template.has("corpus.format") {
+        template.set("corpus.format", "csv")?;
+        template.remark("corpus.format", "Some fields have quotes around them.");
+    } else if let Some(encoding) = preview
+        .encoding
+        .filter(|_| !template.has("corpus.encoding"))
+    {
+        template.set("corpus.encoding", encoding.name())?;
+        template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");
+    } else if !preview.textless.is_empty() && !template.has("corpus.text") {
+        template.set("corpus.exclude", excluded(asked, preview.textless.keys()))?;
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// The keys that the flags set.
 fn asked(
     args: &StarterArgs,
     path: &Path,

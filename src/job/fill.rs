@@ -39,7 +39,7 @@ impl Values {
     pub(super) fn corpus(&self) -> CorpusSettings {
         let block_mib: Option<f64> = self.get("corpus.block_mib");
         settings! { self, CorpusSettings, "corpus":
-            base, input, exclude, format, id, text, counts, group, metadata, on_damage;
+            base, input, exclude, format, encoding, id, text, counts, group, metadata, on_damage;
             languages: self.languages(),
             labels: self.labels(),
             needs_order: self.phrases().need_order(),
@@ -203,7 +203,7 @@ mod tests {
     use crate::job::state::MODEL_FILE;
 
     /// Values of which some other than the default fits any key.
-    const CANDIDATES: [&str; 10] = [
+    const CANDIDATES: [&str; 11] = [
         "true",
         "false",
         "2",
@@ -214,6 +214,7 @@ mod tests {
         "w",
         "[0.1, 0.2]",
         "[\"m\"]",
+        "latin1",
     ];
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use corpus::encoding::TextEncoding;
 use corpus::stop_words::languages;
 use toml::Value;
 
@@ -39,6 +40,8 @@ pub(super) enum Kind {
     Name,
     /// A file or folder to read, relative to the job file's folder; empty if none is given.
     File,
+    /// The label of an encoding.
+    Encoding,
     /// A text or a list of texts, what must hold for them, and how an error says it.
     List(fn(&[&str]) -> bool, &'static str),
     /// Lists of stop words.
@@ -97,6 +100,10 @@ impl Kind {
             Self::Text => text().map(Value::String),
             Self::Name => text().filter(|name| !name.is_empty()).map(Value::String),
             Self::File => text().map(|name| located(&name, folder)),
+            Self::Encoding => {
+                let encoding = TextEncoding::of(value.as_str()?)?;
+                Some(Value::String(encoding.name()))
+            }
             Self::List(holds, _) => list(value, holds),
             Self::StopWords => stop_words(&list(value, |_| true)?, folder),
             Self::WordOr(words, kind) => Self::Word(words)
@@ -125,6 +132,9 @@ impl Kind {
             Self::Words(words) => format!("a list of {}, without repetition", all(words, ", ")),
             Self::Text | Self::File => "a text in quotes".into(),
             Self::Name => "a text, not empty".into(),
+            Self::Encoding => {
+                "an encoding that contains ASCII: \"utf-8\", \"windows-1252\", \"iso-8859-2\", \"gbk\", …".into()
+            }
             Self::List(_, allowed) => (*allowed).into(),
             Self::StopWords => {
                 "\"none\", a language (\"en\", \"de\", …; \"rust\"), a file (\"./words.txt\"), \
@@ -149,7 +159,10 @@ impl Kind {
 
     /// Whether anything after `--set` is a text of this kind, since the shell eats quotes.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text | Self::Name | Self::File | Self::List(..))
+        matches!(
+            self,
+            Self::Text | Self::Name | Self::File | Self::Encoding | Self::List(..)
+        )
     }
 }
 

@@ -9,6 +9,7 @@ use super::settings::Budget;
 use crate::evaluate::settings::Metric;
 use crate::knowledge::Kind;
 use crate::knowledge::wordnet::{Part, Structure};
+use corpus::encoding::TextEncoding;
 use corpus::sample::Split;
 use corpus::settings::{Format, OnDamage, StopWords, TokenRule};
 use lda::infer::settings::{Estimator, Method};
@@ -115,6 +116,12 @@ whole!(u32, u64, usize);
 impl Setting for String {
     fn read(value: &Value) -> Option<Self> {
         value.as_str().map(str::to_owned)
+    }
+}
+
+impl Setting for TextEncoding {
+    fn read(value: &Value) -> Option<Self> {
+        Self::of(value.as_str()?)
     }
 }
 

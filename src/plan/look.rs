@@ -127,7 +127,13 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
 
 /// The start of a file's content, without the character of UTF-8 that the limit cuts.
 pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
-    start_of(file, limit).map(|(content, _)| content)
+    let (mut content, _) = start_of(file, limit)?;
+    let is_cut = content.len() as u64 == limit;
+    let cut = std::str::from_utf8(&content).err().filter(|_| is_cut);
+    if let Some(cut) = cut.filter(|cut| cut.error_len().is_none()) {
+        content.truncate(cut.valid_up_to());
+    }
+    Ok(content)
 }
 
 /// The start of a file's content, and the bytes on disk that were read for it; a stream that breaks

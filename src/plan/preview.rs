@@ -19,6 +19,7 @@ use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
 use column::{id_of, metadata_of, text_of};
 use corpus::compression::stripped;
+use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format};
 use corpus::stop_words::StopList;
@@ -32,8 +33,8 @@ const TEXT_BYTES: u64 = 8 << 10;
 /// Text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
-/// What an input looks like.
-#[derive(Clone, Debug)]
+/// The appearance of an input.
+#[derive(Debug)]
 pub(crate) struct Preview {
     /// Its size.
     pub(crate) survey: Survey,
@@ -51,6 +52,8 @@ pub(crate) struct Preview {
     pub(crate) binary: BTreeMap<String, u64>,
     /// Record files without a text column, found beside text files; by glob, as above.
     pub(crate) textless: BTreeMap<String, u64>,
+    /// The likeliest encoding, if more than single texts or records are not UTF-8.
+    pub(crate) encoding: Option<TextEncoding>,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
     pub(crate) has_quotes: bool,
     /// The first texts and records.
@@ -68,32 +71,20 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let (mut input, refused) = input::discover_supported(settings)?;
     let binary = leave_out_binary(&mut input, refused)?;
     let survey = survey_of(&input, settings)?;
-    let mut records = Records::default();
-    let mut formats = Vec::new();
-    let mut example = None;
-    for (format, word) in FORMATS {
-        let files: Vec<&InputFile> = of_format(&input, format).collect();
-        let step = files.len().div_ceil(LOOK_FILES).max(1);
-        for file in files.iter().step_by(step) {
-            records.read(file)?;
-        }
-        if !files.is_empty() {
-            formats.push(word);
-        }
-        if format != Format::Text && !settings.gives_counts(format) {
-            example = example.or(files.first().map(|file| (*file).clone()));
-        }
-    }
+    let records = first_records(&input, settings.encoding)?;
+    let has = |format| of_format(&input, format).next().is_some();
+    let formats = FORMATS.iter().filter(|(format, _)| has(*format));
+    let formats: Vec<_> = formats.map(|&(_, word)| word).collect();
+    let is_record =
+        |file: &InputFile| file.format != Format::Text && !settings.gives_counts(file.format);
+    let example = input.files.iter().find(|file| is_record(file)).cloned();
     let columns = records.columns();
     let text = text_of(&columns);
     let id = id_of(&columns);
     let metadata = metadata_of(&columns, &[&id, &text]);
     let mut textless = BTreeMap::new();
     if text.is_none() && example.is_some() && formats.contains(&"text") {
-        let (others, texts) = input
-            .files
-            .into_iter()
-            .partition(|file| file.format != Format::Text && !settings.gives_counts(file.format));
+        let (others, texts) = input.files.into_iter().partition(is_record);
         input.files = texts;
         textless = globs_of(others.into_iter().map(|file: InputFile| file.path), &input);
     }
@@ -106,6 +97,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         metadata,
         columns,
         binary,
+        encoding: records.encoding(),
         has_quotes: records.has_quotes,
         records,
         example,
@@ -126,7 +118,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
         // These are counted already, and mostly without stop words.
         return Ok(());
     }
-    let records = first_records(&input)?;
+    let records = first_records(&input, job.corpus.encoding)?;
     let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut tokens, mut kept] = [0u64; 2];
@@ -147,8 +139,8 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
 }
 
 /// The first records of some files of each format.
-fn first_records(input: &Input) -> Result<Records, PreviewError> {
-    let mut records = Records::default();
+fn first_records(input: &Input, encoding: TextEncoding) -> Result<Records, PreviewError> {
+    let mut records = Records::new(encoding);
     for (format, _) in FORMATS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text {
@@ -212,19 +204,9 @@ impl Preview {
 
     /// Whether most texts of these columns, and without columns, are HTML or XML.
     pub(crate) fn is_markup(&self, text: &[String]) -> bool {
-        let is_markup = |text: &str| text.trim_start().starts_with('<') && text.contains("</");
-        self.share(text, is_markup) > 0.5
-    }
-
-    /// Whether some of these texts have bytes that are not UTF-8: more than single damaged ones.
-    pub(crate) fn is_misencoded(&self, text: &[String]) -> bool {
-        self.share(text, |text| text.contains('\u{fffd}')) > 0.01
-    }
-
-    fn share(&self, text: &[String], is: impl Fn(&str) -> bool) -> f64 {
+        let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
         let texts = self.records.texts(text);
-        let count = texts.iter().filter(|text| is(text)).count();
-        count as f64 / texts.len().max(1) as f64
+        2 * texts.iter().filter(is_markup).count() > texts.len()
     }
 
     /// The language of most texts of these columns, and without columns, as an ISO 639-1 code; `None` if there is
@@ -253,7 +235,10 @@ fn leave_out_binary(
         let binary = match is_binary.get(&glob) {
             _ if file.format != Format::Text => false,
             Some(binary) => *binary,
-            None => looks_binary(&first_bytes(&file, TEXT_BYTES)?),
+            None => {
+                let start = first_bytes(&file, TEXT_BYTES)?;
+                looks_binary(&start) && !is_utf_16(&start)
+            }
         };
         if file.format == Format::Text {
             is_binary.insert(glob, binary);

@@ -119,7 +119,7 @@ fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
         DocumentStatus::Repaired => (
             "document has bytes that are not UTF-8; they were replaced",
             "documents have bytes that are not UTF-8; they were replaced",
-            "Convert them to UTF-8 if words look damaged.",
+            "Set `corpus.encoding`, for example to \"windows-1252\", if words look damaged.",
         ),
         DocumentStatus::Empty => (
             "document is empty and has no topics",

@@ -389,25 +389,54 @@ fn tabs_between_quoted_fields_are_read_as_csv() {
 }
 
 #[test]
-fn texts_that_are_not_utf_8_are_told() {
+fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
     let place = Workdir::new();
     let text = lines(60).replace("sailors", "r\u{f6}le");
     let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
-    for (name, text, is_told) in [
-        ("utf-8", text.into_bytes(), false),
-        ("latin-1", latin, true),
+    place.write("utf-8.jsonl", text);
+    place.write("latin-1.jsonl", latin);
+    let line = |name: &str, more: &str| {
+        let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1 --overwrite";
+        format!("topics {name}.jsonl {flags} --output out {more}")
+    };
+    for (name, more, row, is_damaged) in [
+        ("utf-8", "", None, false),
+        ("latin-1", "", Some("encoding    windows-1252\n"), false),
+        (
+            "latin-1",
+            "--set corpus.encoding=utf-8",
+            Some("encoding    utf-8\n"),
+            true,
+        ),
+        (
+            "latin-1",
+            "--set corpus.encoding=iso-8859-5",
+            Some("encoding    iso-8859-5\n"),
+            false,
+        ),
     ] {
-        place.write(&format!("{name}.jsonl"), text);
-        let line = format!(
-            "topics {name}.jsonl --topics 2 --set vocabulary.max_share=0.6 -w 1 --output {name}"
-        );
-        let output = place.output(&line);
+        let output = place.output(&line(name, more));
         let said = said(&output);
         assert!(output.status.success(), "{said}");
-        assert_eq!(said.contains("encoding    not UTF-8"), is_told, "{said}");
+        match row {
+            Some(row) => assert!(said.contains(row), "{said}"),
+            None => assert!(!said.contains("encoding"), "{said}"),
+        }
         let warning = "warning: 30 of 60 documents are not UTF-8";
-        assert_eq!(said.contains(warning), is_told, "{said}");
+        assert_eq!(said.contains(warning), is_damaged, "{said}");
+        let terms = fs::read_to_string(place.path("out/corpus/vocabulary.tsv")).expect("written");
+        let is_whole = more.is_empty();
+        assert_eq!(
+            terms.contains("r\u{f6}le"),
+            is_whole,
+            "{name} {more}: {terms}"
+        );
     }
+    let refused = said(&place.output(&line("latin-1", "--set corpus.encoding=utf-16")));
+    assert!(
+        refused.contains("an encoding that contains ASCII"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ pub mod collection;
 pub mod compression;
 mod document;
 pub mod draft;
+pub mod encoding;
 pub mod input;
 pub mod labels;
 pub mod language;

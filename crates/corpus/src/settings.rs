@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use super::encoding::TextEncoding;
 use super::language;
 
 /// Formats that `reader` understands.
@@ -67,6 +68,8 @@ pub struct CorpusSettings {
     pub exclude: Vec<String>,
     /// The format; guessed from each file's name when absent.
     pub format: Option<Format>,
+    /// The encoding of texts that are not UTF-8.
+    pub encoding: TextEncoding,
     /// Column or key that holds the document's id.
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.

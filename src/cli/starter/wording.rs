@@ -10,8 +10,12 @@ use crate::plan::preview::Preview;
 /// How many of the globs left out are listed.
 const NAMED: usize = 5;
 
-/// The input, its format and its size; what is left out.
-pub(super) fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static str, String)> {
+/// The input, its format and its size; what is left out, such as `textless` files.
+pub(super) fn describe(
+    preview: &Preview,
+    textless: &BTreeMap<String, u64>,
+    args: &StarterArgs,
+) -> Vec<(&'static str, String)> {
     let survey = &preview.survey;
     let about = if survey.documents_exact { "" } else { "about " };
     let kinds: Vec<&str> = survey.kinds.keys().map(String::as_str).collect();
@@ -31,7 +35,7 @@ pub(super) fn describe(preview: &Preview, args: &StarterArgs) -> Vec<(&'static s
     ];
     let left_out = [
         (&preview.binary, "which are not text"),
-        (&preview.textless, "which have no column with text"),
+        (textless, "which have no column with text"),
     ];
     let left_out = left_out.iter().filter(|(globs, _)| !globs.is_empty());
     rows.extend(left_out.map(|(globs, why)| ("left out", format!("{}, {why}", named(globs)))));

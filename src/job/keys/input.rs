@@ -2,7 +2,7 @@
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{
-    Auto, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
+    Auto, Encoding, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
 use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct, is_named};
 use crate::job::words::{FORMATS, ON_DAMAGE, RULES};
@@ -33,6 +33,9 @@ pub(super) const CORPUS: Section = rows! {
     /// `"text"`: a file is a document; `"json"`: objects in an array or over several lines; `"uci"`, `"lda-c"`, `"mtx"`, `"svmlight"`, `"vw"`: bags of words; `"htrc"`: Extracted Features; `"mallet"`: id, label and
     /// text on a line; `"auto"` decides by each file's name ([FORMATS.md](FORMATS.md#input)).
     format: Word(FORMATS), Default("auto");
+    /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
+    /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).
+    encoding: Encoding, Default("utf-8"), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
     // The name in most JSON Lines and tables.
     id: Name, Default("id");

@@ -9,12 +9,15 @@ use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
-use corpus::input::{InputFile, without_mark};
+use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
+use corpus::input::InputFile;
 use corpus::reader::{columnar, htrc, mallet};
 use corpus::settings::Format;
 
 /// Records of a file that are looked at.
 const MOST_RECORDS: usize = 1_000;
+/// Bytes of a file from which its encoding is guessed.
+const GUESS_BYTES: usize = 64 << 10;
 
 /// Bytes of the quotes, the colon and the comma of a value.
 const VALUE_MARKS: usize = 6;
@@ -24,8 +27,11 @@ const VALUE_MARKS: usize = 6;
 type Record = Vec<(String, String)>;
 
 /// The first records and texts of some files.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Records {
+    encoding: TextEncoding,
+    /// The encoding of what is not UTF-8.
+    guess: EncodingGuess,
     /// Names in the order in which they came.
     names: Vec<String>,
     /// Names that a table lacks, which has a fixed set of them.
@@ -38,31 +44,44 @@ pub(super) struct Records {
 }
 
 impl Records {
+    /// No records yet, of files in this encoding unless they are UTF-8.
+    pub(super) fn new(encoding: TextEncoding) -> Self {
+        Self {
+            encoding,
+            ..Self::default()
+        }
+    }
+
     /// Adds a file's first records, or its start if it is a document.
     pub(super) fn read(&mut self, file: &InputFile) -> Result<(), PreviewError> {
         let records = match file.format {
             Format::Text => {
-                let start = first_bytes(file, super::TEXT_BYTES)?;
-                self.texts
-                    .push(String::from_utf8_lossy(&start).into_owned());
+                let start = self.start(file, super::TEXT_BYTES)?;
+                self.texts.push(start);
                 return Ok(());
             }
             Format::JsonLines | Format::Json => {
-                let objects = objects(file)?;
+                let objects = self.objects(file)?;
                 for name in objects.iter().flatten().map(|(name, _)| name) {
                     self.name(name);
                 }
                 objects
             }
-            Format::Csv => self.table(csv_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Csv => {
+                let start = self.start(file, LOOK_BYTES)?;
+                self.table(csv_rows(&start))
+            }
             Format::Tsv => {
-                let start = first_bytes(file, LOOK_BYTES)?;
+                let start = self.start(file, LOOK_BYTES)?;
                 let (quoted, rows) = (csv_rows(&start), tsv_rows(&start));
                 // The start may end within a row.
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
                 self.table(rows)
             }
-            Format::Mallet => self.table(mallet_rows(&first_bytes(file, LOOK_BYTES)?)),
+            Format::Mallet => {
+                let start = self.start(file, LOOK_BYTES)?;
+                self.table(mallet_rows(&start))
+            }
             Format::Parquet | Format::Arrow => {
                 self.table(columnar::first_rows(file, MOST_RECORDS)?)
             }
@@ -75,6 +94,40 @@ impl Records {
         };
         self.records.extend(records);
         Ok(())
+    }
+
+    /// The start of a file, without a byte order mark.
+    fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, PreviewError> {
+        let start = first_bytes(file, limit)?;
+        if !is_utf_16(&start) {
+            self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
+        }
+        Ok(self.encoding.decode_file(&start).0.into_owned())
+    }
+
+    /// The first objects of a JSON file; looks further if the first object is long.
+    fn objects(&mut self, file: &InputFile) -> Result<Vec<Record>, PreviewError> {
+        let mut limit = LOOK_BYTES;
+        loop {
+            let start = self.start(file, limit)?;
+            let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
+            match objects_at(&start, file) {
+                Err(_) if is_cut => limit *= 8,
+                found => return found,
+            }
+        }
+    }
+
+    /// The likeliest encoding, if more than single texts or values are not UTF-8.
+    pub(super) fn encoding(&self) -> Option<TextEncoding> {
+        let is_torn = |text: &String| text.contains('\u{fffd}');
+        let torn = self.texts.iter().filter(|text| is_torn(text)).count()
+            + self
+                .records
+                .iter()
+                .filter(|record| record.iter().any(|(_, value)| is_torn(value)))
+                .count();
+        (100 * torn > self.texts.len() + self.records.len()).then(|| self.guess.best())
     }
 
     /// The columns, but for those that only some of the tables have.
@@ -153,35 +206,18 @@ impl Records {
     }
 }
 
-/// The first objects of a JSON file; looks further if the first object is long.
-fn objects(file: &InputFile) -> Result<Vec<Record>, PreviewError> {
-    let mut limit = LOOK_BYTES;
-    loop {
-        let start = first_bytes(file, limit)?;
-        let is_cut = start.len() as u64 == limit && limit < LOOKED_AT;
-        match objects_at(&start, file) {
-            Err(_) if is_cut => limit *= 8,
-            found => return found,
-        }
-    }
-}
-
-fn objects_at(start: &[u8], file: &InputFile) -> Result<Vec<Record>, PreviewError> {
-    let start = without_mark(start);
+fn objects_at(start: &str, file: &InputFile) -> Result<Vec<Record>, PreviewError> {
     let parts: Vec<&[u8]> = match file.format {
-        Format::Json => cutter::objects(0, start)
+        Format::Json => cutter::objects(0, start.as_bytes())
             .map(|(_, object)| object)
             .collect(),
-        _ => start.split(|&byte| byte == b'\n').collect(),
+        _ => start.lines().map(str::as_bytes).collect(),
     };
     let parts = || {
         let filled = parts.iter().filter(|part| !part.trim_ascii().is_empty());
         filled.take(MOST_RECORDS)
     };
-    let parse = |part: &&[u8]| {
-        let part = String::from_utf8_lossy(part);
-        serde_json::from_str::<Map<String, Value>>(&part)
-    };
+    let parse = |part: &&[u8]| serde_json::from_slice::<Map<String, Value>>(part);
     let objects: Vec<Record> = parts().flat_map(parse).map(record).collect();
     let reason = parts().next().and_then(|part| parse(part).err());
     match reason.filter(|_| objects.is_empty()) {
@@ -247,14 +283,15 @@ fn join(record: &mut Record, values: Record) {
 /// The header and the first rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
 
-fn csv_rows(start: &[u8]) -> Table {
+fn csv_rows(start: &str) -> Table {
     let mut reader = csv::ReaderBuilder::new()
-        .delimiter(csv_delimiter(start))
+        .delimiter(csv_delimiter(start.as_bytes()))
         .flexible(true)
-        .from_reader(start);
-    let fields = |record: &csv::ByteRecord| -> Vec<String> { record.iter().map(field).collect() };
-    let header = reader.byte_headers().map(fields).unwrap_or_default();
-    let rows = reader.byte_records().flatten().take(MOST_RECORDS);
+        .trim(csv::Trim::All)
+        .from_reader(start.as_bytes());
+    let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect();
+    let header = reader.headers().map(fields).unwrap_or_default();
+    let rows = reader.records().flatten().take(MOST_RECORDS);
     (header, rows.map(|row| fields(&row)).collect())
 }
 
@@ -263,27 +300,24 @@ fn uneven((header, rows): &Table) -> usize {
     rows.iter().filter(|row| row.len() != header.len()).count()
 }
 
-fn tsv_rows(start: &[u8]) -> Table {
-    let lines = start
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.trim_ascii().is_empty());
-    let mut rows = lines.map(|line| line.split(|&byte| byte == b'\t').map(field).collect());
+fn tsv_rows(start: &str) -> Table {
+    let field = |field: &str| field.trim().to_owned();
+    let mut rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
     let header = rows.next().unwrap_or_default();
     (header, rows.take(MOST_RECORDS).collect())
 }
 
-fn mallet_rows(start: &[u8]) -> Table {
-    let lines = start
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.trim_ascii().is_empty());
-    let rows = lines.map(|line| mallet::fields(line).into_iter().map(field).collect());
+fn mallet_rows(start: &str) -> Table {
+    let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
+    let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
     let names = fixed_columns(Format::Mallet).unwrap_or_default();
     let header = names.iter().map(|&name| name.to_owned()).collect();
-    (header, rows.take(MOST_RECORDS).collect())
+    (
+        header,
+        filled_lines(start).take(MOST_RECORDS).map(fields).collect(),
+    )
 }
 
-fn field(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(without_mark(bytes))
-        .trim()
-        .to_owned()
+fn filled_lines(start: &str) -> impl Iterator<Item = &str> {
+    start.lines().filter(|line| !line.trim().is_empty())
 }

@@ -73,7 +73,8 @@ impl Header {
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
         let mut names: Vec<String> = Vec::new();
-        let mut add = |field: &[u8]| names.push(String::from_utf8_lossy(field).trim().to_owned());
+        let mut add =
+            |field: &[u8]| names.push(settings.encoding.decode(field).0.trim().to_owned());
         match file.format {
             Format::Csv => parser(line, delimiter)
                 .byte_records()

@@ -3,6 +3,7 @@
 use super::format::{MARK_BYTES, spans_lines};
 use super::{Input, InputError, InputFile, vocabulary};
 use crate::compression::{Compression, read_into, read_start};
+use crate::encoding::is_utf_16;
 use crate::settings::Format;
 use sha2::{Digest, Sha256};
 use std::io::{self, Seek, SeekFrom};
@@ -88,11 +89,8 @@ impl Examiner {
                 "decompress it",
             ));
         }
-        let is_utf_16 = [[0xff, 0xfe], [0xfe, 0xff]]
-            .iter()
-            .any(|mark| self.held.starts_with(mark));
-        // A text is a document of its own: `repaired`, and no reason to stop.
-        if is_utf_16 && !format.is_columnar() && format != Format::Text {
+        // A text is decoded as a whole.
+        if is_utf_16(&self.held) && !format.is_columnar() && format != Format::Text {
             return Err(refuse("UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"));
         }
         if format == Format::Arrow && self.held.starts_with(b"FEA1") {

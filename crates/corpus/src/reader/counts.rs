@@ -81,7 +81,7 @@ pub(super) fn read(
     emit: DocumentSink<'_>,
 ) {
     for (begins, line) in lines(offset, bytes) {
-        let text = String::from_utf8_lossy(line);
+        let (text, repaired) = context.settings.encoding.decode(line);
         if text.trim().is_empty() {
             continue;
         }
@@ -91,7 +91,7 @@ pub(super) fn read(
                 let body = Body::Counts {
                     counts,
                     words: false,
-                    repaired: matches!(text, Cow::Owned(_)),
+                    repaired,
                 };
                 let [id, label] = fields.map(str::as_bytes);
                 emit(header.with_body(context, begins, &[id, label, b""], body));

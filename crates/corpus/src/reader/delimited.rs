@@ -34,14 +34,14 @@ impl Header {
             );
             return context.unparsable(offset, &what);
         }
-        let texts: Vec<_> = self
-            .columns
-            .text
-            .iter()
-            .filter_map(|&place| value(fields[place]))
-            .collect();
-        let repaired = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
-        let body = body(context, join_texts(texts.into_iter()), repaired);
+        let mut repaired = false;
+        let texts = self.columns.text.iter().filter_map(|&place| {
+            let (text, is_repaired) = context.settings.encoding.decode(fields[place]);
+            repaired |= is_repaired;
+            Some(text).filter(|text| !text.is_empty())
+        });
+        let text = join_texts(texts);
+        let body = body(context, text, repaired);
         self.with_body(context, offset, fields, body)
     }
 
@@ -54,7 +54,10 @@ impl Header {
         body: Body<'a>,
     ) -> RawDocument<'a> {
         let columns = &self.columns;
-        let value = |place: usize| value(fields[place]);
+        let value = |place: usize| {
+            let (text, _) = context.settings.encoding.decode(fields[place]);
+            Some(text).filter(|text| !text.is_empty())
+        };
         let id = columns.id.and_then(value);
         RawDocument {
             source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
@@ -63,11 +66,6 @@ impl Header {
             body,
         }
     }
-}
-
-/// A field as text, unless it is empty.
-fn value(field: &[u8]) -> Option<Cow<'_, str>> {
-    Some(String::from_utf8_lossy(field)).filter(|text| !text.is_empty())
 }
 
 /// Hands over the rows of a stretch of CSV that begins at `offset`.

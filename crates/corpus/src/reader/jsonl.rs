@@ -22,12 +22,9 @@ use std::fmt;
 /// Hands over the documents of a stretch that begins at `offset`.
 pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: DocumentSink<'_>) {
     let keys = Keys::new(context);
-    let read = |(begins, object): (u64, &[u8])| match std::str::from_utf8(object) {
-        Ok(object) => emit(keys.document(context, begins, object, false)),
-        Err(_) => {
-            let object = String::from_utf8_lossy(object);
-            emit(keys.document(context, begins, &object, true));
-        }
+    let read = |(begins, object): (u64, &[u8])| {
+        let (object, repaired) = context.settings.encoding.decode(object);
+        emit(keys.document(context, begins, &object, repaired));
     };
     match context.file.format {
         Format::Json => objects(offset, bytes).for_each(read),

@@ -4,6 +4,7 @@ mod columnar;
 mod counts;
 mod cuts;
 mod damage;
+mod encodings;
 mod htrc;
 mod keys;
 mod languages;
@@ -14,6 +15,7 @@ mod uci;
 use super::*;
 use crate::block::{BlockQueue, Share, estimate};
 use crate::compression::tests::{bzip, gzip, zstandard};
+use crate::encoding::TextEncoding;
 use crate::input::discover;
 use crate::settings::{HtrcSettings, OnDamage, SectionSize};
 use std::path::Path;
@@ -26,6 +28,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         input: vec![".".into()],
         exclude: Vec::new(),
         format: None,
+        encoding: TextEncoding::default(),
         id: "id".into(),
         text: vec!["text".into()],
         counts: None,

@@ -3,7 +3,7 @@
 use super::{Context, DocumentSink};
 use crate::block::keeps_damaged;
 use crate::compression::read_into;
-use crate::input::{InputError, InputFile, without_mark};
+use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
 use crate::{Body, DocumentStatus, RawDocument};
 use std::borrow::Cow;
@@ -74,8 +74,7 @@ fn document<'a>(
     settings: &CorpusSettings,
     bytes: &'a [u8],
 ) -> RawDocument<'a> {
-    let text = String::from_utf8_lossy(without_mark(bytes));
-    let repaired = matches!(text, Cow::Owned(_));
+    let (text, repaired) = settings.encoding.decode_file(bytes);
     RawDocument {
         source_id: Cow::Borrowed(&file.name),
         group: None,

@@ -1,0 +1,140 @@
+//! Texts that are not UTF-8: the encoding that a job names for them, and a guess at it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8};
+
+/// The encoding of texts that are not UTF-8. By default it is UTF-8 all the same: what is none is replaced by U+FFFD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextEncoding(&'static Encoding);
+
+impl Default for TextEncoding {
+    fn default() -> Self {
+        Self(UTF_8)
+    }
+}
+
+impl TextEncoding {
+    /// The encoding with this label in the WHATWG Encoding Standard, such as "latin1"; `None` if there is none, or
+    /// if it does not contain ASCII (UTF-16, ISO-2022-JP): lines and commas could not be found in it.
+    pub fn of(label: &str) -> Option<Self> {
+        let found = Encoding::for_label(label.as_bytes())?;
+        found.is_ascii_compatible().then_some(Self(found))
+    }
+
+    /// Its name, one for all its labels: "windows-1252" for "latin1".
+    pub fn name(self) -> String {
+        self.0.name().to_ascii_lowercase()
+    }
+
+    /// The text of some bytes, which are UTF-8 if they can be; and whether some of them were replaced by U+FFFD.
+    pub fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            Err(_) => self.0.decode_without_bom_handling(bytes),
+        }
+    }
+
+    /// The text of a whole file: a byte order mark, also one of UTF-16, says what it is in.
+    pub fn decode_file(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
+        match Encoding::for_bom(bytes) {
+            Some((encoding, mark)) if encoding != UTF_8 => {
+                encoding.decode_without_bom_handling(&bytes[mark..])
+            }
+            Some((_, mark)) => self.decode(&bytes[mark..]),
+            None => self.decode(bytes),
+        }
+    }
+}
+
+/// Guesses the encoding of texts that are not UTF-8.
+pub struct EncodingGuess(EncodingDetector);
+
+impl fmt::Debug for EncodingGuess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EncodingGuess").field(&self.best()).finish()
+    }
+}
+
+impl Default for EncodingGuess {
+    fn default() -> Self {
+        Self(EncodingDetector::new(Iso2022JpDetection::Deny))
+    }
+}
+
+impl EncodingGuess {
+    /// Adds some bytes, unless they are UTF-8.
+    pub fn add(&mut self, bytes: &[u8]) {
+        if std::str::from_utf8(bytes).is_err() {
+            self.0.feed(bytes, false);
+        }
+    }
+
+    /// The likeliest encoding of all of them.
+    pub fn best(&self) -> TextEncoding {
+        TextEncoding(self.0.guess(None, Utf8Detection::Deny))
+    }
+}
+
+/// Whether a file begins with a byte order mark of UTF-16.
+pub fn is_utf_16(start: &[u8]) -> bool {
+    Encoding::for_bom(start).is_some_and(|(encoding, _)| encoding != UTF_8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In windows-1252, windows-1251 and Shift_JIS.
+    const WESTERN: &[u8] = b"O\xf9 est le caf\xe9 ? \x93L\xe0-bas\x94, dit-elle.";
+    const RUSSIAN: &[u8] = b"\xc2\xf1\xe5 \xf1\xf7\xe0\xf1\xf2\xeb\xe8\xe2\xfb\xe5 \xf1\xe5\xec\xfc\xe8 \xef\xee\xf5\xee\xe6\xe8";
+    const JAPANESE: &[u8] = b"\x93\xfa\x96{\x8c\xea\x82\xcc\x95\xb6\x8f\xcd\x82\xc5\x82\xb7\x81B";
+
+    #[test]
+    fn labels_of_encodings_with_ascii_are_known_by_one_name() {
+        let name = |label| TextEncoding::of(label).map(TextEncoding::name);
+        assert_eq!(name("Latin1").as_deref(), Some("windows-1252"));
+        assert_eq!(name("utf8"), Some(TextEncoding::default().name()));
+        for label in ["utf-16", "iso-2022-jp", "ebcdic", ""] {
+            assert_eq!(name(label), None, "{label}");
+        }
+    }
+
+    #[test]
+    fn what_is_utf_8_stays_and_the_rest_is_decoded() {
+        let western = TextEncoding::of("latin1").unwrap();
+        assert_eq!(western.decode("café".as_bytes()), ("café".into(), false));
+        let text = "Où est le café ? “Là-bas”, dit-elle.";
+        assert_eq!(western.decode(WESTERN), (text.into(), false));
+        let (text, is_replaced) = TextEncoding::default().decode(b"caf\xe9 noir");
+        assert_eq!((&text[..], is_replaced), ("caf\u{fffd} noir", true));
+        let (text, is_replaced) = TextEncoding::of("gbk").unwrap().decode(b"a\xff");
+        assert_eq!((&text[..], is_replaced), ("a\u{fffd}", true));
+    }
+
+    #[test]
+    fn a_byte_order_mark_says_what_a_file_is_in() {
+        let western = TextEncoding::of("latin1").unwrap();
+        let decoded = |bytes| western.decode_file(bytes).0.into_owned();
+        assert_eq!(decoded(b"\xff\xfec\0a\0f\0\xe9\0"), "café");
+        assert_eq!(decoded(b"\xfe\xff\0c\0a\0f\0\xe9"), "café");
+        assert_eq!(decoded(b"\xef\xbb\xbfcaf\xc3\xa9"), "café");
+        assert_eq!(decoded(b"caf\xe9"), "café");
+    }
+
+    #[test]
+    fn encodings_are_guessed_from_what_is_not_utf_8() {
+        for (bytes, name) in [
+            (WESTERN, "windows-1252"),
+            (RUSSIAN, "windows-1251"),
+            (JAPANESE, "shift_jis"),
+        ] {
+            let mut guess = EncodingGuess::default();
+            guess.add("größer als der Rest, und dennoch ohne Belang".as_bytes());
+            guess.add(bytes);
+            assert_eq!(guess.best().name(), name);
+        }
+    }
+}
