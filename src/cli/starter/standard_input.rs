@@ -12,6 +12,7 @@ use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
 use corpus::block::header::csv_delimiter;
 use corpus::compression::{Compression, read_start};
+use corpus::encoding::EncodingGuess;
 use corpus::input::spans_lines;
 use store::{Disk, Store, Writer, create_folder, remove_file};
 
@@ -141,10 +142,13 @@ fn copy(mut input: impl BufRead, file: &Path, form: Form) -> io::Result<()> {
         io::copy(&mut input, &mut writer)?;
         return writer.flush();
     }
+    let mut guess = EncodingGuess::default();
+    guess.add(input.fill_buf()?);
+    let encoding = guess.best();
     let (mut line, mut number) = (Vec::new(), 0u64);
     while input.read_until(b'\n', &mut line)? > 0 {
         number += 1;
-        let text = String::from_utf8_lossy(&line);
+        let (text, _) = encoding.decode(&line);
         if !text.trim().is_empty() {
             let object = json!({ "id": number.to_string(), "text": text.trim_end() });
             writeln!(writer, "{object}")?;
@@ -205,10 +209,14 @@ mod tests {
     fn lines_become_documents_with_the_number_of_the_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lines");
-        copy(&b"one \"x\"\n\n  two\r\n"[..], &file, Form::Lines).unwrap();
+        copy(
+            &b"one \"x\"\n\n  tr\xe8s bient\xf4t\r\n"[..],
+            &file,
+            Form::Lines,
+        )
+        .unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
-        let expected =
-            "{\"id\":\"1\",\"text\":\"one \\\"x\\\"\"}\n{\"id\":\"3\",\"text\":\"  two\"}\n";
+        let expected = "{\"id\":\"1\",\"text\":\"one \\\"x\\\"\"}\n{\"id\":\"3\",\"text\":\"  très bientôt\"}\n";
         assert_eq!(text, expected);
     }
 }
