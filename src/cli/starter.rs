@@ -11,6 +11,7 @@ use super::args::StarterArgs;
 use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
 use crate::plan::preview::{Preview, PreviewError, preview};
+use corpus::settings::Markup;
 use store::is_remote;
 use wording::{describe, heading, too_few};
 
@@ -74,15 +75,14 @@ impl Starter {
         if template.has("corpus.encoding") {
             rows.push(("encoding", asked.corpus.encoding.name()));
         }
+        if asked.corpus.markup == Markup::Remove {
+            rows.push(("markup", "HTML or XML: tags are removed".to_owned()));
+        }
         rows.extend(columns(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text
             .transpose()?
             .map_or_else(Vec::new, |job| job.corpus.text);
-        if preview.is_markup(&text) {
-            let row = "HTML or XML, whose tags count as words: convert the texts first, as with pandoc -t plain";
-            rows.push(("markup", row.to_owned()));
-        }
         rows.extend(language(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;
         rows.push(("topics", figures::grouped(topics)));
@@ -113,6 +113,8 @@ fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Resu
     {
         template.set("corpus.encoding", encoding.name())?;
         template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");
+    } else if preview.is_markup && !template.has("corpus.markup") {
+        template.set("corpus.markup", "remove")?;
     } else if !preview.textless.is_empty() && !template.has("corpus.text") {
         template.set("corpus.exclude", excluded(asked, preview.textless.keys()))?;
     } else {

@@ -11,7 +11,7 @@ use crate::knowledge::Kind;
 use crate::knowledge::wordnet::{Part, Structure};
 use corpus::encoding::TextEncoding;
 use corpus::sample::Split;
-use corpus::settings::{Format, OnDamage, StopWords, TokenRule};
+use corpus::settings::{Format, Markup, OnDamage, StopWords, TokenRule};
 use lda::infer::settings::{Estimator, Method};
 use lda::model::settings::{Alpha, Geometry, LabelPrior};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
@@ -43,6 +43,7 @@ words!(FORMATS: Format, none "auto" {
     "htrc" => Htrc, "mallet" => Mallet,
     "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });
+words!(MARKUP: Markup { "keep" => Keep, "remove" => Remove });
 words!(ON_DAMAGE: OnDamage { "fail" => Fail, "keep" => Keep });
 words!(RULES: TokenRule { "words" => Words, "dictionary" => Dictionary, "letters" => Letters, "whitespace" => Whitespace });
 words!(GEOMETRIES: Geometry { "mean" => Mean, "exp-psi" => ExpPsi });

@@ -54,6 +54,8 @@ pub(crate) struct Preview {
     pub(crate) textless: BTreeMap<String, u64>,
     /// The likeliest encoding, if more than single texts or records are not UTF-8.
     pub(crate) encoding: Option<TextEncoding>,
+    /// Whether most texts are HTML or XML.
+    pub(crate) is_markup: bool,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
     pub(crate) has_quotes: bool,
     /// The first texts and records.
@@ -71,7 +73,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let (mut input, refused) = input::discover_supported(settings)?;
     let binary = leave_out_binary(&mut input, refused)?;
     let survey = survey_of(&input, settings)?;
-    let records = first_records(&input, settings.encoding)?;
+    let records = first_records(&input, settings)?;
     let has = |format| of_format(&input, format).next().is_some();
     let formats = FORMATS.iter().filter(|(format, _)| has(*format));
     let formats: Vec<_> = formats.map(|&(_, word)| word).collect();
@@ -82,6 +84,19 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let text = text_of(&columns);
     let id = id_of(&columns);
     let metadata = metadata_of(&columns, &[&id, &text]);
+    let named = |name: &String| columns.iter().any(|column| column.name == *name);
+    let asked: Vec<String> = settings
+        .text
+        .iter()
+        .filter(|name| named(name))
+        .cloned()
+        .collect();
+    let texts = match &text {
+        Some(text) if asked.is_empty() => records.texts(std::slice::from_ref(text)),
+        _ => records.texts(&asked),
+    };
+    let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
+    let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len();
     let mut textless = BTreeMap::new();
     if text.is_none() && example.is_some() && formats.contains(&"text") {
         let (others, texts) = input.files.into_iter().partition(is_record);
@@ -98,6 +113,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         columns,
         binary,
         encoding: records.encoding(),
+        is_markup,
         has_quotes: records.has_quotes,
         records,
         example,
@@ -118,7 +134,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
         // These are counted already, and mostly without stop words.
         return Ok(());
     }
-    let records = first_records(&input, job.corpus.encoding)?;
+    let records = first_records(&input, &job.corpus)?;
     let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut tokens, mut kept] = [0u64; 2];
@@ -139,8 +155,8 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
 }
 
 /// The first records of some files of each format.
-fn first_records(input: &Input, encoding: TextEncoding) -> Result<Records, PreviewError> {
-    let mut records = Records::new(encoding);
+fn first_records(input: &Input, settings: &CorpusSettings) -> Result<Records, PreviewError> {
+    let mut records = Records::new(settings);
     for (format, _) in FORMATS {
         let files: Vec<&InputFile> = of_format(input, format).collect();
         let most = if format == Format::Text {
@@ -200,13 +216,6 @@ impl Preview {
             .iter()
             .map(|column| column.name.clone())
             .collect()
-    }
-
-    /// Whether most texts of these columns, and without columns, are HTML or XML.
-    pub(crate) fn is_markup(&self, text: &[String]) -> bool {
-        let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
-        let texts = self.records.texts(text);
-        2 * texts.iter().filter(is_markup).count() > texts.len()
     }
 
     /// The language of most texts of these columns, and without columns, as an ISO 639-1 code; `None` if there is

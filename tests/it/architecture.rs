@@ -38,6 +38,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
         &[
             "cells",
             "encoding",
+            "markup",
             "settings",
             "synth_settings",
             "compression",

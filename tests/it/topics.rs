@@ -351,25 +351,42 @@ fn what_cannot_be_modelled_is_refused_at_the_door() {
 }
 
 #[test]
-fn texts_in_markup_are_told() {
+fn tags_are_removed_where_most_texts_are_markup() {
     let place = Workdir::new();
-    for folder in ["a", "b"] {
+    for folder in ["html", "plain"] {
         fs::create_dir(place.path(folder)).expect("a folder");
     }
-    place.write(
-        "a/1.html",
-        format!("<!DOCTYPE html>\n<html><body>{SEA}</body></html>"),
-    );
-    place.write(
-        "a/2.html",
-        format!("<html><body><p>{SKY}</p></body></html>"),
-    );
-    place.write("a/3.html", "<3");
-    let told = |line: &str| said(&place.output(line)).contains("markup      HTML or XML");
-    assert!(told("new a --output a.toml"));
-    place.write("b/1.txt", SEA);
-    place.write("b/2.txt", SKY);
-    assert!(!told("new b --output b.toml"));
+    for i in 0..40 {
+        let text = [SEA, SKY][i % 2];
+        let page = format!(
+            "<!DOCTYPE html>\n<html><body class=\"story\"><p>{text} caf&eacute;</p></body></html>"
+        );
+        place.write(&format!("html/{i}.html"), page);
+        place.write(&format!("plain/{i}.txt"), format!("{text} café"));
+    }
+    place.write("html/40.html", "<3");
+    let run = |name: &str| {
+        let line = format!(
+            "topics {name} --topics 2 --set vocabulary.max_share=1 -w 1 --output {name}-out"
+        );
+        let said = said(&place.output(&line));
+        let terms = fs::read_to_string(place.path(&format!("{name}-out/corpus/vocabulary.tsv")));
+        (said, terms.expect("written"))
+    };
+    let ((told, terms), (plain, expected)) = (run("html"), run("plain"));
+    assert!(told.contains("markup      HTML or XML"), "{told}");
+    assert!(!plain.contains("markup"), "{plain}");
+    let words = |table: &str| -> Vec<String> {
+        let mut words: Vec<_> = table
+            .split_whitespace()
+            .filter(|word| word.len() > 2)
+            .map(str::to_owned)
+            .collect();
+        words.sort();
+        words
+    };
+    assert_eq!(words(&terms), words(&expected));
+    assert!(terms.contains("café"), "{terms}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod encoding;
 pub mod input;
 pub mod labels;
 pub mod language;
+pub mod markup;
 pub mod minibatches;
 pub mod phrases;
 pub mod reader;

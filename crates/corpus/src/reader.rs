@@ -23,7 +23,8 @@ use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;
 use super::block::{Block, Content, LineRange, check_damage, open};
 use super::input::{Input, InputError, InputFile};
-use super::settings::{CorpusSettings, Format};
+use super::markup::without_markup;
+use super::settings::{CorpusSettings, Format, Markup};
 use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
@@ -223,7 +224,13 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
 /// The body of a document with this text, if it has one.
 fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
     match text {
-        Some(text) => Body::Text { text, repaired },
+        Some(text) => Body::Text {
+            text: match context.settings.markup {
+                Markup::Keep => text,
+                Markup::Remove => Cow::Owned(without_markup(&text).into_owned()),
+            },
+            repaired,
+        },
         None => Body::Missing {
             status: DocumentStatus::Empty,
             reason: format!("no text under `{}`", context.settings.text.join("`, `")),

@@ -57,6 +57,15 @@ pub enum OnDamage {
     Keep,
 }
 
+/// The treatment of HTML and XML in texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Markup {
+    /// Tags are text like any other.
+    Keep,
+    /// Tags, comments, scripts and styles are removed, and character references decoded.
+    Remove,
+}
+
 /// Section `[corpus]` of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CorpusSettings {
@@ -70,6 +79,8 @@ pub struct CorpusSettings {
     pub format: Option<Format>,
     /// The encoding of texts that are not UTF-8.
     pub encoding: TextEncoding,
+    /// The treatment of HTML and XML in texts.
+    pub markup: Markup,
     /// Column or key that holds the document's id.
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.

@@ -5,7 +5,7 @@ use crate::job::kind::Kind::{
     Auto, Encoding, File, Flag, List, Mib, Name, Real, StopWords, Text, Whole, Word,
 };
 use crate::job::kind::{COUNT, NOT_NEGATIVE, POSITIVE, Reals, SHARE, is_distinct, is_named};
-use crate::job::words::{FORMATS, ON_DAMAGE, RULES};
+use crate::job::words::{FORMATS, MARKUP, ON_DAMAGE, RULES};
 use corpus::language::is_code;
 use lda::model::statistics::MAX_TERMS;
 
@@ -36,6 +36,9 @@ pub(super) const CORPUS: Section = rows! {
     /// The encoding of texts that are not UTF-8, by its label in the WHATWG standard. By default their bytes are
     /// replaced, and the document is `repaired` ([FORMATS.md](FORMATS.md#encodings)).
     encoding: Encoding, Default("utf-8"), Later;
+    /// `"remove"`: tags, comments, scripts and styles of HTML and XML are removed from texts, and character references
+    /// such as `&eacute;` decoded ([FORMATS.md](FORMATS.md#markup)).
+    markup: Word(MARKUP), Default("keep"), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
     // The name in most JSON Lines and tables.
     id: Name, Default("id");

@@ -27,7 +27,7 @@ pub(crate) fn label_count(job: &Job) -> Result<Option<LabelCount>, PreviewError>
     let Some((settings, _)) = job.corpus.labels() else {
         return Ok(None);
     };
-    let records = first_records(&input::discover(&job.corpus)?, job.corpus.encoding)?;
+    let records = first_records(&input::discover(&job.corpus)?, &job.corpus)?;
     let column = [settings.column.clone()];
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
     for value in records.values_of(&column) {

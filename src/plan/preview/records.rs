@@ -11,8 +11,9 @@ use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
 use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
 use corpus::input::InputFile;
+use corpus::markup::without_markup;
 use corpus::reader::{columnar, htrc, mallet};
-use corpus::settings::Format;
+use corpus::settings::{CorpusSettings, Format, Markup};
 
 /// Records of a file that are looked at.
 const MOST_RECORDS: usize = 1_000;
@@ -30,6 +31,8 @@ type Record = Vec<(String, String)>;
 #[derive(Debug, Default)]
 pub(super) struct Records {
     encoding: TextEncoding,
+    /// Whether HTML and XML are removed from values.
+    removes_markup: bool,
     /// The encoding of what is not UTF-8.
     guess: EncodingGuess,
     /// Names in the order in which they came.
@@ -44,10 +47,11 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// No records yet, of files in this encoding unless they are UTF-8.
-    pub(super) fn new(encoding: TextEncoding) -> Self {
+    /// No records yet, of files that are read with these settings.
+    pub(super) fn new(settings: &CorpusSettings) -> Self {
         Self {
-            encoding,
+            encoding: settings.encoding,
+            removes_markup: settings.markup == Markup::Remove,
             ..Self::default()
         }
     }
@@ -57,7 +61,7 @@ impl Records {
         let records = match file.format {
             Format::Text => {
                 let start = self.start(file, super::TEXT_BYTES)?;
-                self.texts.push(start);
+                self.texts.push(self.plain(start));
                 return Ok(());
             }
             Format::JsonLines | Format::Json => {
@@ -92,8 +96,18 @@ impl Records {
             // They hold counts.
             _ => return Ok(()),
         };
+        let plain = |(name, value)| (name, self.plain(value));
+        let plain = |record: Record| record.into_iter().map(plain).collect();
+        let records: Vec<Record> = records.into_iter().map(plain).collect();
         self.records.extend(records);
         Ok(())
+    }
+
+    fn plain(&self, text: String) -> String {
+        match self.removes_markup {
+            true => without_markup(&text).into_owned(),
+            false => text,
+        }
     }
 
     /// The start of a file, without a byte order mark.

@@ -17,7 +17,7 @@ use crate::block::{BlockQueue, Share, estimate};
 use crate::compression::tests::{bzip, gzip, zstandard};
 use crate::encoding::TextEncoding;
 use crate::input::discover;
-use crate::settings::{HtrcSettings, OnDamage, SectionSize};
+use crate::settings::{HtrcSettings, Markup, OnDamage, SectionSize};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         exclude: Vec::new(),
         format: None,
         encoding: TextEncoding::default(),
+        markup: Markup::Keep,
         id: "id".into(),
         text: vec!["text".into()],
         counts: None,

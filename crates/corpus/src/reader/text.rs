@@ -1,11 +1,11 @@
 //! A file is a document: its id is the file's name, its text the file's content.
 
-use super::{Context, DocumentSink};
+use super::{Context, DocumentSink, body};
 use crate::block::keeps_damaged;
 use crate::compression::read_into;
 use crate::input::{InputError, InputFile};
 use crate::settings::CorpusSettings;
-use crate::{Body, DocumentStatus, RawDocument};
+use crate::{DocumentStatus, RawDocument};
 use std::borrow::Cow;
 use std::io;
 
@@ -18,7 +18,13 @@ pub(super) fn read(
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
     if let Some(bytes) = read_whole(&context, held, emit)? {
-        emit(document(file, settings, bytes));
+        let (text, repaired) = settings.encoding.decode_file(bytes);
+        emit(RawDocument {
+            source_id: Cow::Borrowed(&file.name),
+            group: None,
+            metadata: vec![None; settings.metadata.len()],
+            body: body(&context, Some(text), repaired),
+        });
     }
     Ok(())
 }
@@ -67,18 +73,4 @@ pub(super) fn read_whole<'h>(
 pub(super) fn read_all(file: &InputFile, limit: u64, held: &mut Vec<u8>) -> io::Result<()> {
     let opened = file.compression.open(&file.path)?;
     read_into(held, opened, limit.saturating_add(1))
-}
-
-fn document<'a>(
-    file: &'a InputFile,
-    settings: &CorpusSettings,
-    bytes: &'a [u8],
-) -> RawDocument<'a> {
-    let (text, repaired) = settings.encoding.decode_file(bytes);
-    RawDocument {
-        source_id: Cow::Borrowed(&file.name),
-        group: None,
-        metadata: vec![None; settings.metadata.len()],
-        body: Body::Text { text, repaired },
-    }
 }

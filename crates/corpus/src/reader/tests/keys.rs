@@ -113,3 +113,28 @@ fn bytes_that_are_not_utf8_are_replaced_and_told_of() {
     );
     assert_eq!((seen[1].text.as_str(), seen[1].repaired), ("c", false));
 }
+
+#[test]
+fn markup_is_removed_from_texts_alone() {
+    for (name, content) in [
+        (
+            "a.jsonl",
+            "{\"id\": \"<1>\", \"text\": \"<p>AT&amp;T &lt;b&gt;</p>\"}\n",
+        ),
+        ("a.csv", "id,text\n<1>,<p>AT&amp;T &lt;b&gt;</p>\n"),
+    ] {
+        let (_folder, mut settings) = one_file(name, content.as_bytes());
+        let read = |settings: &CorpusSettings| {
+            let seen = read_all(settings).unwrap().remove(0);
+            (seen.id, seen.text)
+        };
+        let (id, text) = read(&settings);
+        assert_eq!((&id[..], &text[..]), ("<1>", "<p>AT&amp;T &lt;b&gt;</p>"));
+        settings.markup = Markup::Remove;
+        let (id, text) = read(&settings);
+        assert_eq!((&id[..], text.trim()), ("<1>", "AT&T <b>"));
+    }
+    let (_folder, mut settings) = one_file("a.html", b"<h1>One</h1>two");
+    settings.markup = Markup::Remove;
+    assert_eq!(read_all(&settings).unwrap()[0].text, "\nOne\ntwo");
+}
