@@ -21,7 +21,7 @@ use column::{id_of, metadata_of, text_of};
 use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile};
-use corpus::settings::{CorpusSettings, Format};
+use corpus::settings::{CorpusSettings, Format, Markup};
 use corpus::stop_words::StopList;
 use corpus::tokenizer::Tokenizer;
 pub(crate) use error::PreviewError;
@@ -29,7 +29,7 @@ pub(crate) use labels::label_count;
 use records::Records;
 
 /// Bytes of a text file that are looked at.
-const TEXT_BYTES: u64 = 8 << 10;
+const TEXT_BYTES: u64 = 64 << 10;
 /// Text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
@@ -72,8 +72,11 @@ pub(crate) struct Preview {
 pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
     let (mut input, refused) = input::discover_supported(settings)?;
     let binary = leave_out_binary(&mut input, refused)?;
-    let survey = survey_of(&input, settings)?;
+    let mut survey = survey_of(&input, settings)?;
     let records = first_records(&input, settings)?;
+    if settings.markup == Markup::Remove {
+        survey.tokens = (survey.tokens as f64 * records.plain_share()) as u64;
+    }
     let has = |format| of_format(&input, format).next().is_some();
     let formats = FORMATS.iter().filter(|(format, _)| has(*format));
     let formats: Vec<_> = formats.map(|&(_, word)| word).collect();

@@ -40,6 +40,10 @@ pub(super) struct Records {
     /// Names that a table lacks, which has a fixed set of them.
     absent: BTreeSet<String>,
     records: Vec<Record>,
+    /// The bytes of all of them and of texts, about: names and values, and the marks around these.
+    bytes: usize,
+    /// Those that are left without markup.
+    plain_bytes: usize,
     /// Starts of files that are documents.
     texts: Vec<String>,
     /// Whether a file of TSV has quoted fields, as CSV has them.
@@ -61,7 +65,10 @@ impl Records {
         let records = match file.format {
             Format::Text => {
                 let start = self.start(file, super::TEXT_BYTES)?;
-                self.texts.push(self.plain(start));
+                self.bytes += start.len();
+                let plain = self.plain(start);
+                self.plain_bytes += plain.len();
+                self.texts.push(plain);
                 return Ok(());
             }
             Format::JsonLines | Format::Json => {
@@ -96,9 +103,17 @@ impl Records {
             // They hold counts.
             _ => return Ok(()),
         };
+        let size = |record: &Record| -> usize {
+            let sizes = record.iter();
+            sizes
+                .map(|(name, value)| name.len() + value.len() + VALUE_MARKS)
+                .sum()
+        };
+        self.bytes += records.iter().map(size).sum::<usize>();
         let plain = |(name, value)| (name, self.plain(value));
         let plain = |record: Record| record.into_iter().map(plain).collect();
         let records: Vec<Record> = records.into_iter().map(plain).collect();
+        self.plain_bytes += records.iter().map(size).sum::<usize>();
         self.records.extend(records);
         Ok(())
     }
@@ -167,11 +182,14 @@ impl Records {
         self.records.len()
     }
 
-    /// The bytes of all of them, about: names and values, and the marks around these; texts.
+    /// The bytes of all of them and of texts, about, markup included.
     pub(super) fn bytes(&self) -> usize {
-        let values = self.records.iter().flatten();
-        let values = values.map(|(name, value)| name.len() + value.len() + VALUE_MARKS);
-        values.chain(self.texts.iter().map(String::len)).sum()
+        self.bytes
+    }
+
+    /// The share of these bytes that is left without markup.
+    pub(super) fn plain_share(&self) -> f64 {
+        self.plain_bytes as f64 / self.bytes.max(1) as f64
     }
 
     /// The starts of files that are documents.
