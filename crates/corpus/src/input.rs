@@ -12,12 +12,14 @@ mod examine;
 mod format;
 mod objects;
 mod outputs;
+pub(crate) mod partition;
 mod pattern;
 pub(crate) mod vocabulary;
 
 pub use error::InputError;
 use examine::{Examiner, Found};
 pub use format::{BYTE_ORDER_MARK, spans_lines, without_mark};
+pub use partition::partitions;
 
 use super::compression::Compression;
 use super::settings::{CorpusSettings, Format};

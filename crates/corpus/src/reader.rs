@@ -22,6 +22,7 @@ pub(crate) mod tests;
 use super::block::cutter::{Boundary, Piece, RecordCutter};
 use super::block::header::Header;
 use super::block::{Block, Content, LineRange, check_damage, open};
+use super::input::partition::adding;
 use super::input::{Input, InputError, InputFile};
 use super::markup::without_markup;
 use super::settings::{CorpusSettings, Format, Markup};
@@ -72,7 +73,9 @@ fn read_content(
             let mut files = input.files[files.clone()].iter();
             files.try_for_each(|file| match file.format {
                 Format::Htrc => htrc::read(file, settings, &mut held, emit),
-                Format::Text => text::read(file, settings, &mut held, emit),
+                Format::Text => {
+                    text::read(file, settings, &mut held, &mut adding(file, settings, emit))
+                }
                 _ => {
                     let mut parts = open(file, settings, STRETCH_BYTES)?;
                     while let Some((_, part)) = parts.next()? {
@@ -82,13 +85,18 @@ fn read_content(
                 }
             })
         }
-        Content::Lines(range) => read_range(file, range, settings, emit),
+        Content::Counts(counts) => uci::read(counts, file, settings, emit),
+        Content::Lines(range) => {
+            read_range(file, range, settings, &mut adding(file, settings, emit))
+        }
         Content::Pieces { pieces, header } => {
-            Context::new(file, settings).read_pieces(pieces, header.as_deref(), emit);
+            let context = Context::new(file, settings);
+            context.read_pieces(pieces, header.as_deref(), &mut adding(file, settings, emit));
             Ok(())
         }
-        Content::Counts(counts) => uci::read(counts, file, settings, emit),
-        Content::RowGroups(groups) => columnar::read(groups, file, settings, emit),
+        Content::RowGroups(groups) => {
+            columnar::read(groups, file, settings, &mut adding(file, settings, emit))
+        }
     }
 }
 

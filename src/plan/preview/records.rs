@@ -10,7 +10,7 @@ use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::cutter;
 use corpus::block::header::{csv_delimiter, fixed_columns};
 use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
-use corpus::input::InputFile;
+use corpus::input::{InputFile, partitions};
 use corpus::markup::without_markup;
 use corpus::reader::{columnar, htrc, mallet};
 use corpus::settings::{CorpusSettings, Format, Markup};
@@ -76,25 +76,25 @@ impl Records {
                 for name in objects.iter().flatten().map(|(name, _)| name) {
                     self.name(name);
                 }
-                objects
+                self.in_partitions(file, objects)
             }
             Format::Csv => {
                 let start = self.start(file, LOOK_BYTES)?;
-                self.table(csv_rows(&start))
+                self.table(file, csv_rows(&start))
             }
             Format::Tsv => {
                 let start = self.start(file, LOOK_BYTES)?;
                 let (quoted, rows) = (csv_rows(&start), tsv_rows(&start));
                 // The start may end within a row.
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
-                self.table(rows)
+                self.table(file, rows)
             }
             Format::Mallet => {
                 let start = self.start(file, LOOK_BYTES)?;
-                self.table(mallet_rows(&start))
+                self.table(file, mallet_rows(&start))
             }
             Format::Parquet | Format::Arrow => {
-                self.table(columnar::first_rows(file, MOST_RECORDS)?)
+                self.table(file, columnar::first_rows(file, MOST_RECORDS)?)
             }
             Format::Htrc => {
                 self.texts.extend(htrc::words_of(file));
@@ -217,18 +217,36 @@ impl Records {
         self.records.iter().filter_map(value)
     }
 
+    /// Adds the values of a file's partitions to its records.
+    fn in_partitions(&mut self, file: &InputFile, mut records: Vec<Record>) -> Vec<Record> {
+        for (name, value) in partitions(file) {
+            self.name(name);
+            let is_without = |record: &&mut Record| record.iter().all(|(known, _)| known != name);
+            for record in records.iter_mut().filter(is_without) {
+                record.extend(
+                    value
+                        .clone()
+                        .map(|value| (name.to_owned(), value.into_owned())),
+                );
+            }
+        }
+        records
+    }
+
     /// Takes the rows of a table below its header.
-    fn table(&mut self, (header, rows): (Vec<String>, Vec<Vec<String>>)) -> Vec<Record> {
+    fn table(&mut self, file: &InputFile, (header, rows): Table) -> Vec<Record> {
         let is_first = self.records.is_empty();
         let known: BTreeSet<String> = self.names.iter().cloned().collect();
-        let found: BTreeSet<String> = header.iter().cloned().collect();
+        let folders = partitions(file).map(|(name, _)| name.to_owned());
+        let found: BTreeSet<String> = header.iter().cloned().chain(folders).collect();
         self.absent.extend(known.difference(&found).cloned());
         if !is_first {
             self.absent.extend(found.difference(&known).cloned());
         }
         header.iter().for_each(|name| self.name(name));
         let record = |row: Vec<String>| header.iter().cloned().zip(row).collect();
-        rows.into_iter().map(record).collect()
+        let records = rows.into_iter().map(record).collect();
+        self.in_partitions(file, records)
     }
 
     fn name(&mut self, name: &str) {

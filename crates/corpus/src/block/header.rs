@@ -1,7 +1,7 @@
 //! Which columns of a file of records, or of rows, are for what.
 
 use super::cutter::lines;
-use crate::input::{InputError, InputFile, vocabulary};
+use crate::input::{InputError, InputFile, partitions, vocabulary};
 use crate::settings::{CorpusSettings, Format};
 use std::io::Read;
 
@@ -25,7 +25,7 @@ pub(crate) struct Columns {
     pub(crate) id: Option<usize>,
     pub(crate) text: Vec<usize>,
     pub(crate) group: Option<usize>,
-    pub(crate) metadata: Vec<usize>,
+    pub(crate) metadata: Vec<Option<usize>>,
 }
 
 impl Columns {
@@ -39,6 +39,11 @@ impl Columns {
             let found = names.iter().position(|name| name == wanted);
             found.ok_or_else(|| InputError::missing_column(&file.path, wanted, names))
         };
+        // A folder's name may have the value.
+        let place_or_folder = |wanted: &String| match place(wanted) {
+            Err(_) if partitions(file).any(|(name, _)| name == wanted) => Ok(None),
+            place => place.map(Some),
+        };
         let id = match place(&settings.id) {
             Err(_) if settings.id.is_empty() || settings.id == DEFAULT_ID => None,
             id => Some(id?),
@@ -46,11 +51,14 @@ impl Columns {
         Ok(Self {
             id,
             text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
-            group: settings.group.as_ref().map(place).transpose()?,
+            group: match &settings.group {
+                Some(group) => place_or_folder(group)?,
+                None => None,
+            },
             metadata: settings
                 .metadata
                 .iter()
-                .map(place)
+                .map(place_or_folder)
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -59,7 +67,8 @@ impl Columns {
 impl Columns {
     /// Every place, in the order of the fields.
     pub(crate) fn places(&mut self) -> impl Iterator<Item = &mut usize> {
-        let values = self.text.iter_mut().chain(&mut self.metadata);
+        let metadata = self.metadata.iter_mut().flatten();
+        let values = self.text.iter_mut().chain(metadata);
         self.id.iter_mut().chain(values).chain(&mut self.group)
     }
 }

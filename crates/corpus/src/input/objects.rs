@@ -3,14 +3,14 @@
 //!
 //! A store has no folders, only keys; `/` is read as in paths. A pattern means the same as for
 //! files: an object, everything below a folder, or a glob. Objects with a hidden part in their key
-//! are skipped unless the pattern names it.
+//! are skipped unless the pattern names it, and so is what Hadoop leaves.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::InputError;
 use super::outputs;
-use super::pattern::{OPTIONS, compile};
+use super::pattern::{OPTIONS, compile, is_mark};
 use store::{StoreError, is_remote};
 
 /// The address of an expanded pattern, if it is one: by itself, or relative to such a base.
@@ -45,7 +45,8 @@ pub(super) fn find(pattern: &str, address: &str) -> Result<Vec<PathBuf>, InputEr
         if relative.is_empty() {
             return tail.is_empty();
         }
-        let is_hidden = relative.split('/').any(|part| part.starts_with('.'));
+        let mut parts = relative.split('/');
+        let is_hidden = parts.any(|part| part.starts_with('.') || is_mark(part));
         (hidden_wanted || !is_hidden) && matcher.matches_with(&relative, OPTIONS)
     };
     let (paths, outputs) = listed.map_err(refuse)?;

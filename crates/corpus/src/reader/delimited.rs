@@ -62,7 +62,11 @@ impl Header {
         RawDocument {
             source_id: id.unwrap_or_else(|| Cow::Owned(context.place(offset))),
             group: columns.group.and_then(value),
-            metadata: columns.metadata.iter().map(|&place| value(place)).collect(),
+            metadata: columns
+                .metadata
+                .iter()
+                .map(|place| place.and_then(value))
+                .collect(),
             body,
         }
     }

@@ -10,6 +10,7 @@ mod keys;
 mod languages;
 mod long;
 mod mallet;
+mod partitions;
 mod uci;
 
 use super::*;

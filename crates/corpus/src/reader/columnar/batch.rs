@@ -162,7 +162,11 @@ impl Batch {
         RawDocument {
             source_id: id.unwrap_or_else(|| Cow::Owned(context.place(row))),
             group: columns.group.and_then(value),
-            metadata: columns.metadata.iter().map(|&place| value(place)).collect(),
+            metadata: columns
+                .metadata
+                .iter()
+                .map(|place| place.and_then(value))
+                .collect(),
             body,
         }
     }

@@ -207,15 +207,14 @@ struct Document {
 impl Document {
     fn begin(rows: &Rows<'_>, batch: &Batch, index: usize) -> Self {
         let (context, columns) = (rows.context, &rows.block.layout.columns);
-        let [source_id, group] = [columns.id, columns.group]
-            .map(|place| batch.values[place?].value(index).map(Cow::into_owned));
-        let value = |&place: &usize| batch.values[place].value(index).map(Cow::into_owned);
+        let value = |place: Option<usize>| batch.values[place?].value(index).map(Cow::into_owned);
+        let [source_id, group] = [columns.id, columns.group].map(value);
         Self {
             source_id: source_id
                 .filter(|id| !id.is_empty())
                 .unwrap_or_else(|| context.place(rows.next)),
             group,
-            metadata: columns.metadata.iter().map(value).collect(),
+            metadata: columns.metadata.iter().copied().map(value).collect(),
             terms: String::new(),
             counts: Vec::new(),
             bytes: 0,

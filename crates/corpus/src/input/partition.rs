@@ -1,0 +1,44 @@
+//! Values in the names of folders, as Hive, Spark and others partition a data set: `year=1990/part-0.parquet`.
+
+use std::borrow::Cow;
+
+use super::InputFile;
+use crate::RawDocument;
+use crate::settings::CorpusSettings;
+use percent_encoding::percent_decode_str;
+
+/// The value of a partition without one.
+const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The columns that a file's folders give it, and their values, if they have one, from the outermost folder on.
+pub fn partitions(file: &InputFile) -> impl Iterator<Item = (&str, Option<Cow<'_, str>>)> {
+    let (folders, _) = file.name.rsplit_once('/').unwrap_or_default();
+    let columns = folders
+        .split('/')
+        .filter_map(|folder| folder.split_once('='));
+    let columns = columns.filter(|(name, _)| !name.is_empty());
+    let decoded = |value| percent_decode_str(value).decode_utf8_lossy();
+    columns.map(move |(name, value)| (name, (value != NONE).then(|| decoded(value))))
+}
+
+/// Hands the documents of a file to `emit`, with the values of its partitions where their records have none.
+pub(crate) fn adding<'a>(
+    file: &'a InputFile,
+    settings: &'a CorpusSettings,
+    emit: &'a mut dyn FnMut(RawDocument<'_>),
+) -> impl FnMut(RawDocument<'_>) + 'a {
+    let values: Vec<_> = partitions(file)
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect();
+    move |mut document| {
+        for (name, value) in &values {
+            let columns = settings.metadata.iter().zip(&mut document.metadata);
+            let group = settings.group.iter().zip(Some(&mut document.group));
+            columns
+                .chain(group)
+                .filter(|(column, held)| column == name && held.is_none())
+                .for_each(|(_, held)| *held = Some(Cow::Owned(value.clone().into_owned())));
+        }
+        emit(document);
+    }
+}
