@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use corpus::block::cutter::objects;
+use corpus::block::cutter::{Boundary, Dialect, objects, record_ends};
 use corpus::compression::Compression;
 use corpus::input::{InputError, InputFile};
 use corpus::settings::Format;
@@ -36,11 +36,14 @@ impl Look {
     fn at(file: &InputFile, limit: u64) -> Result<Self, InputError> {
         let (content, on_disk) = start_of(file, limit)?;
         let is_whole = (content.len() as u64) < limit;
-        let is_quoted = matches!(file.format, Format::Csv);
+        let boundary = match file.format {
+            Format::Csv => Boundary::Quoted(Dialect::of(&content)),
+            _ => Boundary::Line,
+        };
         let header = u64::from(matches!(file.format, Format::Csv | Format::Tsv));
         let (records, bytes) = match file.format {
             Format::Json => count_objects(&content, is_whole),
-            _ => count_records(&content, is_quoted, is_whole, header),
+            _ => count_records(&content, boundary, is_whole, header),
         };
         Ok(Self {
             records,
@@ -90,28 +93,19 @@ pub(super) fn records_of(looks: &[Look], content: u64) -> u64 {
 }
 
 /// Complete records at a file's start, and their bytes.
-fn count_records(content: &[u8], is_quoted: bool, is_whole: bool, header: u64) -> (u64, u64) {
-    let (mut records, mut end, mut begin) = (0u64, 0, 0);
-    let mut within_quotes = false;
-    for (place, &byte) in content.iter().enumerate() {
-        match byte {
-            b'"' if is_quoted => within_quotes = !within_quotes,
-            b'\n' if !within_quotes => {
-                let is_blank = content[begin..place].trim_ascii().is_empty();
-                records += u64::from(!is_blank);
-                begin = place + 1;
-                end = begin;
-            }
-            _ => {}
-        }
+fn count_records(content: &[u8], boundary: Boundary, is_whole: bool, header: u64) -> (u64, u64) {
+    let is_filled = |record: &[u8]| !record.trim_ascii().is_empty();
+    let (mut records, mut begin) = (0u64, 0);
+    for end in record_ends(content, boundary) {
+        records += u64::from(is_filled(&content[begin..end]));
+        begin = end;
     }
     // The last record needs no line break; one that is longer than what was looked at counts too.
-    let is_open = !content[end..].trim_ascii().is_empty();
-    if is_open && (is_whole || records == 0) {
+    if is_filled(&content[begin..]) && (is_whole || records == 0) {
         records += 1;
-        end = content.len();
+        begin = content.len();
     }
-    (records.saturating_sub(header), end as u64)
+    (records.saturating_sub(header), begin as u64)
 }
 
 /// Objects at a file's start, and their bytes. The last one may go on beyond what was looked at.
@@ -175,7 +169,10 @@ mod tests {
 
     #[test]
     fn a_record_beyond_the_look_counts_once() {
-        assert_eq!(count_records(b"xxxxxxxx", false, false, 0), (1, 8));
-        assert_eq!(count_records(b"ab\ncd\nef", false, false, 0), (2, 6));
+        assert_eq!(count_records(b"xxxxxxxx", Boundary::Line, false, 0), (1, 8));
+        assert_eq!(
+            count_records(b"ab\ncd\nef", Boundary::Line, false, 0),
+            (2, 6)
+        );
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::beside::unfinished;
 use crate::cli::{Exit, Failure};
 use crate::plan::preview::{is_text_name, looks_binary};
-use corpus::block::header::csv_delimiter;
+use corpus::block::cutter::Dialect;
 use corpus::compression::{Compression, read_start};
 use corpus::encoding::EncodingGuess;
 use corpus::input::spans_lines;
@@ -118,7 +118,7 @@ fn form_of(start: &[u8]) -> Result<Form, Failure> {
     }
     let first = start.trim_ascii_start().split(|&byte| byte == b'\n').next();
     let first = String::from_utf8_lossy(first.unwrap_or_default());
-    let delimiter = char::from(csv_delimiter(first.as_bytes()));
+    let delimiter = char::from(Dialect::of(first.as_bytes()).delimiter);
     let names_text = || {
         first
             .split(delimiter)

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
-use corpus::block::cutter;
-use corpus::block::header::{csv_delimiter, fixed_columns};
+use corpus::block::cutter::{self, Dialect};
+use corpus::block::header::fixed_columns;
 use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
 use corpus::input::{InputFile, partitions};
 use corpus::markup::without_markup;
@@ -334,9 +334,8 @@ fn join(record: &mut Record, values: Record) {
 type Table = (Vec<String>, Vec<Vec<String>>);
 
 fn csv_rows(start: &str) -> Table {
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(csv_delimiter(start.as_bytes()))
-        .flexible(true)
+    let mut reader = Dialect::of(start.as_bytes())
+        .reader()
         .trim(csv::Trim::All)
         .from_reader(start.as_bytes());
     let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect();

@@ -6,9 +6,12 @@
 //! length. When the stream fails, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
 
+mod dialect;
 mod object;
 
 use crate::input::BYTE_ORDER_MARK;
+pub use dialect::Dialect;
+use dialect::Place;
 use object::ObjectScan;
 pub use object::objects;
 use std::io::{self, BufRead, Read};
@@ -21,20 +24,10 @@ const FILL_BYTES: usize = 256 * 1024;
 pub enum Boundary {
     /// At each line break.
     Line,
-    /// At each line break outside quotes (RFC 4180), fields parted by this byte.
-    Quoted(u8),
+    /// At each line break outside quotes.
+    Quoted(Dialect),
     /// Where a JSON object does.
     Object,
-}
-
-/// The scanner's position in a CSV record.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    FieldStart,
-    Unquoted,
-    Quoted,
-    /// After a quote within quotes: the field's end, or the first half of an escaped quote.
-    AfterQuote,
 }
 
 /// A scan for the end of one record, over as many buffers as it takes.
@@ -48,34 +41,24 @@ impl Scan {
     fn new(boundary: Boundary) -> Self {
         Self {
             boundary,
-            place: Place::FieldStart,
+            place: Place::default(),
             object: ObjectScan::default(),
         }
     }
 
     /// The length of `bytes` up to and with the record's end, if that lies in it.
     fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let delimiter = match self.boundary {
+        let dialect = match self.boundary {
             Boundary::Line => return find_line_end(bytes),
             Boundary::Object => return self.object.find_end(bytes),
-            Boundary::Quoted(delimiter) => delimiter,
+            Boundary::Quoted(dialect) => dialect,
         };
-        for (at, &byte) in bytes.iter().enumerate() {
-            self.place = match (self.place, byte) {
-                (Place::FieldStart | Place::AfterQuote, b'"') => Place::Quoted,
-                (Place::Quoted, b'"') => Place::AfterQuote,
-                (Place::Quoted, _) => Place::Quoted,
-                (_, b'\n') => {
-                    self.place = Place::FieldStart;
-                    return Some(at + 1);
-                }
-                // The parser takes a lone carriage return for a record's end too.
-                (_, b'\r') => Place::FieldStart,
-                (_, other) if other == delimiter => Place::FieldStart,
-                _ => Place::Unquoted,
-            };
-        }
-        None
+        let is_end = |&byte: &u8| {
+            let is_end = byte == b'\n' && !self.place.is_within_quotes();
+            self.place = self.place.after(byte, dialect);
+            is_end
+        };
+        bytes.iter().position(is_end).map(|at| at + 1)
     }
 }
 
@@ -84,6 +67,16 @@ pub fn find_line_end(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     let length = rest.skip_until(b'\n').ok()?;
     (bytes[..length].last() == Some(&b'\n')).then_some(length)
+}
+
+/// Where each complete record of a stretch ends.
+pub fn record_ends(bytes: &[u8], boundary: Boundary) -> impl Iterator<Item = usize> {
+    let mut scan = Scan::new(boundary);
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        end += scan.find_end(&bytes[end..])?;
+        Some(end)
+    })
 }
 
 /// The lines of a stretch that are not empty, without their line breaks, each with where it begins.
@@ -188,12 +181,12 @@ impl<R: Read> RecordCutter<R> {
         }
     }
 
-    /// Ends records where CSV does, with the delimiter that `find` finds in the start of the stream, of which
+    /// Ends records where CSV does, in the dialect of the start of the stream, of which
     /// [`skip_byte_order_mark`](Self::skip_byte_order_mark) has read some.
-    pub(crate) fn quoted_by(&mut self, find: impl Fn(&[u8]) -> u8) -> u8 {
-        let delimiter = find(&self.held);
-        self.boundary = Boundary::Quoted(delimiter);
-        delimiter
+    pub(crate) fn find_dialect(&mut self) -> Dialect {
+        let dialect = Dialect::of(&self.held);
+        self.boundary = Boundary::Quoted(dialect);
+        dialect
     }
 
     /// Passes over the rest of a line that began before; stops at `end` even in the middle of it.

@@ -1,6 +1,6 @@
 //! Which columns of a file of records, or of rows, are for what.
 
-use super::cutter::lines;
+use super::cutter::{Dialect, lines};
 use crate::input::{InputError, InputFile, partitions, vocabulary};
 use crate::settings::{CorpusSettings, Format};
 use std::io::Read;
@@ -13,8 +13,8 @@ const DEFAULT_ID: &str = "id";
 pub(crate) struct Header {
     pub(crate) fields: usize,
     pub(crate) columns: Columns,
-    /// The byte between the fields of a row.
-    pub(crate) delimiter: u8,
+    /// How rows are written.
+    pub(crate) dialect: Dialect,
     /// The terms that numbers in the file stand for.
     vocabulary: Option<Vec<String>>,
 }
@@ -74,10 +74,10 @@ impl Columns {
 }
 
 impl Header {
-    /// Reads the header line, with `delimiter` between its fields.
+    /// Reads the header line.
     pub(crate) fn parse(
         line: &[u8],
-        delimiter: u8,
+        dialect: Dialect,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
@@ -85,16 +85,16 @@ impl Header {
         let mut add =
             |field: &[u8]| names.push(settings.encoding.decode(field).0.trim().to_owned());
         match file.format {
-            Format::Csv => parser(line, delimiter)
+            Format::Csv => parser(line, dialect)
                 .byte_records()
                 .flatten()
                 .take(1)
                 .for_each(|record| record.iter().for_each(&mut add)),
             _ => lines(0, line)
-                .flat_map(|(_, line)| line.split(|&byte| byte == delimiter))
+                .flat_map(|(_, line)| line.split(|&byte| byte == dialect.delimiter))
                 .for_each(add),
         }
-        Self::of(&names, delimiter, file, settings)
+        Self::of(&names, dialect, file, settings)
     }
 
     /// The header of a format that has always the same columns; `None` for others.
@@ -106,17 +106,17 @@ impl Header {
             return Ok(None);
         };
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        Self::of(&names, b'\t', file, settings).map(Some)
+        Self::of(&names, Dialect::TABS, file, settings).map(Some)
     }
 
     fn of(
         names: &[String],
-        delimiter: u8,
+        dialect: Dialect,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<Self, InputError> {
         Ok(Self {
-            delimiter,
+            dialect,
             fields: names.len(),
             columns: Columns::find(names, file, settings)?,
             vocabulary: file
@@ -143,36 +143,11 @@ pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
     }
 }
 
-/// The byte between the fields of a CSV file that starts like this: of comma, semicolon, tab and bar the one that
-/// its header has most often outside quotes, the first of these if several are as frequent.
-pub fn csv_delimiter(start: &[u8]) -> u8 {
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
-    let mut within_quotes = false;
-    let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
-    for byte in start.iter().skip_while(|&byte| is_break(byte)) {
-        match byte {
-            b'"' => within_quotes = !within_quotes,
-            _ if within_quotes => {}
-            byte if is_break(byte) => break,
-            _ => counts
-                .iter_mut()
-                .filter(|(delimiter, _)| delimiter == byte)
-                .for_each(|(_, count)| *count += 1),
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max();
-    let found = counts.iter().find(|(_, count)| Some(*count) == most);
-    found.map_or(b',', |(delimiter, _)| *delimiter)
-}
-
 /// A parser of records without a header, of any number of fields.
 ///
 /// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
 /// anywhere in the file.
-pub(crate) fn parser(bytes: &[u8], delimiter: u8) -> csv::Reader<impl Read> {
-    csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(b"\n".chain(bytes))
+pub(crate) fn parser(bytes: &[u8], dialect: Dialect) -> csv::Reader<impl Read> {
+    let mut builder = dialect.reader();
+    builder.has_headers(false).from_reader(b"\n".chain(bytes))
 }

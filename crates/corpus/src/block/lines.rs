@@ -1,7 +1,7 @@
 //! Blocks of files of records: byte ranges of plain files, pieces of files that must be streamed.
 
-use super::cutter::{Boundary, Piece, RecordCutter};
-use super::header::{Header, csv_delimiter};
+use super::cutter::{Boundary, Dialect, Piece, RecordCutter};
+use super::header::Header;
 use super::{Content, LineRange};
 use crate::compression::Compression;
 use crate::input::{InputError, InputFile};
@@ -43,9 +43,9 @@ impl Records {
         };
         let mut cutter = RecordCutter::new(stream, 0, boundary, limit);
         cutter.skip_byte_order_mark();
-        let delimiter = match file.format {
-            Format::Csv => cutter.quoted_by(csv_delimiter),
-            _ => b'\t',
+        let dialect = match file.format {
+            Format::Csv => cutter.find_dialect(),
+            _ => Dialect::TABS,
         };
         let mut records = Self {
             cutter,
@@ -53,7 +53,7 @@ impl Records {
             first: Vec::new(),
         };
         match file.format {
-            Format::Csv | Format::Tsv => records.read_header(delimiter, file, settings)?,
+            Format::Csv | Format::Tsv => records.read_header(dialect, file, settings)?,
             _ => records.header = Header::fixed(file, settings)?.map(Arc::new),
         }
         Ok(records)
@@ -62,7 +62,7 @@ impl Records {
     /// Takes the first line that is not blank for the header.
     fn read_header(
         &mut self,
-        delimiter: u8,
+        dialect: Dialect,
         file: &InputFile,
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
@@ -82,7 +82,7 @@ impl Records {
                 }
                 Some(Piece::Records { bytes, .. }) if bytes.trim_ascii().is_empty() => {}
                 Some(Piece::Records { bytes, .. }) => {
-                    self.header = Some(Arc::new(Header::parse(bytes, delimiter, file, settings)?));
+                    self.header = Some(Arc::new(Header::parse(bytes, dialect, file, settings)?));
                 }
             }
             if self.header.is_some() || !rest.is_empty() {

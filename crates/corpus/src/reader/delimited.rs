@@ -80,7 +80,7 @@ pub(super) fn read_csv(
     bytes: &[u8],
     emit: DocumentSink<'_>,
 ) {
-    let mut parser = parser(bytes, header.delimiter);
+    let mut parser = parser(bytes, header.dialect);
     let mut record = csv::ByteRecord::new();
     loop {
         // The parser is still before the last row's line feed, and before blank lines.
@@ -113,7 +113,9 @@ pub(super) fn read_tsv(
     emit: DocumentSink<'_>,
 ) {
     for (begins, line) in lines(offset, bytes) {
-        let fields: Vec<&[u8]> = line.split(|&byte| byte == header.delimiter).collect();
+        let fields: Vec<&[u8]> = line
+            .split(|&byte| byte == header.dialect.delimiter)
+            .collect();
         emit(header.document(context, begins, &fields));
     }
 }
@@ -123,7 +125,7 @@ mod tests {
     use super::super::tests::{Seen, settings};
     use super::*;
     use crate::DocumentStatus;
-    use crate::block::header::csv_delimiter;
+    use crate::block::cutter::Dialect;
     use crate::compression::Compression;
     use crate::input::{InputError, InputFile};
     use std::path::Path;
@@ -141,11 +143,11 @@ mod tests {
             tag: None,
             is_copy: false,
         };
-        let delimiter = match format {
-            Format::Csv => csv_delimiter(header.as_bytes()),
-            _ => b'\t',
+        let dialect = match format {
+            Format::Csv => Dialect::of(&[header.as_bytes(), rows].concat()),
+            _ => Dialect::TABS,
         };
-        let header = Header::parse(header.as_bytes(), delimiter, &file, &settings)?;
+        let header = Header::parse(header.as_bytes(), dialect, &file, &settings)?;
         let context = Context::new(&file, &settings);
         let mut seen = Vec::new();
         let mut emit = |document: RawDocument<'_>| seen.push(Seen::of(&document));
@@ -186,7 +188,11 @@ mod tests {
             ("id|text|m", b'|'),
             ("id,text;m", b','),
         ] {
-            assert_eq!(csv_delimiter(header.as_bytes()), delimiter, "{header}");
+            assert_eq!(
+                Dialect::of(header.as_bytes()).delimiter,
+                delimiter,
+                "{header}"
+            );
         }
         let rows = b"1;\"a; b,\nc\";x\n2;d,e;y\n";
         let seen = documents(Format::Csv, "id;text;m\n", rows).unwrap();
@@ -195,6 +201,15 @@ mod tests {
             .map(|s| (s.id.as_str(), s.text.as_str()))
             .collect();
         assert_eq!(texts, [("1", "a; b,\nc"), ("2", "d,e")]);
+    }
+
+    #[test]
+    fn quotes_may_be_escaped_by_backslashes() {
+        let rows = b"1,\"so \\\"said,\\\"\nhe \\\\ \"\"she\"\"\",x\n2,\"\\\"\",\"y\\\\\"\n";
+        let seen = documents(Format::Csv, "id,text,m\n", rows).unwrap();
+        let texts: Vec<_> = seen.iter().map(|s| s.text.as_str()).collect();
+        assert_eq!(texts, ["so \"said,\"\nhe \\ \"she\"", "\""]);
+        assert_eq!(seen[1].metadata, [Some("y\\".to_owned())]);
     }
 
     #[test]

@@ -75,9 +75,17 @@ fn a_broken_stream_keeps_what_is_complete() {
 #[test]
 fn line_breaks_within_quotes_end_no_record() {
     let text = b"a,\"b\n\"\n5\" x\n\"\"\"\n\"\nz";
-    let mut cutter = cutter(text, false, Boundary::Quoted(b','));
-    assert_eq!(cutter.next_pieces(1), [records(0, "a,\"b\n\"\n")]);
-    assert_eq!(cutter.next_pieces(8), [records(7, "5\" x\n")]);
+    let mut quoted = cutter(text, false, Boundary::Quoted(Dialect::of(b"")));
+    assert_eq!(quoted.next_pieces(1), [records(0, "a,\"b\n\"\n")]);
+    assert_eq!(quoted.next_pieces(8), [records(7, "5\" x\n")]);
+    let text = b"\"b\\\"\nc\"\n\"\\\\\"\nd";
+    let escapes = Dialect {
+        delimiter: b',',
+        has_escapes: true,
+    };
+    let mut escaped = cutter(text, false, Boundary::Quoted(escapes));
+    assert_eq!(escaped.next_pieces(1), [records(0, "\"b\\\"\nc\"\n")]);
+    assert_eq!(escaped.next_pieces(9), [records(8, "\"\\\\\"\n")]);
 }
 
 #[test]

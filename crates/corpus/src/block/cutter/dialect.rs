@@ -1,0 +1,148 @@
+//! The dialects of CSV: what separates fields, and how a quote within quotes is written.
+
+/// How a CSV file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// The byte between the fields of a row.
+    pub delimiter: u8,
+    /// Whether a backslash within quotes escapes the next byte, as Spark and MySQL write it. Doubled quotes count as one
+    /// in any case (RFC 4180).
+    pub has_escapes: bool,
+}
+
+impl Dialect {
+    /// Tabs, and no escapes.
+    pub(crate) const TABS: Self = Self {
+        delimiter: b'\t',
+        has_escapes: false,
+    };
+
+    /// The dialect of a file that starts like this.
+    ///
+    /// The delimiter is, of comma, semicolon, tab and bar, the one that the header has most often outside quotes, the first
+    /// of these if several are as frequent. There are escapes if a quote after a backslash cannot end its field, because
+    /// neither a delimiter nor a line break follows.
+    pub fn of(start: &[u8]) -> Self {
+        let mut dialect = Self {
+            delimiter: delimiter_of(start),
+            has_escapes: false,
+        };
+        let mut place = Place::default();
+        let mut before = [0; 2];
+        dialect.has_escapes = start.iter().any(|&byte| {
+            let next = place.after(byte, dialect);
+            let is_malformed = place == Place::AfterQuote && next == Place::Unquoted;
+            let is_escaped = is_malformed && before[0] == b'\\';
+            (place, before) = (next, [before[1], byte]);
+            is_escaped
+        });
+        dialect
+    }
+
+    /// A reader of this dialect, for rows with any number of fields.
+    pub fn reader(self) -> csv::ReaderBuilder {
+        let mut builder = csv::ReaderBuilder::new();
+        let escape = self.has_escapes.then_some(b'\\');
+        builder
+            .delimiter(self.delimiter)
+            .escape(escape)
+            .flexible(true);
+        builder
+    }
+}
+
+fn delimiter_of(start: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut within_quotes = false;
+    let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
+    for byte in start.iter().skip_while(|&byte| is_break(byte)) {
+        match byte {
+            b'"' => within_quotes = !within_quotes,
+            _ if within_quotes => {}
+            byte if is_break(byte) => break,
+            _ => counts
+                .iter_mut()
+                .filter(|(delimiter, _)| delimiter == byte)
+                .for_each(|(_, count)| *count += 1),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max();
+    let found = counts.iter().find(|(_, count)| Some(*count) == most);
+    found.map_or(b',', |(delimiter, _)| *delimiter)
+}
+
+/// A scanner's position in a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    #[default]
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// After a quote within quotes: the field's end, or the first half of a doubled quote.
+    AfterQuote,
+    /// After a backslash within quotes.
+    Escaped,
+}
+
+impl Place {
+    /// The position after one more byte.
+    pub(super) fn after(self, byte: u8, dialect: Dialect) -> Self {
+        match (self, byte) {
+            (Self::Escaped, _) => Self::Quoted,
+            (Self::Quoted, b'\\') if dialect.has_escapes => Self::Escaped,
+            (Self::FieldStart | Self::AfterQuote, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::AfterQuote,
+            (Self::Quoted, _) => Self::Quoted,
+            // The parser takes a lone carriage return for a record's end too.
+            (_, b'\n' | b'\r') => Self::FieldStart,
+            (_, other) if other == dialect.delimiter => Self::FieldStart,
+            _ => Self::Unquoted,
+        }
+    }
+
+    /// Whether a line break here is part of a field.
+    pub(super) fn is_within_quotes(self) -> bool {
+        matches!(self, Self::Quoted | Self::Escaped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_says_what_separates_fields() {
+        for (start, delimiter) in [
+            ("id,text\n", b','),
+            ("id;text;a,b\n", b';'),
+            ("id\ttext\n", b'\t'),
+            ("\r\n\"a,b,c\"|text\n", b'|'),
+            ("text\n", b','),
+        ] {
+            assert_eq!(
+                Dialect::of(start.as_bytes()).delimiter,
+                delimiter,
+                "{start}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_quote_after_a_backslash_that_ends_no_field_is_escaped() {
+        for (start, has_escapes) in [
+            ("a,b\n1,\"he said \\\"no\\\" to it\"\n", true),
+            ("a,b\n1,\"C:\\dir\\\",x\n2,\"y\"\n", false),
+            ("a,b\n1,\"\\\\\\\"x\"\n", true),
+            ("a,b\n1,\"he said \"\"no\"\" \\ it\"\n", false),
+            ("a,b\n1,\"x\\\"\"y\"\n", false),
+            ("a,b\n1,x \\\"y\\\" z\n", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                Dialect::of(start.as_bytes()).has_escapes,
+                has_escapes,
+                "{start}"
+            );
+        }
+    }
+}
