@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::InputError;
-use super::outputs;
-use super::pattern::{OPTIONS, compile, is_mark};
+use super::outputs::{self, is_mark};
+use super::pattern::{OPTIONS, compile};
 use store::{StoreError, is_remote};
 
 /// The address of an expanded pattern, if it is one: by itself, or relative to such a base.

@@ -1,10 +1,26 @@
-//! Outputs of topicmill among the folders of an input: what a run wrote there is none of its documents.
+//! What programs leave among the folders of an input and is none of its documents: outputs of topicmill, and the marks
+//! of Hadoop and Spark.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use store::{LOCK, LOCK_MARK, Store, StoreError};
+
+/// Names that Hadoop, Spark and Delta Lake give to what is no data.
+const MARKS: [&str; 5] = [
+    "_SUCCESS",
+    "_metadata",
+    "_common_metadata",
+    "_temporary",
+    "_delta_log",
+];
+
+/// Whether a file or folder of this name is such a mark.
+pub(super) fn is_mark(name: &str) -> bool {
+    let begins = |start| name.starts_with(start);
+    MARKS.contains(&name) || begins("_committed_") || begins("_started_")
+}
 
 /// Whether a folder on the disk is an output.
 pub(super) fn is_output(folder: &Path) -> bool {

@@ -6,7 +6,7 @@
 //! read recursively is read without outputs of topicmill.
 
 use super::InputError;
-use super::outputs::is_output;
+use super::outputs::{is_mark, is_output};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -25,15 +25,6 @@ const EXCLUSION_OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
     ..OPTIONS
 };
-
-/// Names that Hadoop, Spark and Delta Lake give to what is no data.
-const MARKS: [&str; 5] = [
-    "_SUCCESS",
-    "_metadata",
-    "_common_metadata",
-    "_temporary",
-    "_delta_log",
-];
 
 /// Looks an environment variable up.
 pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -189,12 +180,6 @@ fn walk_error(folder: &Path, error: walkdir::Error) -> InputError {
 
 fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || is_mark(&name.to_string_lossy())
-}
-
-/// Whether a file or folder of this name is what Hadoop and Spark leave beside data.
-pub(super) fn is_mark(name: &str) -> bool {
-    let begins = |start| name.starts_with(start);
-    MARKS.contains(&name) || begins("_committed_") || begins("_started_")
 }
 
 pub(super) fn compile(glob: &str, pattern: &str) -> Result<Pattern, InputError> {
