@@ -107,6 +107,12 @@ fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Resu
     if preview.has_quotes && preview.formats[..] == ["tsv"] && !template.has("corpus.format") {
         template.set("corpus.format", "csv")?;
         template.remark("corpus.format", "Some fields have quotes around them.");
+    } else if preview.is_json_lines
+        && preview.formats[..] == ["text"]
+        && !template.has("corpus.format")
+    {
+        template.set("corpus.format", "jsonl")?;
+        template.remark("corpus.format", "Each line is a JSON object.");
     } else if let Some(encoding) = preview
         .encoding
         .filter(|_| !template.has("corpus.encoding"))

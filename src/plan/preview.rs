@@ -54,6 +54,8 @@ pub(crate) struct Preview {
     pub(crate) textless: BTreeMap<String, u64>,
     /// The likeliest encoding, if more than single texts or records are not UTF-8.
     pub(crate) encoding: Option<TextEncoding>,
+    /// Whether every file that is a document begins with a line that is a JSON object.
+    pub(crate) is_json_lines: bool,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
@@ -116,6 +118,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         columns,
         binary,
         encoding: records.encoding(),
+        is_json_lines: records.are_json_lines(),
         is_markup,
         has_quotes: records.has_quotes,
         records,

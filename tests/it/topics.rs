@@ -406,6 +406,23 @@ fn tabs_between_quoted_fields_are_read_as_csv() {
 }
 
 #[test]
+fn files_of_json_lines_are_recognised_whatever_their_names() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("wiki")).expect("a folder");
+    for part in 0..3 {
+        place.write(&format!("wiki/wiki_{part:02}"), lines(20));
+    }
+    let run = |line: &str| said(&place.output(line));
+    let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1";
+    let told = run(&format!("topics wiki {flags}"));
+    assert!(told.contains("jsonl, plain: 3 files"), "{told}");
+    assert!(told.contains("text        `body`"), "{told}");
+    place.write("wiki/notes", SEA);
+    let told = run(&format!("topics wiki {flags} --output mixed"));
+    assert!(told.contains("text, plain: 4 files"), "{told}");
+}
+
+#[test]
 fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
     let place = Workdir::new();
     let text = lines(60).replace("sailors", "r\u{f6}le");

@@ -197,6 +197,15 @@ impl Records {
         self.texts.iter().map(String::as_str).collect()
     }
 
+    /// Whether there are files that are documents, and each begins with a line that is a JSON object.
+    pub(super) fn are_json_lines(&self) -> bool {
+        let is_object = |text: &String| {
+            let line = text.lines().next().unwrap_or_default();
+            serde_json::from_str::<Map<String, Value>>(line).is_ok()
+        };
+        !self.texts.is_empty() && self.texts.iter().all(is_object)
+    }
+
     /// The texts of these columns.
     pub(super) fn values_of<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
         columns.iter().flat_map(|name| self.values(name)).collect()
