@@ -75,6 +75,12 @@ impl Starter {
         if template.has("corpus.encoding") {
             rows.push(("encoding", asked.corpus.encoding.name()));
         }
+        if !asked.corpus.header {
+            rows.push((
+                "header",
+                "none: columns are named by their numbers".to_owned(),
+            ));
+        }
         if asked.corpus.markup == Markup::Remove {
             rows.push(("markup", "HTML or XML: tags are removed".to_owned()));
         }
@@ -119,6 +125,9 @@ fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Resu
     {
         template.set("corpus.encoding", encoding.name())?;
         template.remark("corpus.encoding", "A guess from texts that are not UTF-8.");
+    } else if preview.is_headless && !template.has("corpus.header") {
+        template.set("corpus.header", false)?;
+        template.remark("corpus.header", "The first line is a row like the others.");
     } else if preview.is_markup && !template.has("corpus.markup") {
         template.set("corpus.markup", "remove")?;
     } else if !preview.textless.is_empty() && !template.has("corpus.text") {

@@ -33,14 +33,14 @@ pub(super) struct Look {
 }
 
 impl Look {
-    fn at(file: &InputFile, limit: u64) -> Result<Self, InputError> {
+    fn at(file: &InputFile, limit: u64, has_header: bool) -> Result<Self, InputError> {
         let (content, on_disk) = start_of(file, limit)?;
         let is_whole = (content.len() as u64) < limit;
         let boundary = match file.format {
             Format::Csv => Boundary::Quoted(Dialect::of(&content)),
             _ => Boundary::Line,
         };
-        let header = u64::from(matches!(file.format, Format::Csv | Format::Tsv));
+        let header = u64::from(has_header && matches!(file.format, Format::Csv | Format::Tsv));
         let (records, bytes) = match file.format {
             Format::Json => count_objects(&content, is_whole),
             _ => count_records(&content, boundary, is_whole, header),
@@ -56,7 +56,7 @@ impl Look {
 }
 
 /// Looks at the starts of some of the files, evenly spread: the fewer there are, the longer at each.
-pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
+pub(super) fn looks_at(files: &[&InputFile], has_header: bool) -> Result<Vec<Look>, InputError> {
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOKED_AT / count;
@@ -67,7 +67,9 @@ pub(super) fn looks_at(files: &[&InputFile]) -> Result<Vec<Look>, InputError> {
         _ => false,
     };
     let files = files.iter().step_by(step).filter(|file| !is_told(file));
-    files.map(|file| Look::at(file, limit)).collect()
+    files
+        .map(|file| Look::at(file, limit, has_header))
+        .collect()
 }
 
 /// Bytes of content of all files of a format: compressed files are as dense as those looked at.

@@ -30,6 +30,9 @@ use records::Records;
 
 /// Bytes of a text file that are looked at.
 const TEXT_BYTES: u64 = 64 << 10;
+/// Characters and words of the name of a column, at most.
+const NAME_CHARACTERS: usize = 80;
+const NAME_WORDS: usize = 10;
 /// Text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
@@ -54,6 +57,8 @@ pub(crate) struct Preview {
     pub(crate) textless: BTreeMap<String, u64>,
     /// The likeliest encoding, if more than single texts or records are not UTF-8.
     pub(crate) encoding: Option<TextEncoding>,
+    /// Whether the first line of tables is a row, and not the names of columns.
+    pub(crate) is_headless: bool,
     /// Whether every file that is a document begins with a line that is a JSON object.
     pub(crate) is_json_lines: bool,
     /// Whether most texts are HTML or XML.
@@ -102,6 +107,9 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     };
     let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
     let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len();
+    let is_headless = settings.header
+        && ["csv", "tsv"].iter().any(|word| formats.contains(word))
+        && columns.iter().any(|column| is_sentence(&column.name));
     let mut textless = BTreeMap::new();
     if text.is_none() && example.is_some() && formats.contains(&"text") {
         let (others, texts) = input.files.into_iter().partition(is_record);
@@ -118,6 +126,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         columns,
         binary,
         encoding: records.encoding(),
+        is_headless,
         is_json_lines: records.are_json_lines(),
         is_markup,
         has_quotes: records.has_quotes,
@@ -301,6 +310,11 @@ fn glob_of(path: &Path) -> String {
 
 fn escaped_name(path: &Path) -> String {
     glob::Pattern::escape(&path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Whether the name of a column is rather the text of a row.
+fn is_sentence(name: &str) -> bool {
+    name.chars().count() > NAME_CHARACTERS || name.split_whitespace().count() > NAME_WORDS
 }
 
 /// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.

@@ -169,7 +169,7 @@ impl Survey {
         files: &[&InputFile],
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
-        let looks = looks_at(files)?;
+        let looks = looks_at(files, settings.header)?;
         let content = content_of(files, &looks);
         self.content_bytes += content;
         match format {

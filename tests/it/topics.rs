@@ -423,6 +423,29 @@ fn files_of_json_lines_are_recognised_whatever_their_names() {
 }
 
 #[test]
+fn a_first_line_of_sentences_is_no_header() {
+    let place = Workdir::new();
+    let row = |i: usize| format!("{},\"{}\"\n", i % 3, [SEA, SKY][i % 2]);
+    let rows: String = (0..40).map(row).collect();
+    place.write("rows.csv", &rows);
+    place.write("named.csv", format!("class,text\n{rows}"));
+    let run = |name: &str| {
+        let line = format!("topics {name}.csv --topics 2 --set vocabulary.max_share=0.6 -w 1");
+        let output = place.output(&format!("{line} --output {name}"));
+        let page = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+        assert!(page.contains(": 40 ok"), "{page}");
+        said(&output)
+    };
+    let told = run("rows");
+    assert!(told.contains("header      none"), "{told}");
+    assert!(
+        told.contains("text        `2`") && told.contains("metadata    1"),
+        "{told}"
+    );
+    assert!(!run("named").contains("header"));
+}
+
+#[test]
 fn the_encoding_of_texts_that_are_not_utf_8_is_guessed() {
     let place = Workdir::new();
     let text = lines(60).replace("sailors", "r\u{f6}le");

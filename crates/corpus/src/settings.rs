@@ -81,6 +81,8 @@ pub struct CorpusSettings {
     pub encoding: TextEncoding,
     /// The treatment of HTML and XML in texts.
     pub markup: Markup,
+    /// Whether the first line of CSV and TSV names the columns; else they are named by their numbers, from 1.
+    pub header: bool,
     /// Column or key that holds the document's id.
     pub id: String,
     /// Columns or keys that hold the text; several are joined by a line break.

@@ -89,6 +89,7 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
         ["text"] => failure.help(format!(
             "if each line is a document, pass the file on standard input: topicmill topics - < {files}"
         )),
+        ["csv"] => failure.help("pass more files, or close the quote that runs to the end of this one"),
         ["json" | "jsonl"] => failure.help(format!(
             "pass more files, or if the documents are in an array under a key: \
              jq -c '.KEY[]' {files} | topicmill topics -"

@@ -39,6 +39,8 @@ pub(super) const CORPUS: Section = rows! {
     /// `"remove"`: tags, comments, scripts and styles of HTML and XML are removed from texts, and character references
     /// such as `&eacute;` decoded ([FORMATS.md](FORMATS.md#markup)).
     markup: Word(MARKUP), Default("keep"), Later;
+    /// Whether the first line of CSV and TSV names the columns. If not, they are named by their numbers: `"1"`, `"2"`, ….
+    header: Flag, Default(true), Later;
     /// Key or column with the document's id. Documents without one are named by file and position.
     // The name in most JSON Lines and tables.
     id: Name, Default("id");

@@ -31,6 +31,8 @@ type Record = Vec<(String, String)>;
 #[derive(Debug, Default)]
 pub(super) struct Records {
     encoding: TextEncoding,
+    /// Whether the first line of a table names its columns.
+    has_header: bool,
     /// Whether HTML and XML are removed from values.
     removes_markup: bool,
     /// The encoding of what is not UTF-8.
@@ -55,6 +57,7 @@ impl Records {
     pub(super) fn new(settings: &CorpusSettings) -> Self {
         Self {
             encoding: settings.encoding,
+            has_header: settings.header,
             removes_markup: settings.markup == Markup::Remove,
             ..Self::default()
         }
@@ -80,11 +83,12 @@ impl Records {
             }
             Format::Csv => {
                 let start = self.start(file, LOOK_BYTES)?;
-                self.table(file, csv_rows(&start))
+                self.table(file, csv_rows(&start, self.has_header))
             }
             Format::Tsv => {
                 let start = self.start(file, LOOK_BYTES)?;
-                let (quoted, rows) = (csv_rows(&start), tsv_rows(&start));
+                let [quoted, rows] =
+                    [csv_rows, tsv_rows].map(|rows_of| rows_of(&start, self.has_header));
                 // The start may end within a row.
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
                 self.table(file, rows)
@@ -342,15 +346,14 @@ fn join(record: &mut Record, values: Record) {
 /// The header and the first rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
 
-fn csv_rows(start: &str) -> Table {
+fn csv_rows(start: &str, has_header: bool) -> Table {
     let mut reader = Dialect::of(start.as_bytes())
         .reader()
+        .has_headers(false)
         .trim(csv::Trim::All)
         .from_reader(start.as_bytes());
-    let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect();
-    let header = reader.headers().map(fields).unwrap_or_default();
-    let rows = reader.records().flatten().take(MOST_RECORDS);
-    (header, rows.map(|row| fields(&row)).collect())
+    let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
+    table_of(reader.records().flatten().map(fields), has_header)
 }
 
 /// How many rows do not have the header's columns.
@@ -358,11 +361,22 @@ fn uneven((header, rows): &Table) -> usize {
     rows.iter().filter(|row| row.len() != header.len()).count()
 }
 
-fn tsv_rows(start: &str) -> Table {
+fn tsv_rows(start: &str, has_header: bool) -> Table {
     let field = |field: &str| field.trim().to_owned();
-    let mut rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
-    let header = rows.next().unwrap_or_default();
-    (header, rows.take(MOST_RECORDS).collect())
+    let rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
+    table_of(rows, has_header)
+}
+
+/// The header and the first rows; without a header, the numbers of the columns.
+fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table {
+    let mut rows: Vec<Vec<String>> = rows.take(MOST_RECORDS + 1).collect();
+    let first = rows.first().map_or(0, Vec::len);
+    let header = match has_header && first > 0 {
+        true => rows.remove(0),
+        false => (1..=first).map(|number| number.to_string()).collect(),
+    };
+    rows.truncate(MOST_RECORDS);
+    (header, rows)
 }
 
 fn mallet_rows(start: &str) -> Table {

@@ -74,7 +74,7 @@ impl Columns {
 }
 
 impl Header {
-    /// Reads the header line.
+    /// Reads the header line, or of a file without one the first row, whose fields are named by their numbers.
     pub(crate) fn parse(
         line: &[u8],
         dialect: Dialect,
@@ -93,6 +93,9 @@ impl Header {
             _ => lines(0, line)
                 .flat_map(|(_, line)| line.split(|&byte| byte == dialect.delimiter))
                 .for_each(add),
+        }
+        if !settings.header {
+            names = (1..=names.len()).map(|number| number.to_string()).collect();
         }
         Self::of(&names, dialect, file, settings)
     }

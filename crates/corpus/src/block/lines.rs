@@ -86,7 +86,8 @@ impl Records {
                 }
             }
             if self.header.is_some() || !rest.is_empty() {
-                self.first = rest;
+                let row = pieces.into_iter().filter(|_| !settings.header);
+                self.first = row.chain(rest).collect();
                 return Ok(());
             }
         }
@@ -144,9 +145,9 @@ impl super::Cut for RecordStream {
     fn next(&mut self) -> Result<Option<(u64, Content)>, InputError> {
         let number = self.records.cutter.offset() / self.block_bytes;
         let mut pieces = std::mem::take(&mut self.records.first);
-        if pieces.is_empty() {
+        if !matches!(pieces.last(), Some(Piece::Truncated { .. })) {
             let end = (number + 1).saturating_mul(self.block_bytes);
-            pieces = self.records.cutter.next_pieces(end);
+            pieces.extend(self.records.cutter.next_pieces(end));
         }
         check_damage(&pieces, &self.file, self.on_damage)?;
         let header = self.records.header.clone();
@@ -171,11 +172,14 @@ impl LineRanges {
         block_bytes: u64,
     ) -> Result<Self, InputError> {
         let records = Records::open(file, settings, settings.max_document_bytes)?;
-        if let Some(Piece::Truncated { reason, .. }) = records.first.first() {
-            let source = std::io::Error::other(reason.clone());
-            return Err(InputError::unreadable(&file.path)(source));
-        }
-        let start = records.cutter.offset();
+        let start = match records.first.first() {
+            Some(Piece::Truncated { reason, .. }) => {
+                let source = std::io::Error::other(reason.clone());
+                return Err(InputError::unreadable(&file.path)(source));
+            }
+            Some(Piece::Records { offset, .. }) => *offset,
+            _ => records.cutter.offset(),
+        };
         Ok(Self {
             header: records.header,
             start,

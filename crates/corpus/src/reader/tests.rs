@@ -31,6 +31,7 @@ pub(crate) fn settings(base: &Path) -> CorpusSettings {
         format: None,
         encoding: TextEncoding::default(),
         markup: Markup::Keep,
+        header: true,
         id: "id".into(),
         text: vec!["text".into()],
         counts: None,

@@ -138,3 +138,25 @@ fn markup_is_removed_from_texts_alone() {
     settings.markup = Markup::Remove;
     assert_eq!(read_all(&settings).unwrap()[0].text, "\nOne\ntwo");
 }
+
+#[test]
+fn tables_without_a_header_have_numbered_columns() {
+    for (name, content) in [
+        ("a.csv", "\u{feff}\n7,\"one\ntwo\"\n8,three\n9,four\n"),
+        ("a.tsv", "\n7\tone two\n8\tthree\n\n9\tfour"),
+    ] {
+        let (_folder, mut settings) = one_file(name, content.as_bytes());
+        (settings.header, settings.id) = (false, "1".into());
+        settings.text = vec!["2".into()];
+        for block_bytes in [None, Some(1), Some(12)] {
+            settings.block_bytes = block_bytes;
+            let seen = read_all(&settings).unwrap();
+            let ids: Vec<_> = seen.iter().map(|seen| &seen.id[..]).collect();
+            assert_eq!(ids, ["7", "8", "9"], "{name} {block_bytes:?}");
+            assert!(seen[0].text.starts_with("one") && seen[0].text.ends_with("two"));
+        }
+        settings.text = vec!["3".into()];
+        let error = read_all(&settings).unwrap_err().to_string();
+        assert!(error.contains("`3`"), "{error}");
+    }
+}
