@@ -74,7 +74,7 @@ fn of_text(root: &Path, file: &Path) -> Result<Subject, Failure> {
     };
     read.map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
     let model = StreamModel::load(&Source::find(root, &[])?)?;
-    let topics = answer::topics_of(&model, &String::from_utf8_lossy(&bytes))?;
+    let topics = answer::topics_of(&model, &bytes)?;
     if topics.is_empty() {
         let message = format!("{}: none of its words is in the vocabulary", file.display());
         return Err(Failure::message(Exit::Data, message).help("pass a longer text"));

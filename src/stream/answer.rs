@@ -7,6 +7,7 @@ use super::bag::Bagger;
 use super::lines::{Content, Line};
 use super::{Numbered, StreamError, StreamModel};
 use crate::tables::documents::DocumentRow;
+use corpus::reader::body_of_text;
 use corpus::reader::line::LineReader;
 use corpus::sample::Split;
 use corpus::settings::OnDamage;
@@ -217,21 +218,18 @@ impl About<'_, '_> {
     }
 }
 
-/// The listed topics of a text, the heaviest first, as if it were the first document of a stream; none if it has no
-/// terms.
+/// The listed topics of a text, the heaviest first, as if it were the first document of a stream, read with the job's
+/// settings; none if it has no terms.
 ///
 /// # Errors
 /// [`StreamError::Infer`].
-pub(crate) fn topics_of(model: &StreamModel, text: &str) -> Result<Vec<TopicWeight>, StreamError> {
+pub(crate) fn topics_of(model: &StreamModel, text: &[u8]) -> Result<Vec<TopicWeight>, StreamError> {
     let mut bagger = Bagger::new(&model.tokenizer, &model.vocabulary);
     let document = bagger.count(RawDocument {
         source_id: NAME.into(),
         group: None,
         metadata: Vec::new(),
-        body: Body::Text {
-            text: text.into(),
-            repaired: false,
-        },
+        body: body_of_text(text, &model.corpus),
     });
     if !document.status.has_terms() {
         return Ok(Vec::new());

@@ -229,14 +229,28 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
     Some(joined)
 }
 
+/// The body of a document that is a whole text.
+pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
+    let (text, repaired) = settings.encoding.decode_file(bytes);
+    Body::Text {
+        text: plain(text, settings),
+        repaired,
+    }
+}
+
+/// A text without markup, if the job removes it.
+fn plain<'a>(text: Cow<'a, str>, settings: &CorpusSettings) -> Cow<'a, str> {
+    match settings.markup {
+        Markup::Keep => text,
+        Markup::Remove => Cow::Owned(without_markup(&text).into_owned()),
+    }
+}
+
 /// The body of a document with this text, if it has one.
 fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
     match text {
         Some(text) => Body::Text {
-            text: match context.settings.markup {
-                Markup::Keep => text,
-                Markup::Remove => Cow::Owned(without_markup(&text).into_owned()),
-            },
+            text: plain(text, context.settings),
             repaired,
         },
         None => Body::Missing {

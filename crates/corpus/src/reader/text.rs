@@ -1,6 +1,6 @@
 //! A file is a document: its id is the file's name, its text the file's content.
 
-use super::{Context, DocumentSink, body};
+use super::{Context, DocumentSink, body_of_text};
 use crate::block::keeps_damaged;
 use crate::compression::read_into;
 use crate::input::{InputError, InputFile};
@@ -18,12 +18,11 @@ pub(super) fn read(
 ) -> Result<(), InputError> {
     let context = Context::new(file, settings);
     if let Some(bytes) = read_whole(&context, held, emit)? {
-        let (text, repaired) = settings.encoding.decode_file(bytes);
         emit(RawDocument {
             source_id: Cow::Borrowed(&file.name),
             group: None,
             metadata: vec![None; settings.metadata.len()],
-            body: body(&context, Some(text), repaired),
+            body: body_of_text(bytes, settings),
         });
     }
     Ok(())
