@@ -107,8 +107,8 @@ impl Starter {
     }
 }
 
-/// Sets a key without which the input would be read wrongly, if there is one that the flags do not set: how a look at it
-/// has to begin again.
+/// Sets one key that a look at the input shows to be needed, unless a flag has set it. Returns whether it did: then the
+/// input looks different.
 fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
     if preview.has_quotes && preview.formats[..] == ["tsv"] && !template.has("corpus.format") {
         template.set("corpus.format", "csv")?;

@@ -9,6 +9,7 @@ mod error;
 mod labels;
 mod language;
 mod records;
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,13 +31,10 @@ use records::Records;
 
 /// Bytes of a text file that are looked at.
 const TEXT_BYTES: u64 = 64 << 10;
-/// Characters and words of the name of a column, at most.
-const NAME_CHARACTERS: usize = 80;
-const NAME_WORDS: usize = 10;
 /// Text files whose words are counted.
 const TEXT_FILES: usize = 64;
 
-/// The appearance of an input.
+/// An input, as its first records show it.
 #[derive(Debug)]
 pub(crate) struct Preview {
     /// Its size.
@@ -109,7 +107,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len();
     let is_headless = settings.header
         && ["csv", "tsv"].iter().any(|word| formats.contains(word))
-        && columns.iter().any(|column| is_sentence(&column.name));
+        && records.are_headless();
     let mut textless = BTreeMap::new();
     if text.is_none() && example.is_some() && formats.contains(&"text") {
         let (others, texts) = input.files.into_iter().partition(is_record);
@@ -310,11 +308,6 @@ fn glob_of(path: &Path) -> String {
 
 fn escaped_name(path: &Path) -> String {
     glob::Pattern::escape(&path.file_name().unwrap_or_default().to_string_lossy())
-}
-
-/// Whether the name of a column is rather the text of a row.
-fn is_sentence(name: &str) -> bool {
-    name.chars().count() > NAME_CHARACTERS || name.split_whitespace().count() > NAME_WORDS
 }
 
 /// Whether bytes are no text: they contain a NUL, or are of a format that is known to be none.

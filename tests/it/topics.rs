@@ -443,6 +443,13 @@ fn a_first_line_of_sentences_is_no_header() {
         "{told}"
     );
     assert!(!run("named").contains("header"));
+    let question = "In your own words, what did you like best about the tour, and why?";
+    place.write("survey.csv", format!("class,\"{question}\"\n{rows}"));
+    let told = run("survey");
+    assert!(
+        told.contains(&format!("text        `{question}`")),
+        "{told}"
+    );
 }
 
 #[test]

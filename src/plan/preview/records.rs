@@ -5,18 +5,19 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::tables::{MOST_RECORDS, Table, csv_rows, mallet_rows, tsv_rows, uneven};
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
-use corpus::block::cutter::{self, Dialect};
-use corpus::block::header::fixed_columns;
+use corpus::block::cutter;
 use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
 use corpus::input::{InputFile, partitions};
 use corpus::markup::without_markup;
-use corpus::reader::{columnar, htrc, mallet};
+use corpus::reader::{columnar, htrc};
 use corpus::settings::{CorpusSettings, Format, Markup};
 
-/// Records of a file that are looked at.
-const MOST_RECORDS: usize = 1_000;
+/// Characters and words of the name of a column, at most.
+const NAME_CHARACTERS: usize = 80;
+const NAME_WORDS: usize = 10;
 /// Bytes of a file from which its encoding is guessed.
 const GUESS_BYTES: usize = 64 << 10;
 
@@ -201,6 +202,21 @@ impl Records {
         self.texts.iter().map(String::as_str).collect()
     }
 
+    /// Whether the names of columns are rather a row: one of them is as long as a sentence, and another one is among
+    /// the values below it, or a number above numbers. Questions of a survey are names.
+    pub(super) fn are_headless(&self) -> bool {
+        let is_sentence = |name: &String| {
+            name.chars().count() > NAME_CHARACTERS || name.split_whitespace().count() > NAME_WORDS
+        };
+        let is_number = |value: &str| value.parse::<f64>().is_ok();
+        let is_value = |name: &String| {
+            let is_above_numbers = || self.values(name).all(is_number);
+            self.values(name).any(|value| value == name) || is_number(name) && is_above_numbers()
+        };
+        let is_row = self.names.len() == 1 || self.names.iter().any(is_value);
+        self.names.iter().any(is_sentence) && is_row
+    }
+
     /// Whether there are files that are documents, and each begins with a line that is a JSON object.
     pub(super) fn are_json_lines(&self) -> bool {
         let is_object = |text: &String| {
@@ -341,55 +357,4 @@ fn join(record: &mut Record, values: Record) {
             }
         }
     }
-}
-
-/// The header and the first rows.
-type Table = (Vec<String>, Vec<Vec<String>>);
-
-fn csv_rows(start: &str, has_header: bool) -> Table {
-    let mut reader = Dialect::of(start.as_bytes())
-        .reader()
-        .has_headers(false)
-        .trim(csv::Trim::All)
-        .from_reader(start.as_bytes());
-    let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
-    table_of(reader.records().flatten().map(fields), has_header)
-}
-
-/// How many rows do not have the header's columns.
-fn uneven((header, rows): &Table) -> usize {
-    rows.iter().filter(|row| row.len() != header.len()).count()
-}
-
-fn tsv_rows(start: &str, has_header: bool) -> Table {
-    let field = |field: &str| field.trim().to_owned();
-    let rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
-    table_of(rows, has_header)
-}
-
-/// The header and the first rows; without a header, the numbers of the columns.
-fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table {
-    let mut rows: Vec<Vec<String>> = rows.take(MOST_RECORDS + 1).collect();
-    let first = rows.first().map_or(0, Vec::len);
-    let header = match has_header && first > 0 {
-        true => rows.remove(0),
-        false => (1..=first).map(|number| number.to_string()).collect(),
-    };
-    rows.truncate(MOST_RECORDS);
-    (header, rows)
-}
-
-fn mallet_rows(start: &str) -> Table {
-    let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
-    let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
-    let names = fixed_columns(Format::Mallet).unwrap_or_default();
-    let header = names.iter().map(|&name| name.to_owned()).collect();
-    (
-        header,
-        filled_lines(start).take(MOST_RECORDS).map(fields).collect(),
-    )
-}
-
-fn filled_lines(start: &str) -> impl Iterator<Item = &str> {
-    start.lines().filter(|line| !line.trim().is_empty())
 }

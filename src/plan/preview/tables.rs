@@ -1,0 +1,63 @@
+//! The header and the first rows of files of records on lines, from their starts.
+
+use corpus::block::cutter::Dialect;
+use corpus::block::header::fixed_columns;
+use corpus::reader::mallet;
+use corpus::settings::Format;
+
+/// Records of a file that are looked at.
+pub(super) const MOST_RECORDS: usize = 1_000;
+
+/// The header and the first rows.
+pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
+
+/// Those of a CSV file.
+pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
+    let mut reader = Dialect::of(start.as_bytes())
+        .reader()
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .from_reader(start.as_bytes());
+    let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();
+    table_of(reader.records().flatten().map(fields), has_header)
+}
+
+/// How many rows do not have the header's columns.
+pub(super) fn uneven((header, rows): &Table) -> usize {
+    rows.iter().filter(|row| row.len() != header.len()).count()
+}
+
+/// Those of a TSV file.
+pub(super) fn tsv_rows(start: &str, has_header: bool) -> Table {
+    let field = |field: &str| field.trim().to_owned();
+    let rows = filled_lines(start).map(|line| line.split('\t').map(field).collect());
+    table_of(rows, has_header)
+}
+
+/// The header and the first rows; without a header, the numbers of the columns.
+fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table {
+    let mut rows: Vec<Vec<String>> = rows.take(MOST_RECORDS + 1).collect();
+    let first = rows.first().map_or(0, Vec::len);
+    let header = match has_header && first > 0 {
+        true => rows.remove(0),
+        false => (1..=first).map(|number| number.to_string()).collect(),
+    };
+    rows.truncate(MOST_RECORDS);
+    (header, rows)
+}
+
+/// Those of a file as MALLET imports it.
+pub(super) fn mallet_rows(start: &str) -> Table {
+    let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
+    let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
+    let names = fixed_columns(Format::Mallet).unwrap_or_default();
+    let header = names.iter().map(|&name| name.to_owned()).collect();
+    (
+        header,
+        filled_lines(start).take(MOST_RECORDS).map(fields).collect(),
+    )
+}
+
+fn filled_lines(start: &str) -> impl Iterator<Item = &str> {
+    start.lines().filter(|line| !line.trim().is_empty())
+}
