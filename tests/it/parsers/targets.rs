@@ -229,7 +229,7 @@ pub fn records(bytes: &[u8]) {
 }
 
 /// How an input file of each kind is called, and the keys that it needs.
-const INPUTS: [(&str, &[&str]); 13] = [
+const INPUTS: [(&str, &[&str]); 15] = [
     ("a.jsonl", &["corpus.counts=n"]),
     ("a.csv", &[]),
     ("a.tsv", &[]),
@@ -243,6 +243,18 @@ const INPUTS: [(&str, &[&str]); 13] = [
     ("a.arrow", &[]),
     ("a.arrow", &["corpus.counts=n"]),
     ("a.json", &["corpus.text=t.u"]),
+    (
+        "a.csv",
+        &[
+            "corpus.header=false",
+            "corpus.text=1",
+            "corpus.encoding=gbk",
+        ],
+    ),
+    (
+        "a.html",
+        &["corpus.markup=remove", "corpus.encoding=latin1"],
+    ),
 ];
 
 /// Input files, of the kind that the first byte tells: blocks of any size hold the same documents.
