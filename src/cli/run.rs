@@ -246,8 +246,8 @@ fn misencoded(summary: &Summary) -> Option<String> {
     let all: u64 = summary.documents_by_status.values().sum();
     (100 * repaired > all).then(|| {
         format!(
-            "{} of {} documents are not UTF-8, and have words with bytes replaced: set corpus.encoding, for example \
-             to \"windows-1252\"",
+            "{} of {} documents are not UTF-8, and their invalid bytes were replaced: set corpus.encoding, for \
+             example to \"windows-1252\"",
             figures::grouped(*repaired),
             figures::grouped(all)
         )

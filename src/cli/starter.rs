@@ -63,7 +63,7 @@ impl Starter {
         let (asked, preview) = loop {
             let asked = template.job(path)?;
             let mut preview = preview(&asked.corpus).map_err(refused)?;
-            if !is_corrected(&mut template, &preview, &asked)? {
+            if !correct(&mut template, &preview, &asked)? {
                 break (asked, preview);
             }
             textless.append(&mut preview.textless);
@@ -107,9 +107,9 @@ impl Starter {
     }
 }
 
-/// Sets one key that a look at the input shows to be needed, unless a flag has set it. Returns whether it did: then the
-/// input looks different.
-fn is_corrected(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
+/// Sets one key that the preview shows to be necessary, unless a flag sets it. Returns whether it did; the input must
+/// then be previewed again.
+fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bool, Failure> {
     if preview.has_quotes && preview.formats[..] == ["tsv"] && !template.has("corpus.format") {
         template.set("corpus.format", "csv")?;
         template.remark("corpus.format", "Some fields have quotes around them.");

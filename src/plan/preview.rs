@@ -92,17 +92,10 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let text = text_of(&columns);
     let id = id_of(&columns);
     let metadata = metadata_of(&columns, &[&id, &text]);
-    let named = |name: &String| columns.iter().any(|column| column.name == *name);
-    let asked: Vec<String> = settings
-        .text
-        .iter()
-        .filter(|name| named(name))
-        .cloned()
-        .collect();
-    let texts = match &text {
-        Some(text) if asked.is_empty() => records.texts(std::slice::from_ref(text)),
-        _ => records.texts(&asked),
-    };
+    let is_named = |column: &&Column| settings.text.contains(&column.name);
+    let named = columns.iter().find(is_named);
+    let read = named.map(|column| column.name.clone()).or(text.clone());
+    let texts = records.texts(read.as_slice());
     let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
     let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len();
     let is_headless = settings.header

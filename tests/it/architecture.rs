@@ -38,8 +38,8 @@ const LAYERS: [(&str, &[&str]); 6] = [
         &[
             "cells",
             "encoding",
-            "markup",
             "settings",
+            "markup",
             "synth_settings",
             "compression",
             "word_file",

@@ -6,7 +6,7 @@ use std::fmt;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-/// The encoding of texts that are not UTF-8. By default it is UTF-8 all the same: what is none is replaced by U+FFFD.
+/// The encoding of texts that are not valid UTF-8. By default UTF-8: invalid bytes are replaced by U+FFFD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEncoding(&'static Encoding);
 
@@ -37,7 +37,7 @@ impl TextEncoding {
         }
     }
 
-    /// The text of a whole file: a byte order mark, also one of UTF-16, says what it is in.
+    /// The text of a whole file, in the encoding of its byte order mark (UTF-8 or UTF-16) if it has one.
     pub fn decode_file(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         match Encoding::for_bom(bytes) {
             Some((encoding, mark)) if encoding != UTF_8 => {
@@ -65,9 +65,9 @@ impl Default for EncodingGuess {
 }
 
 impl EncodingGuess {
-    /// Adds some bytes, unless they are UTF-8.
+    /// Adds the start of a text, unless it is UTF-8, or UTF-16 by its mark.
     pub fn add(&mut self, bytes: &[u8]) {
-        if std::str::from_utf8(bytes).is_err() {
+        if std::str::from_utf8(bytes).is_err() && !is_utf_16(bytes) {
             self.0.feed(bytes, false);
         }
     }

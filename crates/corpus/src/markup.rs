@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::settings::Markup;
+
 /// Elements within words and lines, of HTML and TEI.
 const INLINE: [&str; 30] = [
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "em", "emph", "font", "g",
@@ -15,6 +17,16 @@ const INLINE: [&str; 30] = [
 ];
 /// Elements whose content is no text.
 const HIDDEN: [&str; 2] = ["script", "style"];
+
+impl Markup {
+    /// The text of a document, with or without its markup.
+    pub fn apply(self, text: Cow<'_, str>) -> Cow<'_, str> {
+        match self {
+            Self::Keep => text,
+            Self::Remove => Cow::Owned(without_markup(&text).into_owned()),
+        }
+    }
+}
 
 /// The text of a document with markup.
 ///

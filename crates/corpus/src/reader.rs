@@ -24,8 +24,7 @@ use super::block::header::Header;
 use super::block::{Block, Content, LineRange, check_damage, open};
 use super::input::partition::adding;
 use super::input::{Input, InputError, InputFile};
-use super::markup::without_markup;
-use super::settings::{CorpusSettings, Format, Markup};
+use super::settings::{CorpusSettings, Format};
 use super::{Body, DocumentStatus, RawDocument, language};
 use std::borrow::Cow;
 use std::io::{Seek, SeekFrom};
@@ -233,16 +232,8 @@ fn join_texts<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'
 pub fn body_of_text<'b>(bytes: &'b [u8], settings: &CorpusSettings) -> Body<'b> {
     let (text, repaired) = settings.encoding.decode_file(bytes);
     Body::Text {
-        text: plain(text, settings),
+        text: settings.markup.apply(text),
         repaired,
-    }
-}
-
-/// A text without markup, if the job removes it.
-fn plain<'a>(text: Cow<'a, str>, settings: &CorpusSettings) -> Cow<'a, str> {
-    match settings.markup {
-        Markup::Keep => text,
-        Markup::Remove => Cow::Owned(without_markup(&text).into_owned()),
     }
 }
 
@@ -250,7 +241,7 @@ fn plain<'a>(text: Cow<'a, str>, settings: &CorpusSettings) -> Cow<'a, str> {
 fn body<'a>(context: &Context<'_>, text: Option<Cow<'a, str>>, repaired: bool) -> Body<'a> {
     match text {
         Some(text) => Body::Text {
-            text: plain(text, context.settings),
+            text: context.settings.markup.apply(text),
             repaired,
         },
         None => Body::Missing {

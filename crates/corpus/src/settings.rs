@@ -58,9 +58,10 @@ pub enum OnDamage {
 }
 
 /// The treatment of HTML and XML in texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Markup {
     /// Tags are text like any other.
+    #[default]
     Keep,
     /// Tags, comments, scripts and styles are removed, and character references decoded.
     Remove,

@@ -28,7 +28,7 @@ static PASSED_ON: AtomicBool = AtomicBool::new(false);
 /// The messages about a signal.
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// That the process goes on, if the signal has to wait.
+    /// Printed if the process continues for a while before it ends.
     pub deferred: &'static str,
     /// The remedy after the process has ended.
     pub ended: &'static str,

@@ -9,9 +9,8 @@ use super::tables::{MOST_RECORDS, Table, csv_rows, mallet_rows, tsv_rows, uneven
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::cutter;
-use corpus::encoding::{EncodingGuess, TextEncoding, is_utf_16};
+use corpus::encoding::{EncodingGuess, TextEncoding};
 use corpus::input::{InputFile, partitions};
-use corpus::markup::without_markup;
 use corpus::reader::{columnar, htrc};
 use corpus::settings::{CorpusSettings, Format, Markup};
 
@@ -34,8 +33,8 @@ pub(super) struct Records {
     encoding: TextEncoding,
     /// Whether the first line of a table names its columns.
     has_header: bool,
-    /// Whether HTML and XML are removed from values.
-    removes_markup: bool,
+    /// The treatment of HTML and XML in values.
+    markup: Markup,
     /// The encoding of what is not UTF-8.
     guess: EncodingGuess,
     /// Names in the order in which they came.
@@ -59,7 +58,7 @@ impl Records {
         Self {
             encoding: settings.encoding,
             has_header: settings.header,
-            removes_markup: settings.markup == Markup::Remove,
+            markup: settings.markup,
             ..Self::default()
         }
     }
@@ -70,9 +69,9 @@ impl Records {
             Format::Text => {
                 let start = self.start(file, super::TEXT_BYTES)?;
                 self.bytes += start.len();
-                let plain = self.plain(start);
+                let plain = self.markup.apply(start.into());
                 self.plain_bytes += plain.len();
-                self.texts.push(plain);
+                self.texts.push(plain.into_owned());
                 return Ok(());
             }
             Format::JsonLines | Format::Json => {
@@ -115,7 +114,8 @@ impl Records {
                 .sum()
         };
         self.bytes += records.iter().map(size).sum::<usize>();
-        let plain = |(name, value)| (name, self.plain(value));
+        let plain =
+            |(name, value): (_, String)| (name, self.markup.apply(value.into()).into_owned());
         let plain = |record: Record| record.into_iter().map(plain).collect();
         let records: Vec<Record> = records.into_iter().map(plain).collect();
         self.plain_bytes += records.iter().map(size).sum::<usize>();
@@ -123,19 +123,10 @@ impl Records {
         Ok(())
     }
 
-    fn plain(&self, text: String) -> String {
-        match self.removes_markup {
-            true => without_markup(&text).into_owned(),
-            false => text,
-        }
-    }
-
     /// The start of a file, without a byte order mark.
     fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, PreviewError> {
         let start = first_bytes(file, limit)?;
-        if !is_utf_16(&start) {
-            self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
-        }
+        self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
         Ok(self.encoding.decode_file(&start).0.into_owned())
     }
 
@@ -202,7 +193,7 @@ impl Records {
         self.texts.iter().map(String::as_str).collect()
     }
 
-    /// Whether the names of columns are rather a row: one of them is as long as a sentence, and another one is among
+    /// Whether the names of columns are actually a row: one of them is as long as a sentence, and another one is among
     /// the values below it, or a number above numbers. Questions of a survey are names.
     pub(super) fn are_headless(&self) -> bool {
         let is_sentence = |name: &String| {

@@ -15,7 +15,6 @@ pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
 pub(super) fn csv_rows(start: &str, has_header: bool) -> Table {
     let mut reader = Dialect::of(start.as_bytes())
         .reader()
-        .has_headers(false)
         .trim(csv::Trim::All)
         .from_reader(start.as_bytes());
     let fields = |record: csv::StringRecord| record.iter().map(str::to_owned).collect();

@@ -51,10 +51,10 @@ impl Columns {
         Ok(Self {
             id,
             text: settings.text.iter().map(place).collect::<Result<_, _>>()?,
-            group: match &settings.group {
-                Some(group) => place_or_folder(group)?,
-                None => None,
-            },
+            group: (settings.group.as_ref())
+                .map(place_or_folder)
+                .transpose()?
+                .flatten(),
             metadata: settings
                 .metadata
                 .iter()
@@ -151,6 +151,5 @@ pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
 /// It begins with a blank line: the parser would drop a byte order mark at its start, which may be
 /// anywhere in the file.
 pub(crate) fn parser(bytes: &[u8], dialect: Dialect) -> csv::Reader<impl Read> {
-    let mut builder = dialect.reader();
-    builder.has_headers(false).from_reader(b"\n".chain(bytes))
+    dialect.reader().from_reader(b"\n".chain(bytes))
 }

@@ -1,5 +1,4 @@
-//! What programs leave among the folders of an input and is none of its documents: outputs of topicmill, and the marks
-//! of Hadoop and Spark.
+//! Files and folders of an input that hold no documents: outputs of topicmill, and the marks of Hadoop and Spark.
 
 use std::fs::File;
 use std::io::Read;
