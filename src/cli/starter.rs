@@ -75,6 +75,9 @@ impl Starter {
         if template.has("corpus.encoding") {
             rows.push(("encoding", asked.corpus.encoding.name()));
         }
+        if let Some(path) = &asked.corpus.records {
+            rows.push(("records", format!("the objects in the array `{path}`")));
+        }
         if !asked.corpus.header {
             rows.push((
                 "header",
@@ -119,6 +122,13 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     {
         template.set("corpus.format", "jsonl")?;
         template.remark("corpus.format", "Each line is a JSON object.");
+    } else if let Some(path) = preview
+        .records_path
+        .as_ref()
+        .filter(|_| !template.has("corpus.records"))
+    {
+        template.set("corpus.records", path.clone())?;
+        template.remark("corpus.records", "Each object in this array is a document.");
     } else if let Some(encoding) = preview
         .encoding
         .filter(|_| !template.has("corpus.encoding"))

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use corpus::block::cutter::{Boundary, Dialect, objects, record_ends};
+use corpus::block::nested::only_records;
 use corpus::compression::Compression;
 use corpus::input::{InputError, InputFile};
-use corpus::settings::Format;
+use corpus::settings::{CorpusSettings, Format};
 use store::Source;
 
 /// Bytes of content of a file in which first records are looked for.
@@ -33,14 +34,14 @@ pub(super) struct Look {
 }
 
 impl Look {
-    fn at(file: &InputFile, limit: u64, has_header: bool) -> Result<Self, InputError> {
-        let (content, on_disk) = start_of(file, limit)?;
+    fn at(file: &InputFile, limit: u64, settings: &CorpusSettings) -> Result<Self, InputError> {
+        let (content, on_disk) = start_of(file, limit, settings)?;
         let is_whole = (content.len() as u64) < limit;
         let boundary = match file.format {
             Format::Csv => Boundary::Quoted(Dialect::of(&content)),
             _ => Boundary::Line,
         };
-        let header = u64::from(has_header && matches!(file.format, Format::Csv | Format::Tsv));
+        let header = u64::from(settings.header && matches!(file.format, Format::Csv | Format::Tsv));
         let (records, bytes) = match file.format {
             Format::Json => count_objects(&content, is_whole),
             _ => count_records(&content, boundary, is_whole, header),
@@ -56,7 +57,10 @@ impl Look {
 }
 
 /// Looks at the starts of some of the files, evenly spread: the fewer there are, the longer at each.
-pub(super) fn looks_at(files: &[&InputFile], has_header: bool) -> Result<Vec<Look>, InputError> {
+pub(super) fn looks_at(
+    files: &[&InputFile],
+    settings: &CorpusSettings,
+) -> Result<Vec<Look>, InputError> {
     let step = files.len().div_ceil(LOOK_FILES).max(1);
     let count = files.len().div_ceil(step).max(1) as u64;
     let limit = LOOKED_AT / count;
@@ -67,9 +71,7 @@ pub(super) fn looks_at(files: &[&InputFile], has_header: bool) -> Result<Vec<Loo
         _ => false,
     };
     let files = files.iter().step_by(step).filter(|file| !is_told(file));
-    files
-        .map(|file| Look::at(file, limit, has_header))
-        .collect()
+    files.map(|file| Look::at(file, limit, settings)).collect()
 }
 
 /// Bytes of content of all files of a format: compressed files are as dense as those looked at.
@@ -122,8 +124,12 @@ fn count_objects(content: &[u8], is_whole: bool) -> (u64, u64) {
 }
 
 /// The start of a file's content, without the character of UTF-8 that the limit cuts.
-pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, InputError> {
-    let (mut content, _) = start_of(file, limit)?;
+pub(super) fn first_bytes(
+    file: &InputFile,
+    limit: u64,
+    settings: &CorpusSettings,
+) -> Result<Vec<u8>, InputError> {
+    let (mut content, _) = start_of(file, limit, settings)?;
     let is_cut = content.len() as u64 == limit;
     let cut = std::str::from_utf8(&content).err().filter(|_| is_cut);
     if let Some(cut) = cut.filter(|cut| cut.error_len().is_none()) {
@@ -134,7 +140,11 @@ pub(super) fn first_bytes(file: &InputFile, limit: u64) -> Result<Vec<u8>, Input
 
 /// The start of a file's content, and the bytes on disk that were read for it; a stream that breaks
 /// is taken to end there.
-fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> {
+fn start_of(
+    file: &InputFile,
+    limit: u64,
+    settings: &CorpusSettings,
+) -> Result<(Vec<u8>, u64), InputError> {
     let read = Arc::new(AtomicU64::new(0));
     let counted = |source| Counted {
         source,
@@ -142,9 +152,8 @@ fn start_of(file: &InputFile, limit: u64) -> Result<(Vec<u8>, u64), InputError> 
     };
     let stream =
         Source::open(&file.path).and_then(|source| file.compression.decode(counted(source)));
-    let mut stream = stream
-        .map_err(InputError::unreadable(&file.path))?
-        .take(limit);
+    let stream = stream.map_err(InputError::unreadable(&file.path))?;
+    let mut stream = only_records(stream, file.format, settings).take(limit);
     let mut content = Vec::new();
     // Bytes before a break are kept in `content`; ingest reports the break itself.
     let _ = stream.read_to_end(&mut content);

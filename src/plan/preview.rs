@@ -59,6 +59,8 @@ pub(crate) struct Preview {
     pub(crate) is_headless: bool,
     /// Whether every file that is a document begins with a line that is a JSON object.
     pub(crate) is_json_lines: bool,
+    /// The path to the array of JSON that holds the documents, where files are objects that are none.
+    pub(crate) records_path: Option<String>,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
@@ -76,7 +78,7 @@ pub(crate) struct Preview {
 /// says.
 pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError> {
     let (mut input, refused) = input::discover_supported(settings)?;
-    let binary = leave_out_binary(&mut input, refused)?;
+    let binary = leave_out_binary(&mut input, refused, settings)?;
     let mut survey = survey_of(&input, settings)?;
     let records = first_records(&input, settings)?;
     if settings.markup == Markup::Remove {
@@ -107,7 +109,9 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         input.files = texts;
         textless = globs_of(others.into_iter().map(|file: InputFile| file.path), &input);
     }
+    let is_json = formats.iter().all(|word| ["json", "jsonl"].contains(word));
     Ok(Preview {
+        records_path: records.path(input.files.len()).filter(|_| is_json),
         textless,
         survey,
         formats,
@@ -236,6 +240,7 @@ impl Preview {
 fn leave_out_binary(
     input: &mut Input,
     refused: Vec<(PathBuf, InputError)>,
+    settings: &CorpusSettings,
 ) -> Result<BTreeMap<String, u64>, PreviewError> {
     let mut first: Option<PreviewError> = None;
     let mut left_out = Vec::new();
@@ -251,7 +256,7 @@ fn leave_out_binary(
             _ if file.format != Format::Text => false,
             Some(binary) => *binary,
             None => {
-                let start = first_bytes(&file, TEXT_BYTES)?;
+                let start = first_bytes(&file, TEXT_BYTES, settings)?;
                 looks_binary(&start) && !is_utf_16(&start)
             }
         };

@@ -169,7 +169,7 @@ impl Survey {
         files: &[&InputFile],
         settings: &CorpusSettings,
     ) -> Result<(), InputError> {
-        let looks = looks_at(files, settings.header)?;
+        let looks = looks_at(files, settings)?;
         let content = content_of(files, &looks);
         self.content_bytes += content;
         match format {
@@ -184,7 +184,7 @@ impl Survey {
             }
             Format::Uci | Format::MatrixMarket => {
                 for file in files {
-                    let (documents, entries) = bag_header(file)?;
+                    let (documents, entries) = bag_header(file, settings)?;
                     self.documents += documents;
                     // Most terms occur once or twice in a document.
                     self.tokens += 2 * entries;
@@ -254,8 +254,8 @@ fn long_head(file: &InputFile, settings: &CorpusSettings) -> Result<[u64; 3], In
 }
 
 /// Documents and entries that a bag of words declares; none if it declares nothing.
-fn bag_header(file: &InputFile) -> Result<(u64, u64), InputError> {
-    let content = first_bytes(file, LOOK_BYTES)?;
+fn bag_header(file: &InputFile, settings: &CorpusSettings) -> Result<(u64, u64), InputError> {
+    let content = first_bytes(file, LOOK_BYTES, settings)?;
     let text = String::from_utf8_lossy(&content[..content.len().min(4096)]);
     let lines = text.lines().filter(|line| !line.starts_with('%'));
     let numbers = lines.flat_map(str::split_ascii_whitespace);

@@ -423,6 +423,36 @@ fn files_of_json_lines_are_recognised_whatever_their_names() {
 }
 
 #[test]
+fn pages_of_an_interface_are_read_by_the_array_in_them() {
+    let place = Workdir::new();
+    fs::create_dir(place.path("pages")).expect("a folder");
+    let lines = lines(60);
+    let objects: Vec<&str> = lines.lines().collect();
+    let page = |objects: &[&str]| {
+        let docs = objects.join(",\n").replace("\"key\"", "\"id\"");
+        format!("{{\"status\": \"ok\", \"response\": {{\"docs\": [{docs}], \"total\": 60}}}}")
+    };
+    for (number, objects) in objects.chunks(20).enumerate() {
+        place.write(&format!("pages/{number}.json"), page(objects));
+    }
+    place.write("one.json", page(&objects));
+    let topics = |input: &str| {
+        let flags = "--topics 2 --set vocabulary.max_share=0.6 -w 1";
+        let output = place.output(&format!("topics {input} {flags} --output {input}-out"));
+        let told = said(&output);
+        assert!(
+            told.contains("records     the objects in the array `response.docs`"),
+            "{told}"
+        );
+        assert!(told.contains("id          `id`"), "{told}");
+        let page = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(page.contains(": 60 ok"), "{page}");
+        page[..page.find("documents").expect("a summary")].to_owned()
+    };
+    assert_eq!(topics("pages"), topics("one.json"));
+}
+
+#[test]
 fn a_first_line_of_sentences_is_no_header() {
     let place = Workdir::new();
     let row = |i: usize| format!("{},\"{}\"\n", i % 3, [SEA, SKY][i % 2]);

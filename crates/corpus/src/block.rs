@@ -13,6 +13,7 @@ pub mod cutter;
 mod files;
 pub mod header;
 mod lines;
+pub mod nested;
 mod queue;
 pub(crate) mod uci;
 

@@ -99,7 +99,7 @@ impl Input {
 ///
 /// Patterns start from `settings.base`; each must match something. See [`InputError`] for what can be wrong.
 pub fn discover(settings: &CorpusSettings) -> Result<Input, InputError> {
-    Examiner::default().input(find(settings)?, |_, error| Err(error))
+    Examiner::new(settings).input(find(settings)?, |_, error| Err(error))
 }
 
 /// Finds the same files but those that are not supported, and gives these with the errors.
@@ -107,7 +107,7 @@ pub fn discover_supported(
     settings: &CorpusSettings,
 ) -> Result<(Input, Vec<(PathBuf, InputError)>), InputError> {
     let mut refused = Vec::new();
-    let input = Examiner::default().input(find(settings)?, |path, error| {
+    let input = Examiner::new(settings).input(find(settings)?, |path, error| {
         refused.push((path, error));
         Ok(())
     })?;
@@ -121,7 +121,7 @@ pub fn discover_supported(
 /// vocabularies; modification times do not enter. For an object, its tag replaces the first and
 /// last 64 KiB.
 pub fn identify(settings: &CorpusSettings) -> Result<(Input, String), InputError> {
-    let mut examiner = Examiner::with_fingerprint();
+    let mut examiner = Examiner::with_fingerprint(settings);
     let input = examiner.input(find(settings)?, |_, error| Err(error))?;
     Ok((input, examiner.fingerprint()))
 }

@@ -169,7 +169,7 @@ impl<'a> Context<'a> {
     fn too_large(&self, source_id: String, bytes: u64) -> RawDocument<'static> {
         let limit = self.settings.max_document_bytes;
         let reason = format!(
-            "{source_id}: {bytes} bytes, and corpus.max_document_bytes is {limit}; raise it, or split the document"
+            "{source_id}: {bytes} bytes, and corpus.max_document_mib allows {limit}; raise it, or split the document"
         );
         self.missing(source_id, DocumentStatus::TooLarge, reason)
     }

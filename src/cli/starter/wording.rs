@@ -91,7 +91,7 @@ pub(super) fn too_few(preview: &Preview, input: &[String]) -> Failure {
         )),
         ["csv"] => failure.help("pass more files, or close the quote that runs to the end of this one"),
         ["json" | "jsonl"] => failure.help(format!(
-            "pass more files, or if the documents are in an array under a key: \
+            "pass more files, or if the documents are texts in an array under a key: \
              jq -c '.KEY[]' {files} | topicmill topics -"
         )),
         _ => failure.help("pass more files, or a folder of them"),

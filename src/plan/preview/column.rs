@@ -54,6 +54,11 @@ pub(crate) fn is_text_name(name: &str) -> bool {
     texts.copied().any(|text| text.eq_ignore_ascii_case(name))
 }
 
+/// Whether a column of this name usually contains an id.
+pub(super) fn is_id_name(name: &str) -> bool {
+    IDS.iter().any(|id| id.eq_ignore_ascii_case(name))
+}
+
 /// A column or key, over the records that were looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
@@ -136,7 +141,7 @@ fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> 
 }
 
 /// The key of a value within objects.
-fn last_key(name: &str) -> &str {
+pub(super) fn last_key(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::column::{is_id_name, is_text_name, last_key};
 use super::tables::{MOST_RECORDS, Table, csv_rows, mallet_rows, tsv_rows, uneven};
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
-use corpus::block::cutter;
+use corpus::block::{cutter, nested};
 use corpus::encoding::{EncodingGuess, TextEncoding};
 use corpus::input::{InputFile, partitions};
 use corpus::reader::{columnar, htrc};
-use corpus::settings::{CorpusSettings, Format, Markup};
+use corpus::settings::{CorpusSettings, Format};
 
 /// Characters and words of the name of a column, at most.
 const NAME_CHARACTERS: usize = 80;
@@ -28,13 +29,9 @@ const VALUE_MARKS: usize = 6;
 type Record = Vec<(String, String)>;
 
 /// The first records and texts of some files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Records {
-    encoding: TextEncoding,
-    /// Whether the first line of a table names its columns.
-    has_header: bool,
-    /// The treatment of HTML and XML in values.
-    markup: Markup,
+    settings: CorpusSettings,
     /// The encoding of what is not UTF-8.
     guess: EncodingGuess,
     /// Names in the order in which they came.
@@ -50,16 +47,24 @@ pub(super) struct Records {
     texts: Vec<String>,
     /// Whether a file of TSV has quoted fields, as CSV has them.
     pub(super) has_quotes: bool,
+    /// Arrays of objects in files that are one JSON object, and how many objects they have.
+    arrays: BTreeMap<String, u64>,
 }
 
 impl Records {
     /// No records yet, of files that are read with these settings.
     pub(super) fn new(settings: &CorpusSettings) -> Self {
         Self {
-            encoding: settings.encoding,
-            has_header: settings.header,
-            markup: settings.markup,
-            ..Self::default()
+            settings: settings.clone(),
+            guess: EncodingGuess::default(),
+            names: Vec::new(),
+            absent: BTreeSet::new(),
+            records: Vec::new(),
+            bytes: 0,
+            plain_bytes: 0,
+            texts: Vec::new(),
+            has_quotes: false,
+            arrays: BTreeMap::new(),
         }
     }
 
@@ -69,7 +74,7 @@ impl Records {
             Format::Text => {
                 let start = self.start(file, super::TEXT_BYTES)?;
                 self.bytes += start.len();
-                let plain = self.markup.apply(start.into());
+                let plain = self.settings.markup.apply(start.into());
                 self.plain_bytes += plain.len();
                 self.texts.push(plain.into_owned());
                 return Ok(());
@@ -83,12 +88,12 @@ impl Records {
             }
             Format::Csv => {
                 let start = self.start(file, LOOK_BYTES)?;
-                self.table(file, csv_rows(&start, self.has_header))
+                self.table(file, csv_rows(&start, self.settings.header))
             }
             Format::Tsv => {
                 let start = self.start(file, LOOK_BYTES)?;
                 let [quoted, rows] =
-                    [csv_rows, tsv_rows].map(|rows_of| rows_of(&start, self.has_header));
+                    [csv_rows, tsv_rows].map(|rows_of| rows_of(&start, self.settings.header));
                 // The start may end within a row.
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
                 self.table(file, rows)
@@ -114,8 +119,9 @@ impl Records {
                 .sum()
         };
         self.bytes += records.iter().map(size).sum::<usize>();
-        let plain =
-            |(name, value): (_, String)| (name, self.markup.apply(value.into()).into_owned());
+        let plain = |(name, value): (_, String)| {
+            (name, self.settings.markup.apply(value.into()).into_owned())
+        };
         let plain = |record: Record| record.into_iter().map(plain).collect();
         let records: Vec<Record> = records.into_iter().map(plain).collect();
         self.plain_bytes += records.iter().map(size).sum::<usize>();
@@ -125,9 +131,9 @@ impl Records {
 
     /// The start of a file, without a byte order mark.
     fn start(&mut self, file: &InputFile, limit: u64) -> Result<String, PreviewError> {
-        let start = first_bytes(file, limit)?;
+        let start = first_bytes(file, limit, &self.settings)?;
         self.guess.add(&start[..start.len().min(GUESS_BYTES)]);
-        Ok(self.encoding.decode_file(&start).0.into_owned())
+        Ok(self.settings.encoding.decode_file(&start).0.into_owned())
     }
 
     /// The first objects of a JSON file; looks further if the first object is long.
@@ -136,11 +142,53 @@ impl Records {
         loop {
             let start = self.start(file, limit)?;
             let is_cut = start.len() as u64 >= limit && limit < LOOKED_AT;
-            match objects_at(&start, file) {
-                Err(_) if is_cut => limit *= 8,
-                found => return found,
+            let arrays = match self.settings.records {
+                Some(_) => BTreeMap::new(),
+                None => nested::arrays(start.as_bytes()),
+            };
+            let is_one_object = !arrays.is_empty();
+            let objects = match is_one_object || file.format == Format::Json {
+                true => parsed(cutter::objects(0, start.as_bytes()).map(|(_, object)| object)),
+                false => parsed(start.lines().map(str::as_bytes)),
+            };
+            let objects = match objects {
+                Ok(objects) => objects,
+                Err(_) if is_cut => {
+                    limit *= 8;
+                    continue;
+                }
+                // It goes on beyond the look, perhaps.
+                Err(_) if is_one_object => Vec::new(),
+                Err(error) => {
+                    return Err(PreviewError::NoObjects {
+                        path: PathBuf::from(&file.name),
+                        reason: error.to_string(),
+                        of_lines: file.format == Format::JsonLines,
+                    });
+                }
+            };
+            for (path, objects) in arrays {
+                *self.arrays.entry(path).or_default() += objects;
+            }
+            return Ok(objects);
+        }
+    }
+
+    /// The path to the array with the documents, if each file of records is one JSON object with an array of several:
+    /// in a single file the largest array; in several files one whose objects have ids, if the text is there.
+    pub(super) fn path(&self, files: usize) -> Option<String> {
+        let largest = self.arrays.iter().max_by_key(|(_, objects)| **objects);
+        let (path, _) = largest.filter(|(_, objects)| **objects > 1)?;
+        if files > 1 {
+            let prefix = format!("{path}.");
+            let (within, outside): (Vec<&String>, Vec<&String>) =
+                (self.names.iter()).partition(|name| name.starts_with(&prefix));
+            let has_id = within.iter().any(|name| is_id_name(last_key(name)));
+            if !has_id || outside.iter().any(|name| is_text_name(last_key(name))) {
+                return None;
             }
         }
+        Some(path.clone())
     }
 
     /// The likeliest encoding, if more than single texts or values are not UTF-8.
@@ -276,27 +324,20 @@ impl Records {
     }
 }
 
-fn objects_at(start: &str, file: &InputFile) -> Result<Vec<Record>, PreviewError> {
-    let parts: Vec<&[u8]> = match file.format {
-        Format::Json => cutter::objects(0, start.as_bytes())
-            .map(|(_, object)| object)
-            .collect(),
-        _ => start.lines().map(str::as_bytes).collect(),
-    };
-    let parts = || {
-        let filled = parts.iter().filter(|part| !part.trim_ascii().is_empty());
-        filled.take(MOST_RECORDS)
-    };
-    let parse = |part: &&[u8]| serde_json::from_slice::<Map<String, Value>>(part);
-    let objects: Vec<Record> = parts().flat_map(parse).map(record).collect();
-    let reason = parts().next().and_then(|part| parse(part).err());
-    match reason.filter(|_| objects.is_empty()) {
-        None => Ok(objects),
-        Some(reason) => Err(PreviewError::NoObjects {
-            path: PathBuf::from(&file.name),
-            reason: reason.to_string(),
-            of_lines: file.format == Format::JsonLines,
-        }),
+/// The first objects among parts of JSON; an error if the first part is none, and no other one is.
+fn parsed<'p>(parts: impl Iterator<Item = &'p [u8]>) -> serde_json::Result<Vec<Record>> {
+    let filled = parts.filter(|part| !part.trim_ascii().is_empty());
+    let (mut objects, mut error) = (Vec::new(), None);
+    for (place, part) in filled.take(MOST_RECORDS).enumerate() {
+        match serde_json::from_slice(part) {
+            Ok(object) => objects.push(record(object)),
+            Err(found) if place == 0 => error = Some(found),
+            Err(_) => {}
+        }
+    }
+    match error {
+        Some(error) if objects.is_empty() => Err(error),
+        _ => Ok(objects),
     }
 }
 

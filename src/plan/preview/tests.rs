@@ -73,6 +73,44 @@ fn texts_within_arrays_of_objects_are_found() {
 }
 
 #[test]
+fn an_array_that_holds_the_documents_is_found() {
+    let path = |files: &[(&str, String)]| {
+        let files: Vec<_> = (files.iter())
+            .map(|(name, content)| (*name, content.as_bytes()))
+            .collect();
+        previewed(&files).unwrap().records_path
+    };
+    let item = format!("{{\"url\": \"u\", \"text\": \"{ENGLISH}\"}}");
+    let items = format!("{item}, {item}, {item}");
+    let page =
+        format!("{{\"from\": \"an archive of news, all of it\", \"r\": {{\"docs\": [{items}]}}}}");
+    let found = Some("r.docs".to_owned());
+    assert_eq!(path(&[("a.json", page.clone())]), found);
+    assert_eq!(
+        path(&[("a.json", page.clone()), ("b.json", page.clone())]),
+        found
+    );
+    let beyond = format!(
+        "{{\"r\": {{\"docs\": [{}]}}}}",
+        vec![item; 1_000_000].join(",")
+    );
+    assert_eq!(path(&[("a.json", beyond)]), found);
+    // Parts of a document, beside its title or without ids.
+    let article = page.replace("\"from\"", "\"title\"");
+    assert_eq!(
+        path(&[("a.json", article.clone()), ("b.json", article)]),
+        None
+    );
+    let parts = page.replace("\"url\"", "\"section\"");
+    assert_eq!(path(&[("a.json", parts.clone()), ("b.json", parts)]), None);
+    assert_eq!(
+        path(&[("a.json", page.clone()), ("b.txt", ENGLISH.to_owned())]),
+        None
+    );
+    assert_eq!(path(&[("a.jsonl", format!("{page}\n{page}\n"))]), None);
+}
+
+#[test]
 fn a_first_record_may_be_longer_than_what_is_looked_at() {
     let long = format!("{{\"text\": \"{}\"}}\n", ENGLISH.repeat(40_000));
     for (name, content) in [

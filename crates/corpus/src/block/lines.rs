@@ -2,6 +2,7 @@
 
 use super::cutter::{Boundary, Dialect, Piece, RecordCutter};
 use super::header::Header;
+use super::nested::only_records;
 use super::{Content, LineRange};
 use crate::compression::Compression;
 use crate::input::{InputError, InputFile};
@@ -37,6 +38,7 @@ impl Records {
     ) -> Result<Self, InputError> {
         let decoded = file.compression.decode(file.open()?);
         let stream = decoded.map_err(InputError::unreadable(&file.path))?;
+        let stream = only_records(stream, file.format, settings);
         let boundary = match file.format {
             Format::Json => Boundary::Object,
             _ => Boundary::Line,

@@ -96,6 +96,15 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
     },
+    /// The documents are in an array under a key, and the file is no JSON.
+    #[error(
+        "{}: corpus.records is for JSON only, and this file is something else; convert it, exclude it, or take \
+         corpus.records out of the job", .path.display()
+    )]
+    NoRecords {
+        /// The file.
+        path: PathBuf,
+    },
     /// A bag of words has no vocabulary beside it, or several that could be meant.
     #[error(
         "{}: its terms are numbers, and their vocabulary must be beside it, {expected}; found {found}", .path.display()

@@ -4,7 +4,7 @@ use super::format::{MARK_BYTES, spans_lines};
 use super::{Input, InputError, InputFile, vocabulary};
 use crate::compression::{Compression, read_into, read_start};
 use crate::encoding::is_utf_16;
-use crate::settings::Format;
+use crate::settings::{CorpusSettings, Format};
 use sha2::{Digest, Sha256};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -21,19 +21,30 @@ pub(super) struct Found {
 }
 
 /// Opens files, each once: for its size, its compression, its vocabulary and, where wanted, the fingerprint.
-#[derive(Default)]
 pub(super) struct Examiner {
+    /// Whether the documents of JSON are in an array under a key.
+    is_nested: bool,
     digest: Option<Sha256>,
     /// The start or the end of a file.
     held: Vec<u8>,
 }
 
 impl Examiner {
+    pub(super) fn new(settings: &CorpusSettings) -> Self {
+        Self {
+            is_nested: settings.records.is_some(),
+            digest: None,
+            held: Vec::new(),
+        }
+    }
+
     /// Also takes the fingerprint of what it opens.
-    pub(super) fn with_fingerprint() -> Self {
+    pub(super) fn with_fingerprint(settings: &CorpusSettings) -> Self {
         let digest = Some(Sha256::new());
-        let held = Vec::new();
-        Self { digest, held }
+        Self {
+            digest,
+            ..Self::new(settings)
+        }
     }
 
     /// Opens these files, one after the other. Those that are not supported go to `refuse`, with the error.
@@ -97,7 +108,10 @@ impl Examiner {
             return Err(refuse("Feather version 1", "write it with version 2"));
         }
         let format = match format {
-            Format::Json if !self.spans_lines(&path, compression) => Format::JsonLines,
+            Format::JsonLines if self.is_nested => Format::Json,
+            Format::Json if !self.is_nested && !self.spans_lines(&path, compression) => {
+                Format::JsonLines
+            }
             known => known,
         };
         self.add_ends(&mut source, bytes)

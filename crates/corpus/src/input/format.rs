@@ -81,6 +81,9 @@ pub(super) fn check(
     if settings.counts.is_some() && !CorpusSettings::finds_counts(format) {
         return Err(InputError::NoCounts { path });
     }
+    if settings.records.is_some() && !matches!(format, Format::JsonLines | Format::Json) {
+        return Err(InputError::NoRecords { path });
+    }
     if !settings.gives_counts(format) {
         return Ok(());
     }

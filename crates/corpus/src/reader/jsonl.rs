@@ -34,6 +34,15 @@ pub(super) fn read(context: &Context<'_>, offset: u64, bytes: &[u8], emit: Docum
     }
 }
 
+/// The error where a file, or a value in it, does not have the records that the job names.
+fn no_records(context: &Context<'_>) -> String {
+    let path = context.settings.records.as_deref().unwrap_or_default();
+    match path {
+        "" => "not a JSON object, but a brace alone; remove it".to_owned(),
+        _ => format!("nothing under `{path}`; correct corpus.records, or exclude the file"),
+    }
+}
+
 /// The keys that are kept, each once, and what each is for.
 struct Keys<'s> {
     names: Vec<&'s str>,
@@ -84,6 +93,7 @@ impl<'s> Keys<'s> {
             Ok(values) => values,
             Err(error) => {
                 let what = match context.file.format {
+                    Format::Json if matches!(object, "{" | "}") => no_records(context),
                     Format::Json => format!("not a JSON object: {error}; correct or remove it"),
                     _ => format!(
                         "not a JSON object on one line: {error}; correct or remove the line"

@@ -20,10 +20,15 @@ proptest::proptest! {
         content in proptest::collection::vec(proptest::sample::select(b"a\\\n{}[],:\"\xff ".to_vec()), 0..40),
         block_bytes in 1u64..50,
     ) {
-        let (_folder, mut settings) = one_file("x.json", &[b"[{}", &content[..]].concat());
-        let whole = read_all(&settings).unwrap();
-        settings.block_bytes = Some(block_bytes);
-        proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
+        for (start, records) in [("[{}", None), ("{\"a\":[", Some("a")), ("", Some("a"))] {
+            let content = [start.as_bytes(), &content[..]].concat();
+            let (_folder, mut settings) = one_file("x.json", &content);
+            settings.format = Some(Format::Json);
+            settings.records = records.map(str::to_owned);
+            let whole = read_all(&settings).unwrap();
+            settings.block_bytes = Some(block_bytes);
+            proptest::prop_assert_eq!(read_all(&settings).unwrap(), whole);
+        }
     }
 
     #[test]
