@@ -1,6 +1,7 @@
 //! A job from flags and a look at its input: what `topicmill topics` runs and `topicmill new`
 //! writes.
 
+mod language;
 mod standard_input;
 mod wording;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::args::StarterArgs;
 use super::{Exit, Failure, figures};
 use crate::job::{Job, Template};
-use crate::plan::preview::{Preview, PreviewError, preview};
+use crate::plan::preview::{Preview, PreviewError, count_tokens, preview};
 use corpus::settings::Markup;
 use store::is_remote;
 use wording::{describe, heading, too_few};
@@ -23,8 +24,6 @@ const DOCUMENTS_PER_TOPIC: u64 = 10;
 const LEAST_TOPICS: u64 = 5;
 /// The metadata columns of volumes of Extracted Features.
 const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
-/// Languages that are written without spaces between words.
-const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -60,7 +59,7 @@ impl Starter {
     ) -> Result<Self, Failure> {
         let mut template = asked(args, path, output, overwrite)?;
         let mut textless = BTreeMap::new();
-        let (asked, preview) = loop {
+        let (asked, mut preview) = loop {
             let asked = template.job(path)?;
             let mut preview = preview(&asked.corpus).map_err(refused)?;
             if !correct(&mut template, &preview, &asked)? {
@@ -71,7 +70,7 @@ impl Starter {
         if preview.survey.documents < 2 {
             return Err(too_few(&preview, &args.input));
         }
-        let mut rows = describe(&preview, &textless, args);
+        let mut rows = Vec::new();
         if template.has("corpus.encoding") {
             rows.push(("encoding", asked.corpus.encoding.name()));
         }
@@ -84,17 +83,29 @@ impl Starter {
                 "none: columns are named by their numbers".to_owned(),
             ));
         }
+        if preview.is_hyphenated {
+            template.set("tokens.join_hyphens", true)?;
+            rows.push((
+                "hyphens",
+                "words are hyphenated at line ends: they are joined".to_owned(),
+            ));
+        }
         if asked.corpus.markup == Markup::Remove {
-            rows.push(("markup", "HTML or XML: tags are removed".to_owned()));
+            rows.push((
+                "markup",
+                "HTML or XML: tags are removed, references decoded".to_owned(),
+            ));
         }
         rows.extend(columns(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text
             .transpose()?
             .map_or_else(Vec::new, |job| job.corpus.text);
-        rows.extend(language(&mut template, &preview, args, &text)?);
+        rows.extend(language::set(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;
         rows.push(("topics", figures::grouped(topics)));
+        count_tokens(&template.job(path)?, &mut preview.survey).map_err(refused)?;
+        rows.splice(0..0, describe(&preview, &textless, args));
         args.set
             .iter()
             .try_for_each(|text| template.set_text(text))?;
@@ -297,44 +308,6 @@ fn id_without_text(asked: &Job) -> String {
         Some(_) => format!("`{}`", asked.corpus.id),
         None => "the file's name".to_owned(),
     }
-}
-
-/// Sets stop words and tokens of the language.
-fn language(
-    template: &mut Template,
-    preview: &Preview,
-    args: &StarterArgs,
-    text: &[String],
-) -> Result<Option<(&'static str, String)>, Failure> {
-    let bags = ["uci", "mtx", "lda-c", "svmlight", "vw"];
-    if preview.formats.iter().all(|format| bags.contains(format)) {
-        // Their terms were chosen when they were counted.
-        if !template.has("vocabulary.stop_words") {
-            template.set("vocabulary.stop_words", "none")?;
-        }
-        return Ok(None);
-    }
-    let (code, how) = match &args.language {
-        Some(code) => (Some(code.as_str()), "as asked for"),
-        None => (preview.language(text), "that of most texts"),
-    };
-    let is_unspaced = code.is_some_and(|code| UNSPACED.contains(&code));
-    if is_unspaced {
-        template.set("tokens.rule", "dictionary")?;
-    }
-    // A character is a syllable or a word, also in Korean.
-    if is_unspaced || code == Some("ko") {
-        template.set("tokens.min_length", 2)?;
-    }
-    if !template.has("vocabulary.stop_words") {
-        template.set("vocabulary.stop_words", code.unwrap_or("none"))?;
-    }
-    let row = match code {
-        None => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
-        Some(code) if is_unspaced => format!("{code}, {how}; words are those of a dictionary"),
-        Some(code) => format!("{code}, {how}"),
-    };
-    Ok(Some(("language", row)))
 }
 
 /// Sets the number of topics and the least documents of a term, by the number of documents.

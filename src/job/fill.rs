@@ -80,7 +80,7 @@ impl Values {
 
     pub(super) fn tokens(&self) -> TokenSettings {
         settings! { self, TokenSettings, "tokens":
-            rule, lower_case, min_length, max_length, numbers, identifiers;
+            rule, lower_case, min_length, max_length, numbers, identifiers, addresses, elisions, join_hyphens;
         }
     }
 

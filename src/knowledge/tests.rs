@@ -1,7 +1,6 @@
 use std::io::Write;
 
 use super::*;
-use corpus::settings::TokenRule;
 use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
 pub(super) const STRENGTHS: Strengths = Strengths {
@@ -30,12 +29,10 @@ pub(super) fn vocabulary(terms: &str) -> Vocabulary {
 
 pub(super) fn tokens() -> TokenSettings {
     TokenSettings {
-        rule: TokenRule::Words,
-        lower_case: true,
         min_length: 1,
         max_length: 64,
         numbers: true,
-        identifiers: false,
+        ..TokenSettings::DEFAULT
     }
 }
 

@@ -24,7 +24,7 @@ use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format, Markup};
 use corpus::stop_words::StopList;
-use corpus::tokenizer::Tokenizer;
+use corpus::tokenizer::{Tokenizer, hyphens};
 pub(crate) use error::PreviewError;
 pub(crate) use labels::label_count;
 use records::Records;
@@ -33,6 +33,11 @@ use records::Records;
 const TEXT_BYTES: u64 = 64 << 10;
 /// Text files whose words are counted.
 const TEXT_FILES: usize = 64;
+
+/// Character references of HTML that are frequent in texts cut out of it.
+const REFERENCES: [&str; 6] = ["&amp;", "&quot;", "&lt;", "&gt;", "&nbsp;", "&#39;"];
+/// The share of lines that end within a word, above which the text comes from print.
+const BROKEN_LINES: f64 = 0.01;
 
 /// An input, as its first records show it.
 #[derive(Debug)]
@@ -63,6 +68,8 @@ pub(crate) struct Preview {
     pub(crate) records_path: Option<String>,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
+    /// Whether words are hyphenated at the ends of lines, as in scanned print.
+    pub(crate) is_hyphenated: bool,
     /// Whether a file of TSV has quoted fields, which are read as CSV.
     pub(crate) has_quotes: bool,
     /// The first texts and records.
@@ -99,7 +106,10 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let read = named.map(|column| column.name.clone()).or(text.clone());
     let texts = records.texts(read.as_slice());
     let is_markup = |text: &&&str| text.trim_start().starts_with('<') && text.contains("</");
-    let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len();
+    let has_references = |text: &&&str| REFERENCES.iter().any(|reference| text.contains(reference));
+    let is_markup = 2 * texts.iter().filter(is_markup).count() > texts.len()
+        || 10 * texts.iter().filter(has_references).count() > texts.len();
+    let is_hyphenated = hyphens::share_of_breaks(texts.iter().copied()) > BROKEN_LINES;
     let is_headless = settings.header
         && ["csv", "tsv"].iter().any(|word| formats.contains(word))
         && records.are_headless();
@@ -124,6 +134,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         is_headless,
         is_json_lines: records.are_json_lines(),
         is_markup,
+        is_hyphenated,
         has_quotes: records.has_quotes,
         records,
         example,
@@ -228,9 +239,9 @@ impl Preview {
             .collect()
     }
 
-    /// The language of most texts of these columns, and without columns, as an ISO 639-1 code; `None` if there is
-    /// none, or no stop list for it.
-    pub(crate) fn language(&self, text: &[String]) -> Option<&'static str> {
+    /// The languages of the texts of these columns, and without columns, as ISO 639-1 codes, the most frequent first;
+    /// without those of few texts, and those that have no stop list.
+    pub(crate) fn languages(&self, text: &[String]) -> Vec<&'static str> {
         language::of(&self.records.texts(text))
     }
 }

@@ -53,16 +53,12 @@ mod tests {
 
     use super::*;
     use corpus::Body;
-    use corpus::settings::{TokenRule, TokenSettings};
+    use corpus::settings::TokenSettings;
     use corpus::vocabulary::{TermStatus, VocabularyTerm};
 
     const SETTINGS: TokenSettings = TokenSettings {
-        rule: TokenRule::Words,
-        lower_case: true,
         min_length: 1,
-        max_length: 40,
-        numbers: false,
-        identifiers: false,
+        ..TokenSettings::DEFAULT
     };
 
     fn vocabulary() -> Vocabulary {

@@ -40,6 +40,58 @@ fn records_without_text_beside_texts_are_left_out() {
 }
 
 #[test]
+fn words_of_print_and_of_french_have_one_form() {
+    let place = Workdir::new();
+    let sea = "L'équipage du navire s'est réveillé quand la tem-\npête venait d'atteindre l’océan, et le capi-\ntaine \
+               n'a rien vu dans la nuit. Voir https://example.org/navire";
+    let sky = "L'astro-\nnome a observé qu'une comète s'approchait de l'orbite d'une planète dans la ga-\nlaxie, et que \
+               le télescope l'avait suivie.";
+    fs::create_dir(place.path("pages")).expect("a folder");
+    for number in 0..60 {
+        place.write(&format!("pages/{number:02}.txt"), [sea, sky][number % 2]);
+    }
+    let line = "topics pages --topics 2 --set vocabulary.max_share=0.6 --output out";
+    let output = place.output(line);
+    let told = said(&output);
+    assert!(told.contains("language    fr"), "{told}");
+    assert!(told.contains("they are joined"), "{told}");
+    let terms = fs::read_to_string(place.path("out/corpus/vocabulary.tsv")).expect("written");
+    for term in [
+        "océan",
+        "tempête",
+        "capitaine",
+        "galaxie",
+        "orbite",
+        "astronome",
+    ] {
+        assert!(
+            terms.contains(&format!("\tkept\t{term}\n")),
+            "{term}: {terms}"
+        );
+    }
+    assert!(
+        !terms.contains(['\'', ':']) && !terms.contains("https"),
+        "{terms}"
+    );
+}
+
+#[test]
+fn stop_words_of_each_language_are_dropped() {
+    let place = Workdir::new();
+    let wal = "Der Wal und das Schiff sind im Hafen mit den Seeleuten des Ozeans, die der Sturm nicht schreckt.";
+    let line = |i: usize| format!("{}\n", [SEA, wal][i % 2].repeat(8));
+    let text: String = (0..60).map(line).collect();
+    let output = place.fed(
+        "topics - --topics 2 --set vocabulary.max_share=0.6 --output out",
+        text.as_bytes(),
+    );
+    let told = said(&output);
+    assert!(told.contains("stop words of each are dropped"), "{told}");
+    let job = fs::read_to_string(place.path("out.toml")).expect("written");
+    assert!(job.contains("stop_words = [\"de\", \"en\"]"), "{job}");
+}
+
+#[test]
 fn languages_without_spaces_are_cut_by_a_dictionary() {
     let place = Workdir::new();
     let sea = "今天天气很好我们去海边散步看见了很多船";

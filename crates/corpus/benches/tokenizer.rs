@@ -9,7 +9,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::sync::OnceLock;
 
-use corpus::settings::{TokenRule, TokenSettings};
+use corpus::settings::TokenSettings;
 use corpus::terms::TermCounter;
 use corpus::tokenizer::Tokenizer;
 use divan::Bencher;
@@ -119,12 +119,9 @@ fn write_term(text: &mut String, term: &str, quotes: &[&str; 3], dice: u64) {
 
 fn settings() -> TokenSettings {
     TokenSettings {
-        rule: TokenRule::Words,
-        lower_case: true,
         min_length: 2,
         max_length: 64,
-        numbers: false,
-        identifiers: false,
+        ..TokenSettings::DEFAULT
     }
 }
 

@@ -27,12 +27,9 @@ const UNSEEN: u32 = u32::MAX;
 /// use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 ///
 /// let mut drafter = Drafter::new(Tokenizer::new(&TokenSettings {
-///     rule: TokenRule::Words,
-///     lower_case: true,
 ///     min_length: 1,
 ///     max_length: 64,
-///     numbers: false,
-///     identifiers: false,
+///     ..TokenSettings::DEFAULT
 /// }));
 /// let mut document = ShardDocument::default();
 /// let body = Body::Text { text: "To be, or not to be".into(), repaired: false };
@@ -201,16 +198,13 @@ fn set(buffer: &mut Option<String>, text: Option<&Cow<'_, str>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{TokenRule, TokenSettings};
+    use crate::settings::TokenSettings;
 
     fn drafter() -> Drafter {
         Drafter::new(Tokenizer::new(&TokenSettings {
-            rule: TokenRule::Words,
-            lower_case: true,
             min_length: 1,
             max_length: 64,
-            numbers: false,
-            identifiers: false,
+            ..TokenSettings::DEFAULT
         }))
     }
 

@@ -232,6 +232,27 @@ pub struct TokenSettings {
     pub numbers: bool,
     /// Split snake_case and camelCase, for source code.
     pub identifiers: bool,
+    /// Keep web and e-mail addresses, cut like any text.
+    pub addresses: bool,
+    /// Drop elided words before an apostrophe (`l'`, `dell'`).
+    pub elisions: bool,
+    /// Join words that are hyphenated at the end of a line.
+    pub join_hyphens: bool,
+}
+
+impl TokenSettings {
+    /// Those of a job that says nothing about tokens.
+    pub const DEFAULT: Self = Self {
+        rule: TokenRule::Words,
+        lower_case: true,
+        min_length: 3,
+        max_length: 40,
+        numbers: false,
+        identifiers: false,
+        addresses: false,
+        elisions: false,
+        join_hyphens: false,
+    };
 }
 
 /// Section `[phrases]` of a job.

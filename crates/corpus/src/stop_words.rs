@@ -38,12 +38,9 @@ pub enum StopWordsError {
 /// use corpus::stop_words::StopList;
 ///
 /// let tokens = TokenSettings {
-///     rule: TokenRule::Words,
-///     lower_case: true,
 ///     min_length: 1,
 ///     max_length: 64,
-///     numbers: false,
-///     identifiers: false,
+///     ..TokenSettings::DEFAULT
 /// };
 /// let list = StopList::load(&[StopWords::Language("en".into())], &tokens).unwrap();
 /// assert!(list.contains("the") && list.contains("don't") && !list.contains("whale"));
@@ -172,11 +169,11 @@ mod tests {
     fn settings(rule: TokenRule, identifiers: bool) -> TokenSettings {
         TokenSettings {
             rule,
-            lower_case: true,
             min_length: 1,
             max_length: 64,
             numbers: true,
             identifiers,
+            ..TokenSettings::DEFAULT
         }
     }
 
@@ -195,6 +192,16 @@ mod tests {
         assert!(!words.contains("don") || stop_words::get("en").contains(&"don"));
         let letters = StopList::load(&en, &settings(TokenRule::Letters, false)).unwrap();
         assert!(letters.contains("don") && letters.contains("t") && !letters.contains("don't"));
+    }
+
+    #[test]
+    fn elided_words_are_stop_words_too() {
+        let tokens = TokenSettings {
+            elisions: true,
+            ..settings(TokenRule::Words, false)
+        };
+        let fr = StopList::load(&[StopWords::Language("fr".into())], &tokens).unwrap();
+        assert!(["est", "on", "qui"].iter().all(|word| fr.contains(word)));
     }
 
     #[test]

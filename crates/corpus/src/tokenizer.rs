@@ -1,4 +1,4 @@
-//! Text to tokens: NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
+//! Text to tokens: without addresses, NFC, words of UAX #29 (or another [`TokenRule`]), lower case, length limits.
 //!
 //! ASCII and the most common letters are cut by our own scanner (`scan`), which agrees with the
 //! crate `unicode-segmentation` (tests compare them). Around a character that the scanner does not
@@ -8,7 +8,10 @@
 //! By UAX #29 each ideograph is a separate word; [`TokenRule::Dictionary`] leaves such stretches to ICU4X.
 //! Not done here: stop words (`stop_words`), stemming.
 
+mod addresses;
+mod elisions;
 mod form;
+pub mod hyphens;
 mod identifiers;
 mod rewriter;
 mod rewriting;
@@ -22,6 +25,7 @@ use std::sync::Arc;
 
 use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
+use unicode_normalization::char::decompose_compatible;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -36,8 +40,10 @@ use super::settings::{TokenRule, TokenSettings};
 /// The form of a token, beyond [`TokenSettings`]:
 /// - an apostrophe between letters belongs to the word (`don't`, `library's`; nothing is
 ///   stripped), and U+2019 (’) becomes `'`, so that both spellings are one term;
-/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), and the token is
-///   NFC afterwards too;
+/// - lower-casing is [`str::to_lowercase`] of the token (final sigma included), but for the Turkish İ, which becomes i;
+///   the token is NFC afterwards too;
+/// - soft hyphens and other invisible characters are left out, and so are Arabic's tatweel and vowel marks; ligatures (ﬁ),
+///   the long s, and full-width and presentation forms become the usual letters;
 /// - lengths count characters of the final form; longer tokens are dropped, not cut. The cost is
 ///   linear in the length of any text.
 ///
@@ -46,12 +52,9 @@ use super::settings::{TokenRule, TokenSettings};
 /// use corpus::tokenizer::Tokenizer;
 ///
 /// let mut tokenizer = Tokenizer::new(&TokenSettings {
-///     rule: TokenRule::Words,
-///     lower_case: true,
 ///     min_length: 2,
 ///     max_length: 64,
-///     numbers: false,
-///     identifiers: false,
+///     ..TokenSettings::DEFAULT
 /// });
 /// let mut tokens = Vec::new();
 /// tokenizer.tokens("Don’t stop: CAFE\u{301} e 42 città!", &mut |t| tokens.push(t.to_owned()));
@@ -61,6 +64,9 @@ use super::settings::{TokenRule, TokenSettings};
 pub struct Tokenizer {
     rule: TokenRule,
     numbers: bool,
+    /// Whether addresses are left out.
+    drops_addresses: bool,
+    joins_hyphens: bool,
     /// The class of each character, under the rule.
     classes: Classes,
     form: Form,
@@ -76,6 +82,8 @@ impl Tokenizer {
         Self {
             rule: settings.rule,
             numbers: settings.numbers,
+            drops_addresses: !settings.addresses && settings.rule != TokenRule::Whitespace,
+            joins_hyphens: settings.join_hyphens,
             classes: Classes::new(settings.rule, settings.numbers),
             form: Form::new(settings),
             normalized: String::new(),
@@ -104,6 +112,18 @@ impl Tokenizer {
 
     #[inline]
     fn cut(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
+        let joined = match self.joins_hyphens {
+            true => hyphens::joined(text),
+            false => Cow::Borrowed(text),
+        };
+        match self.drops_addresses {
+            true => addresses::without(&joined, &mut |part| self.scan(part, visit)),
+            false => self.scan(&joined, visit),
+        }
+    }
+
+    #[inline]
+    fn scan(&mut self, text: &str, visit: &mut impl FnMut(&str)) {
         let bytes = text.as_bytes();
         let mut at = 0;
         // Nothing before `floor` is open any more: the end of what was last cut.
@@ -146,7 +166,7 @@ impl Tokenizer {
     /// Cuts a stretch that has characters the scanner does not know.
     #[inline(never)]
     fn stretch(&mut self, stretch: &str, visit: &mut impl FnMut(&str)) {
-        let text = nfc(stretch, &mut self.normalized);
+        let text = normalized(stretch, &mut self.normalized);
         let form = &mut self.form;
         match self.rule {
             // A mark after spaces makes a word with them.
@@ -175,14 +195,46 @@ fn dictionary_words(text: &str) -> impl Iterator<Item = &str> {
     segments.filter(|segment| segment.chars().any(char::is_alphanumeric))
 }
 
-/// `text` in NFC, in `buffer` if it was not so already.
-fn nfc<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
-    if is_nfc(text) {
+/// `text` in NFC, without ignorable characters and variants of letters; in `buffer` if it was not so already.
+fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    let is_plain = |c: char| !is_ignorable(c) && !is_variant(c);
+    if is_nfc(text) && text.chars().all(is_plain) {
         return text;
     }
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars().filter(|&c| !is_ignorable(c)) {
+        match is_variant(c) {
+            true => decompose_compatible(c, |part| plain.push(part)),
+            false => plain.push(c),
+        }
+    }
     buffer.clear();
-    buffer.extend(text.nfc());
+    buffer.extend(plain.nfc());
     buffer
+}
+
+/// Characters that may stand within a word without making it another one: the soft hyphen, marks of direction, the
+/// word joiner and other invisible operators, a byte-order mark, and Arabic's tatweel and vowel marks.
+fn is_ignorable(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{640}'
+            | '\u{64b}'..='\u{652}'
+            | '\u{200e}' | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}'
+    )
+}
+
+/// Ligatures, Arabic presentation forms, and full-width and half-width forms, which stand for usual letters.
+fn is_variant(c: char) -> bool {
+    matches!(
+        c,
+        '\u{fb00}'..='\u{fb06}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{ff01}'..='\u{ff9f}'
+    )
 }
 
 /// Whether `text` is certainly in NFC. Characters below U+0300 always are: their lead bytes are

@@ -135,6 +135,15 @@ pub(super) const TOKENS: Section = rows! {
     numbers: Flag, Default(false);
     /// Split `snake_case` and `camelCase`, for source code.
     identifiers: Flag, Default(false);
+    /// Keep web and e-mail addresses, cut into words like any text. By default they are left out; but not by the rule
+    /// `"whitespace"`.
+    // `https`, `com` and the parts of a path say little about a text, and links are long.
+    addresses: Flag, Default(false);
+    /// Drop elided words before an apostrophe, as French, Italian and Catalan have them: `l'état` becomes `état`.
+    elisions: Flag, Default(false), Later;
+    /// Join words that are hyphenated at the end of a line, as in scanned print: a hyphen after a letter, a line break and
+    /// a lower-case letter.
+    join_hyphens: Flag, Default(false), Later;
 };
 
 pub(super) const PHRASES: Section = rows! {

@@ -1,5 +1,6 @@
-//! The language of a collection: that of most of its texts.
+//! The languages of a collection.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use corpus::language::identify;
@@ -8,11 +9,15 @@ use corpus::stop_words::languages;
 /// Texts that are looked at, evenly spread over those that were read.
 const MOST_TEXTS: usize = 200;
 
+/// The share of the texts in a language of the collection. Of texts in one language fewer are taken for another one.
+const LEAST_SHARE: f64 = 0.15;
+
 /// Characters needed to identify a language; shorter texts are joined.
 const ENOUGH: usize = 200;
 
-/// The code of the language that more than half of the texts are in, if there is a stop list for it.
-pub(super) fn of(texts: &[&str]) -> Option<&'static str> {
+/// The codes of the languages of a fair share of the texts, if there is a stop list for them; the most frequent
+/// first.
+pub(super) fn of(texts: &[&str]) -> Vec<&'static str> {
     let step = texts.len().div_ceil(MOST_TEXTS).max(1);
     let mut joined = vec![String::new()];
     for text in texts.iter().step_by(step) {
@@ -25,11 +30,13 @@ pub(super) fn of(texts: &[&str]) -> Option<&'static str> {
     for text in &joined {
         *counts.entry(identify(text)).or_default() += 1;
     }
-    let has_list = |code: &str| languages().any(|known| known == code);
-    let is_most = |(code, count): (&'static str, usize)| {
-        (2 * count > joined.len() && has_list(code)).then_some(code)
+    let is_frequent = |(code, count): &(&'static str, usize)| {
+        *count as f64 >= LEAST_SHARE * joined.len() as f64
+            && languages().any(|known| known == *code)
     };
-    counts.into_iter().find_map(is_most)
+    let mut found: Vec<_> = counts.into_iter().filter(is_frequent).collect();
+    found.sort_by_key(|&(_, count)| Reverse(count));
+    found.into_iter().map(|(code, _)| code).collect()
 }
 
 #[cfg(test)]
@@ -37,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_is_that_of_most_texts() {
+    fn languages_of_single_texts_do_not_count() {
         let english = "It is a truth universally acknowledged, that a single man in possession of a good fortune, must \
                        be in want of a wife. However little known the feelings or views of such a man may be on his \
                        first entering a neighbourhood.";
@@ -50,11 +57,11 @@ mod tests {
             "The Way of All Flesh",
             "Sons and Lovers",
         ];
-        assert_eq!(of(&[english, german, english]), Some("en"));
-        assert_eq!(of(&[german]), Some("de"));
-        assert_eq!(of(&titles.repeat(9)), Some("en"));
-        assert_eq!(of(&[english, german]), None);
-        assert_eq!(of(&["f017 f044 f9921 f112 f77", ""]), None);
-        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[english, german, english]), ["en", "de"]);
+        assert_eq!(of(&[&[german][..], &[english; 7]].concat()), ["en"]);
+        assert_eq!(of(&[german]), ["de"]);
+        assert_eq!(of(&titles.repeat(9)), ["en"]);
+        assert!(of(&["f017 f044 f9921 f112 f77", ""]).is_empty());
+        assert!(of(&[]).is_empty());
     }
 }

@@ -47,7 +47,7 @@ fn columns_of_json_lines_are_told_apart() {
         (&preview.metadata[..], &preview.formats[..]),
         (&["tags".to_owned(), "year".to_owned()][..], &["jsonl"][..])
     );
-    assert_eq!(preview.language(&["body".to_owned()]), Some("en"));
+    assert_eq!(preview.languages(&["body".to_owned()]), ["en"]);
     assert_eq!(preview.column("body").unwrap().mean_words(), 13.0);
     assert_eq!(preview.text_columns(&[]).unwrap(), ["body"]);
     let error = preview
@@ -155,8 +155,8 @@ fn texts_have_no_columns_and_other_files_are_left_out() {
         [("*.docx".to_owned(), 1), ("*.pdf".to_owned(), 2)].into()
     );
     assert_eq!(
-        (preview.language(&[]), preview.text.clone()),
-        (Some("en"), None)
+        (preview.languages(&[]), preview.text.clone()),
+        (vec!["en"], None)
     );
     assert!(
         preview

@@ -96,7 +96,7 @@ fn a_messy_folder_loses_no_document() {
             5 + read.len() as u64
         );
         let remarks = ingested.remarks.join("\n");
-        assert!(remarks.contains("in/d.jsonl@51") && remarks.contains("max_document_bytes"));
+        assert!(remarks.contains("in/d.jsonl@51") && remarks.contains("max_document_mib"));
     }
 }
 

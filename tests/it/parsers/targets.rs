@@ -17,7 +17,7 @@ use topicmill::corpus::block::{BlockQueue, Share};
 use topicmill::corpus::collection::Collection;
 use topicmill::corpus::input::{self, InputError};
 use topicmill::corpus::reader::read_block;
-use topicmill::corpus::settings::{CorpusSettings, TokenRule, TokenSettings};
+use topicmill::corpus::settings::{CorpusSettings, TokenSettings};
 use topicmill::corpus::vocabulary::{TermStatus, Vocabulary, VocabularyTerm};
 pub use topicmill::evaluate::foreign::{ForeignError, ForeignModel, mallet_state, npy, text};
 use topicmill::evaluate::norms::{Cue, Norms};
@@ -406,12 +406,10 @@ fn tree(knowledge: &Knowledge) {
     });
     let vocabulary = Vocabulary::from_terms(terms.to_vec()).expect("all differ");
     let tokens = TokenSettings {
-        rule: TokenRule::Words,
-        lower_case: true,
         min_length: 1,
         max_length: 64,
         numbers: true,
-        identifiers: false,
+        ..TokenSettings::DEFAULT
     };
     // A synset has a node for every way to it: these would be too many.
     let json = serde_json::to_vec(knowledge).expect("texts and numbers are JSON");

@@ -132,7 +132,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::settings::TokenRule;
 
     fn load_texts(replacements: &str, deletions: &str) -> Result<Vec<Vec<Rule>>, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -152,12 +151,8 @@ mod tests {
             ..PhraseSettings::default()
         };
         let tokens = TokenSettings {
-            rule: TokenRule::Words,
-            lower_case: true,
             min_length: 2,
-            max_length: 40,
-            numbers: false,
-            identifiers: false,
+            ..TokenSettings::DEFAULT
         };
         load(&settings, &tokens).map_err(|error| error.to_string())
     }

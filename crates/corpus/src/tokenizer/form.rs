@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::scan::{DIGIT, FOREIGN, JOIN, LETTER, MID_LETTER, MID_NUMBER, UPPER};
-use super::{identifiers, is_nfc};
+use super::{elisions, identifiers, is_nfc};
 use crate::settings::{TokenRule, TokenSettings};
 
 /// Makes tokens of words.
@@ -13,6 +13,7 @@ pub(super) struct Form {
     min_length: usize,
     max_length: usize,
     identifiers: bool,
+    elisions: bool,
     /// A token has a character of one of these classes.
     required: u8,
     /// The token being made.
@@ -31,6 +32,7 @@ impl Form {
             min_length: settings.min_length,
             max_length: settings.max_length,
             identifiers: settings.identifiers,
+            elisions: settings.elisions,
             required,
             token: String::new(),
         }
@@ -42,6 +44,8 @@ impl Form {
         const MAY_SPLIT: u8 = UPPER | JOIN | MID_LETTER | MID_NUMBER | FOREIGN;
         if self.identifiers && seen & MAY_SPLIT != 0 {
             self.split(word, visit);
+        } else if self.elisions && seen & MID_LETTER != 0 {
+            self.any(word, visit);
         } else if seen & FOREIGN == 0 {
             self.ascii_token(word, seen, visit);
         } else if seen & self.required != 0 {
@@ -51,6 +55,10 @@ impl Form {
 
     /// Visits the token, or tokens, of any word.
     pub(super) fn any(&mut self, word: &str, visit: &mut impl FnMut(&str)) {
+        let word = match self.elisions {
+            true => elisions::without(word),
+            false => word,
+        };
         if self.identifiers {
             self.split(word, visit);
         } else {
@@ -94,9 +102,13 @@ impl Form {
         self.token.clear();
         for c in word.chars() {
             match c {
-                '\u{2019}' => self.token.push('\''),
+                '\u{2019}' | '\u{2bc}' => self.token.push('\''),
+                // The long s of old print.
+                'ſ' => self.token.push('s'),
                 _ if !self.lower_case => self.token.push(c),
                 _ if c.is_ascii() => self.token.push(c.to_ascii_lowercase()),
+                // Turkish: without a dot above the i, which is there anyway.
+                'İ' => self.token.push('i'),
                 // The only letter whose lower case depends on its place in the word.
                 'Σ' => return self.greek_token(word, visit),
                 _ => self.token.extend(c.to_lowercase()),
@@ -111,7 +123,7 @@ impl Form {
     }
 
     fn finish(&mut self, visit: &mut impl FnMut(&str)) {
-        if self.lower_case && !is_nfc(&self.token) {
+        if !is_nfc(&self.token) {
             // J + U+030C has no composed form, j + U+030C has.
             self.token = self.token.nfc().collect();
         }

@@ -13,7 +13,8 @@ fn settings(rule: TokenRule) -> TokenSettings {
         min_length: 1,
         max_length: usize::MAX,
         numbers: true,
-        identifiers: false,
+        addresses: true,
+        ..TokenSettings::DEFAULT
     }
 }
 
@@ -35,7 +36,12 @@ fn words(text: &str) -> Vec<String> {
 
 /// What the settings mean, said with the crates over the whole text.
 fn naive(rule: TokenRule, text: &str) -> Vec<String> {
-    let text: String = text.nfc().collect();
+    let kept = text.chars().filter(|&c| !is_ignorable(c));
+    let usual = kept.map(|c| match is_variant(c) {
+        true => c.nfkc().collect(),
+        false => String::from(c),
+    });
+    let text: String = usual.collect::<String>().nfc().collect();
     let words: Vec<&str> = match rule {
         TokenRule::Words => text.unicode_words().map(str::trim).collect(),
         TokenRule::Dictionary => dictionary_words(&text).map(str::trim).collect(),
@@ -47,7 +53,8 @@ fn naive(rule: TokenRule, text: &str) -> Vec<String> {
     words
         .iter()
         .filter(|w| !w.is_empty())
-        .map(|w| w.replace('\u{2019}', "'"))
+        .map(|w| w.replace(['\u{2019}', '\u{2bc}'], "'").replace('ſ', "s"))
+        .map(|w| w.nfc().collect())
         .collect()
 }
 
@@ -184,14 +191,67 @@ fn both_forms_of_a_letter_are_one() {
 }
 
 #[test]
-fn lower_case_is_rusts() {
+fn lower_case_is_rusts_but_for_the_turkish_i() {
     assert_eq!(words("STRASSE Straße ẞ"), ["strasse", "straße", "ß"]);
     assert_eq!(
         words("İstanbul ISPARTA ılık"),
-        ["i\u{307}stanbul", "isparta", "ılık"]
+        ["istanbul", "isparta", "ılık"]
     );
     assert_eq!(words("ΟΔΥΣΣΕΥΣ ΣΑΣ"), ["οδυσσευς", "σας"]);
     assert_eq!(words("ВОЙНА и Мир"), ["война", "и", "мир"]);
+}
+
+#[test]
+fn forms_of_print_are_the_usual_letters() {
+    for (text, expected) in [
+        ("Regie\u{ad}rung", "regierung"),
+        ("oﬃce ﬁnance", "office finance"),
+        ("paſt dieſer", "past dieser"),
+        ("Ｆｕｌｌ，ｗｉｄｔｈ", "full width"),
+        ("كتـــاب كِتَاب", "كتاب كتاب"),
+        ("\u{200f}שלום\u{200e} мʼята", "שלום м'ята"),
+        ("ﻣﺮﺣﺒﺎ ﾊﾟｿｺﾝ", "مرحبا パソコン"),
+        ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+    ] {
+        let expected: Vec<&str> = expected.split(' ').collect();
+        assert_eq!(words(text), expected);
+    }
+}
+
+#[test]
+fn addresses_elisions_and_hyphens_are_settings() {
+    let text = "L’état d'\u{ad}Aujourd’hui: un gou-\nvernement, https://t.co/a www.b.fr c.d@e.fr";
+    let plain = TokenSettings {
+        min_length: 1,
+        ..TokenSettings::DEFAULT
+    };
+    assert_eq!(
+        tokens(&plain, text),
+        ["l'état", "d'aujourd'hui", "un", "gou", "vernement"]
+    );
+    let french = TokenSettings {
+        elisions: true,
+        join_hyphens: true,
+        ..plain
+    };
+    assert_eq!(
+        tokens(&french, text),
+        ["état", "aujourd'hui", "un", "gouvernement"]
+    );
+    let kept = TokenSettings {
+        addresses: true,
+        ..TokenSettings::DEFAULT
+    };
+    let addresses = ["https", "t.co", "www.b.fr", "c.d", "e.fr"];
+    assert_eq!(tokens(&kept, text)[4..], addresses);
+    let white = TokenSettings {
+        rule: TokenRule::Whitespace,
+        ..TokenSettings::DEFAULT
+    };
+    assert_eq!(
+        tokens(&white, text)[4..],
+        ["https://t.co/a", "www.b.fr", "c.d@e.fr"]
+    );
 }
 
 #[test]

@@ -33,11 +33,10 @@ fn stop_list(words: &str) -> StopList {
     std::fs::write(&path, words.replace(' ', "\n")).unwrap();
     let tokens = TokenSettings {
         rule: TokenRule::Whitespace,
-        lower_case: true,
         min_length: 1,
         max_length: 64,
         numbers: true,
-        identifiers: false,
+        ..TokenSettings::DEFAULT
     };
     StopList::load(&[StopWords::File(path)], &tokens).unwrap()
 }

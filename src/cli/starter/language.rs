@@ -1,0 +1,63 @@
+//! The keys of a proposed job that its texts' languages ask for.
+
+use crate::cli::Failure;
+use crate::cli::args::StarterArgs;
+use crate::job::Template;
+use crate::plan::preview::Preview;
+
+/// Languages that are written without spaces between words.
+const UNSPACED: [&str; 5] = ["ja", "km", "my", "th", "zh"];
+/// Languages in which words or syllables of two letters are content words.
+const SHORT_WORDS: [&str; 2] = ["ko", "vi"];
+/// Languages that elide words before vowels, as in `l'état`.
+const ELIDING: [&str; 3] = ["ca", "fr", "it"];
+
+/// Sets stop words and tokens of the language.
+pub(super) fn set(
+    template: &mut Template,
+    preview: &Preview,
+    args: &StarterArgs,
+    text: &[String],
+) -> Result<Option<(&'static str, String)>, Failure> {
+    let bags = ["uci", "mtx", "lda-c", "svmlight", "vw"];
+    if preview.formats.iter().all(|format| bags.contains(format)) {
+        // Their terms were chosen when they were counted.
+        if !template.has("vocabulary.stop_words") {
+            template.set("vocabulary.stop_words", "none")?;
+        }
+        return Ok(None);
+    }
+    let codes = match &args.language {
+        Some(code) => vec![code.as_str()],
+        None => preview.languages(text),
+    };
+    let has = |those: &[&str]| codes.iter().any(|code| those.contains(code));
+    let is_unspaced = has(&UNSPACED);
+    if is_unspaced {
+        template.set("tokens.rule", "dictionary")?;
+    }
+    // A word of two letters is a word or a syllable.
+    if has(&SHORT_WORDS) || is_unspaced {
+        template.set("tokens.min_length", 2)?;
+    }
+    if has(&ELIDING) {
+        template.set("tokens.elisions", true)?;
+    }
+    if !template.has("vocabulary.stop_words") {
+        match codes[..] {
+            [] => template.set("vocabulary.stop_words", "none")?,
+            [code] => template.set("vocabulary.stop_words", code)?,
+            _ => template.set("vocabulary.stop_words", codes.clone())?,
+        }
+    }
+    let mut row = match codes[..] {
+        [] => "not recognised: no stop words are dropped (--language CODE)".to_owned(),
+        [code] if args.language.is_some() => format!("{code}, as asked for"),
+        [code] => format!("{code}, that of most texts"),
+        _ => format!("{}: stop words of each are dropped", codes.join(", ")),
+    };
+    if is_unspaced {
+        row.push_str("; words are those of a dictionary");
+    }
+    Ok(Some(("language", row)))
+}
