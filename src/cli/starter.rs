@@ -1,6 +1,7 @@
 //! A job from flags and a look at its input: what `topicmill topics` runs and `topicmill new`
 //! writes.
 
+mod columns;
 mod language;
 mod standard_input;
 mod wording;
@@ -22,8 +23,6 @@ const TOPICS: u64 = 50;
 const DOCUMENTS_PER_TOPIC: u64 = 10;
 /// Topics of a small one, at least.
 const LEAST_TOPICS: u64 = 5;
-/// The metadata columns of volumes of Extracted Features.
-const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
 /// Keys that a first job has with their defaults, because they are often changed.
 const OFTEN_CHANGED: [&str; 7] = [
     "tokens.rule",
@@ -96,7 +95,7 @@ impl Starter {
                 "HTML or XML: tags are removed, references decoded".to_owned(),
             ));
         }
-        rows.extend(columns(&mut template, &preview, &asked)?);
+        rows.extend(columns::set(&mut template, &preview, &asked)?);
         let text = template.has("corpus.text").then(|| template.job(path));
         let text = text
             .transpose()?
@@ -225,89 +224,6 @@ fn is_among(path: &Path, input: &[String]) -> bool {
 /// The globs that the job excludes, and these.
 fn excluded<'g>(asked: &'g Job, globs: impl Iterator<Item = &'g String>) -> Vec<String> {
     asked.corpus.exclude.iter().chain(globs).cloned().collect()
-}
-
-/// Sets the columns; without records, a document is a file.
-fn columns(
-    template: &mut Template,
-    preview: &Preview,
-    asked: &Job,
-) -> Result<Vec<(&'static str, String)>, Failure> {
-    if !preview.binary.is_empty() {
-        template.set("corpus.exclude", excluded(asked, preview.binary.keys()))?;
-    }
-    let chosen = template
-        .has("corpus.text")
-        .then(|| asked.corpus.text.clone());
-    let text = preview
-        .text_columns(&chosen.unwrap_or_default())
-        .map_err(refused)?;
-    if preview.formats[..] == ["htrc"] {
-        if !template.has("corpus.metadata") {
-            template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
-        }
-        return Ok(vec![
-            (
-                "id",
-                "the volume and its pages, as mdp.1#p0001-0010".to_owned(),
-            ),
-            ("metadata", VOLUME_METADATA.join(", ")),
-        ]);
-    }
-    if text.is_empty() {
-        return Ok(vec![("id", id_without_text(asked))]);
-    }
-    let words = |name: &String| {
-        let words = preview
-            .column(name)
-            .map_or(0.0, |column| column.mean_words());
-        format!("`{name}`, {} words on average", figures::rate(words))
-    };
-    let id = match template.has("corpus.id") {
-        true => {
-            preview.require(&asked.corpus.id).map_err(refused)?;
-            Some(&asked.corpus.id)
-        }
-        false => preview.id.as_ref(),
-    };
-    let mut rows = vec![
-        (
-            "id",
-            id.map_or_else(|| "file and position".to_owned(), |id| format!("`{id}`")),
-        ),
-        (
-            "text",
-            text.iter().map(words).collect::<Vec<_>>().join("; "),
-        ),
-    ];
-    let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
-    let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
-    if !metadata.is_empty() && !template.has("corpus.metadata") {
-        rows.push(("metadata", metadata.join(", ")));
-        template.set("corpus.metadata", metadata)?;
-    }
-    if let Some(id) = id {
-        template.set("corpus.id", id.clone())?;
-    }
-    template.set("corpus.text", text)?;
-    let names: Vec<&str> = preview
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
-    template.remark(
-        "corpus.text",
-        format!("The columns are {}.", names.join(", ")),
-    );
-    Ok(rows)
-}
-
-/// The id of documents that are counts, or files.
-fn id_without_text(asked: &Job) -> String {
-    match asked.corpus.counts {
-        Some(_) => format!("`{}`", asked.corpus.id),
-        None => "the file's name".to_owned(),
-    }
 }
 
 /// Sets the number of topics and the least documents of a term, by the number of documents.

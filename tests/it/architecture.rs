@@ -37,6 +37,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
         "crates/corpus/src",
         &[
             "cells",
+            "dates",
             "encoding",
             "settings",
             "markup",

@@ -1,5 +1,6 @@
 //! `topicmill topics` and `topicmill new`: a first result without a job file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -73,6 +74,32 @@ fn words_of_print_and_of_french_have_one_form() {
         !terms.contains(['\'', ':']) && !terms.contains("https"),
         "{terms}"
     );
+}
+
+#[test]
+fn dates_are_carried_along_and_grouped_whatever_their_form() {
+    let place = Workdir::new();
+    let row = |i: usize| {
+        let (text, month) = ([SEA, SKY][i % 2], ["January", "June", "Dec"][i % 3]);
+        format!("\"{month} {}, {}\",{text}\n", i % 28 + 1, 2001 + i / 40)
+    };
+    let rows: String = (0..80).map(row).collect();
+    place.write("news.csv", format!("Published,text\n{rows}"));
+    let flags = "--topics 2 --set vocabulary.max_share=0.6 --output out";
+    let told = said(&place.output(&format!("topics news.csv {flags}")));
+    assert!(told.contains("metadata    Published"), "{told}");
+    let column = |table: &str, name: &str| {
+        let values = place.table(table).into_iter().map(|row| row[name].clone());
+        values.collect::<BTreeSet<String>>()
+    };
+    let days = column("out/topic_trends", "value");
+    assert!(
+        days.contains("2001-01-01") && days.contains("2002-12-04"),
+        "{days:?}"
+    );
+    assert!(column("out/documents", "Published").contains("January 1, 2001"));
+    let page = fs::read_to_string(place.path("out/report.html")).expect("written");
+    assert!(page.contains("\"kind\":\"time\""));
 }
 
 #[test]

@@ -22,7 +22,7 @@ const UNSEEN: u32 = u32::MAX;
 ///
 /// ```
 /// use corpus::draft::Drafter;
-/// use corpus::settings::{TokenRule, TokenSettings};
+/// use corpus::settings::TokenSettings;
 /// use corpus::tokenizer::Tokenizer;
 /// use corpus::{Body, DocumentStatus, RawDocument, ShardDocument};
 ///

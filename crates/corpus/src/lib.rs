@@ -4,6 +4,7 @@ pub mod block;
 pub mod cells;
 pub mod collection;
 pub mod compression;
+pub mod dates;
 mod document;
 pub mod draft;
 pub mod encoding;

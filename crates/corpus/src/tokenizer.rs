@@ -48,7 +48,7 @@ use super::settings::{TokenRule, TokenSettings};
 ///   linear in the length of any text.
 ///
 /// ```
-/// use corpus::settings::{TokenRule, TokenSettings};
+/// use corpus::settings::TokenSettings;
 /// use corpus::tokenizer::Tokenizer;
 ///
 /// let mut tokenizer = Tokenizer::new(&TokenSettings {

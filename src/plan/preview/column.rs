@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use corpus::dates::Date;
+
 /// Names of a text, the likeliest first.
 const TEXTS: [&str; 15] = [
     "text",
@@ -76,6 +78,8 @@ pub(crate) struct Column {
     pub(crate) words: usize,
     /// Values that are numbers.
     pub(crate) numbers: usize,
+    /// Values that are dates.
+    pub(crate) dates: usize,
 }
 
 impl Column {
@@ -83,6 +87,10 @@ impl Column {
     pub(super) fn of(name: String, records: usize, values: &[&str]) -> Self {
         let distinct: BTreeSet<&&str> = values.iter().collect();
         let is_number = |value: &&&str| value.trim().parse::<f64>().is_ok();
+        let is_date = |value: &&&str| {
+            let is_slashed = |is_day_first| Date::slashed(value, is_day_first).is_some();
+            Date::parse(value).is_some() || is_slashed(false) || is_slashed(true)
+        };
         Self {
             name,
             records,
@@ -94,6 +102,7 @@ impl Column {
                 .map(|value| value.split_whitespace().count())
                 .sum(),
             numbers: values.iter().filter(is_number).count(),
+            dates: values.iter().filter(is_date).count(),
         }
     }
 
@@ -106,9 +115,14 @@ impl Column {
         self.characters as f64 / self.values.max(1) as f64
     }
 
-    /// Whether it has values, most of which are not numbers.
+    /// Whether it has values, most of which are neither numbers nor dates.
     fn is_text(&self) -> bool {
-        self.values > 0 && 2 * self.numbers < self.values
+        self.values > 0 && 2 * self.numbers.max(self.dates) < self.values
+    }
+
+    /// Whether it has dates in most records, and hardly anything else.
+    pub(crate) fn is_date(&self) -> bool {
+        20 * self.dates >= 19 * self.values && 2 * self.values > self.records
     }
 }
 
@@ -162,7 +176,7 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
-/// Short columns that most records have and in which values repeat, without those in `taken`. The
+/// Columns of dates, and short ones in which values repeat, if most records have them; without those in `taken`. The
 /// first records may all have the same value.
 pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<String> {
     let is_taken = |name: &String| taken.iter().any(|taken| taken.as_ref() == Some(name));
@@ -170,11 +184,10 @@ pub(super) fn metadata_of(columns: &[Column], taken: &[&Option<String>]) -> Vec<
         let repeats = column.values > 1 && 5 * column.distinct <= 4 * column.values;
         repeats && 2 * column.values > column.records && column.mean_characters() <= SHORT
     };
-    let short = columns
-        .iter()
-        .filter(|column| !is_taken(&column.name))
-        .filter(is_short);
-    short
+    let free = || columns.iter().filter(|column| !is_taken(&column.name));
+    let dates = free().filter(|column| column.is_date());
+    let others = free().filter(|column| !column.is_date()).filter(is_short);
+    (dates.chain(others))
         .take(MOST_METADATA)
         .map(|column| column.name.clone())
         .collect()

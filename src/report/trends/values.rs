@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::report::bounds::{Bounds, MOST_DISTINCT, NAME_CHARS, clip};
+use corpus::dates::{Scale, day_of};
 
 /// The values of a column, as they are shown.
 #[derive(Debug, PartialEq)]
@@ -19,9 +20,6 @@ pub(super) struct Bins {
     /// The place of a value without one of its own.
     rest: Option<usize>,
 }
-
-/// A column is of times if this share of its documents has one.
-const MOSTLY: f64 = 0.95;
 
 /// Hands over each value of a cell: the texts of a JSON list, or the cell itself; the day of a moment.
 pub(super) fn each_value(cell: Option<&str>, mut visit: impl FnMut(&str)) {
@@ -43,11 +41,9 @@ pub(super) fn each_value(cell: Option<&str>, mut visit: impl FnMut(&str)) {
 
 /// A value as it is counted: of a moment the day, of a long text the beginning.
 fn canonical(value: &str) -> Cow<'_, str> {
-    let day = value.get(..10).filter(|day| Time::parse(day).is_some());
-    match day {
-        Some(day) => Cow::Borrowed(day),
-        None if value.len() <= NAME_CHARS => Cow::Borrowed(value),
-        None => Cow::Owned(clip(value, NAME_CHARS)),
+    match day_of(value) {
+        long if long.len() > NAME_CHARS => Cow::Owned(clip(value, NAME_CHARS)),
+        day => day,
     }
 }
 
@@ -80,34 +76,19 @@ impl Bins {
 
     /// Times, as coarse as it takes to have few.
     fn times(counted: &[(String, u64)], bounds: &Bounds) -> Option<Self> {
-        let times: Vec<(&String, Time)> = counted
-            .iter()
-            .filter_map(|(value, _)| Some((value, Time::parse(value)?)))
-            .collect();
-        let documents = |counted: &mut dyn Iterator<Item = u64>| counted.sum::<u64>() as f64;
-        let all = documents(&mut counted.iter().map(|value| value.1));
-        let with_time = counted.iter().filter(|v| Time::parse(&v.0).is_some());
-        if documents(&mut with_time.map(|value| value.1)) < MOSTLY * all {
-            return None;
-        }
-        let coarsest = times.iter().map(|time| time.1.unit()).max()?;
-        let labels = |unit: Unit| {
-            let labels = times.iter().map(|(_, time)| time.label(unit));
-            let sorted: BTreeSet<String> = labels.collect();
-            sorted.into_iter().collect::<Vec<String>>()
-        };
-        let mut units = UNITS.into_iter().filter(|unit| *unit >= coarsest);
-        let few = |unit: &Unit| labels(*unit).len() <= bounds.values;
-        let unit = units.clone().find(few).or(units.next_back())?;
-        let labels = labels(unit);
-        let place = |time: &Time| labels.binary_search(&time.label(unit)).ok();
-        let places = times
-            .iter()
-            .filter_map(|(value, time)| Some(((*value).clone(), place(time)?)));
+        let scale = Scale::of(
+            counted.iter().map(|(value, n)| (&value[..], *n)),
+            bounds.values,
+        )?;
+        let label = |(value, _): &(String, u64)| Some((value.clone(), scale.label(value)?));
+        let times: Vec<(String, String)> = counted.iter().filter_map(label).collect();
+        let labels: BTreeSet<String> = times.iter().map(|time| time.1.clone()).collect();
+        let labels: Vec<String> = labels.into_iter().collect();
+        let place = |(value, label)| Some((value, labels.binary_search(&label).ok()?));
         Some(Self {
             kind: "time",
             others: 0,
-            places: places.collect(),
+            places: times.into_iter().filter_map(place).collect(),
             rest: None,
             labels,
         })
@@ -163,77 +144,6 @@ impl Bins {
     }
 }
 
-/// How coarse times are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Unit {
-    Day,
-    Month,
-    Year,
-    Decade,
-}
-
-const UNITS: [Unit; 4] = [Unit::Day, Unit::Month, Unit::Year, Unit::Decade];
-
-/// A year from 1000 to 2999, perhaps with month and day; or a decade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Time {
-    year: u16,
-    month: Option<u8>,
-    day: Option<u8>,
-    is_decade: bool,
-}
-
-impl Time {
-    /// `1998`, `1998-07`, `1998-07-21`, `1990s`.
-    fn parse(text: &str) -> Option<Self> {
-        let digits = |text: &str, from: u16, to: u16| {
-            let plain = text.bytes().all(|b| b.is_ascii_digit());
-            let number = text.parse().ok().filter(|_| plain)?;
-            (from..=to).contains(&number).then_some(number)
-        };
-        let year = digits(text.get(..4)?, 1000, 2999)?;
-        let mut time = Self {
-            year,
-            month: None,
-            day: None,
-            is_decade: &text[4..] == "s",
-        };
-        let rest = &text.as_bytes()[4..];
-        let part = |from: usize, most: u16| {
-            let number = digits(text.get(from..from + 2)?, 1, most)?;
-            (text.as_bytes()[from - 1] == b'-').then_some(number as u8)
-        };
-        match rest.len() {
-            0 => {}
-            1 if time.is_decade && year.is_multiple_of(10) => {}
-            3 => time.month = Some(part(5, 12)?),
-            6 => (time.month, time.day) = (Some(part(5, 12)?), Some(part(8, 31)?)),
-            _ => return None,
-        }
-        Some(time)
-    }
-
-    /// The finest unit of the value.
-    fn unit(self) -> Unit {
-        match (self.is_decade, self.month, self.day) {
-            (true, ..) => Unit::Decade,
-            (_, None, _) => Unit::Year,
-            (_, _, None) => Unit::Month,
-            _ => Unit::Day,
-        }
-    }
-
-    fn label(self, unit: Unit) -> String {
-        let (year, month) = (self.year, self.month.unwrap_or(1));
-        match unit {
-            Unit::Day => format!("{year}-{month:02}-{:02}", self.day.unwrap_or(1)),
-            Unit::Month => format!("{year}-{month:02}"),
-            Unit::Year => year.to_string(),
-            Unit::Decade => format!("{}0s", year / 10),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +187,16 @@ mod tests {
     }
 
     #[test]
+    fn one_value_tells_the_order_of_slashed_dates() {
+        let us = [("3/4/1998", 9), ("07/21/1999", 9)];
+        assert_eq!(bins(&us, 9).unwrap().labels, ["1998-03-04", "1999-07-21"]);
+        let uk = [("3/4/1998", 9), ("21/07/1999", 9)];
+        assert_eq!(bins(&uk, 9).unwrap().labels, ["1998-04-03", "1999-07-21"]);
+        let both = [("7/21/1998", 9), ("21/7/1998", 9)];
+        assert_eq!(bins(&both, 9).unwrap().kind, "name");
+    }
+
+    #[test]
     fn a_few_numbers_are_in_their_order() {
         let numbers = bins(&[("10", 5), ("9", 1), ("-2.5", 3)], 9).unwrap();
         assert_eq!(
@@ -313,6 +233,8 @@ mod tests {
         assert_eq!(values(Some(r#"["a", "b"]"#)), ["a", "b"]);
         assert_eq!(values(Some("[not json")), ["[not json"]);
         assert_eq!(values(Some("2021-03-04T05:06:07Z")), ["2021-03-04"]);
+        assert_eq!(values(Some("July 4, 2021")), ["2021-07-04"]);
+        assert_eq!(values(Some("7/4/2021 5:06")), ["7/4/2021"]);
         assert_eq!(values(Some(" x ")), ["x"]);
         assert_eq!(values(Some(&"ä".repeat(90)))[0].chars().count(), NAME_CHARS);
         assert!(

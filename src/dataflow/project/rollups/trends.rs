@@ -20,6 +20,7 @@ use crate::tables::documents::metadata_columns;
 use crate::tables::topic_trends::{LEAST_VALUES, MOST_PAIRS, MOST_VALUES};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
+use corpus::dates::{Scale, day_of};
 use corpus::labels::split;
 use corpus::shard::Columns;
 use lda::evaluate::bootstrap::{Sum, Weights, weights};
@@ -38,6 +39,8 @@ pub(crate) struct TrendColumn {
     pub(crate) values: Vec<String>,
     /// How many others there are.
     pub(crate) others: usize,
+    /// How values are grouped, if they are dates.
+    scale: Option<Scale>,
 }
 
 /// A row of the table.
@@ -80,7 +83,9 @@ pub(crate) fn count_values(
     let visit = |_, document: &ShardDocument| {
         if document.status.has_terms() {
             for (counts, &place) in mine.iter_mut().zip(&places) {
-                each_value(&document.metadata[place], |value| counts.add(&value, 1));
+                each_value(&document.metadata[place], |value| {
+                    counts.add(&day_of(&value), 1)
+                });
             }
         }
         Ok(())
@@ -132,7 +137,12 @@ impl Counts {
     }
 
     fn column(self, name: String, place: usize, most: usize) -> TrendColumn {
-        let mut counted: Vec<(String, u64)> = self.0.into_iter().collect();
+        let scale = Scale::of(self.0.iter().map(|(value, &n)| (&value[..], n)), most);
+        let mut grouped: BTreeMap<String, u64> = BTreeMap::new();
+        for (value, documents) in self.0 {
+            *grouped.entry(grouped_as(value, scale)).or_default() += documents;
+        }
+        let mut counted: Vec<(String, u64)> = grouped.into_iter().collect();
         // Stable: of equally frequent values the first.
         counted.sort_by_key(|value| std::cmp::Reverse(value.1));
         let others = counted.len().saturating_sub(most);
@@ -144,8 +154,14 @@ impl Counts {
             place,
             values,
             others,
+            scale,
         }
     }
+}
+
+/// The value that a day, or another value, counts for.
+fn grouped_as(value: String, scale: Option<Scale>) -> String {
+    scale.and_then(|scale| scale.label(&value)).unwrap_or(value)
 }
 
 /// How many values each column may name: those with few name them all, and leave the rest to the others.
@@ -248,7 +264,8 @@ impl Trends {
             let found = &mut self.found;
             found.clear();
             each_value(&document.metadata[column.place], |value| {
-                let place = values.binary_search_by(|other| other.as_str().cmp(&value));
+                let value = grouped_as(day_of(&value).into_owned(), column.scale);
+                let place = values.binary_search_by(|other| other.cmp(&value));
                 found.push(place.unwrap_or(named + 1));
             });
             if found.is_empty() {
@@ -334,67 +351,4 @@ impl Cell {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(values: usize) -> Counts {
-        let mut counts = Counts::default();
-        (0..values).for_each(|value| counts.add(&format!("{value:06}"), 1));
-        counts
-    }
-
-    #[test]
-    fn the_most_frequent_values_are_named() {
-        let mut found = counts(4);
-        found.add("000002", 5);
-        found.add("000003", 2);
-        let column = found.column("year".to_owned(), 1, 3);
-        assert_eq!(column.values, ["000000", "000002", "000003"]);
-        assert_eq!(column.others, 1);
-        let column = counts(3).column("year".to_owned(), 1, 3);
-        assert_eq!((column.values.len(), column.others), (3, 0));
-    }
-
-    #[test]
-    fn columns_with_few_values_leave_room_to_the_others() {
-        let columns = |sizes: &[usize]| sizes.iter().map(|&n| counts(n)).collect::<Vec<_>>();
-        assert_eq!(shares_of_named(&columns(&[5, 2000]), 100), [1000, 1000]);
-        assert_eq!(shares_of_named(&columns(&[300, 40]), 2000), [222, 131]);
-        assert_eq!(
-            shares_of_named(&columns(&[300, 40, 90]), 65_535),
-            [12, 12, 12]
-        );
-    }
-
-    #[test]
-    fn too_many_values_are_too_many() {
-        assert!(!counts(MOST_DISTINCT).are_too_many());
-        let mut found = counts(MOST_DISTINCT + 1);
-        assert!(found.are_too_many());
-        found.add("one more", 1);
-        assert_eq!(found.0.len(), MOST_DISTINCT + 1);
-        let mut found = Counts::default();
-        (0..=16).for_each(|n| found.add(&format!("{n}{}", " long".repeat(1 << 18)), 1));
-        assert!(found.are_too_many());
-    }
-
-    #[test]
-    fn a_cell_travels_in_pieces() {
-        let (mut one, mut other, mut all) = (Cell::default(), Cell::default(), Cell::default());
-        for document in 0..20_u64 {
-            let weights = weights(1, document);
-            let topics = [(0.5, (document % 3) as u16), (0.25, 9)];
-            let cell = if document % 2 == 0 {
-                &mut one
-            } else {
-                &mut other
-            };
-            cell.add(10, &topics, &weights);
-            all.add(10, &topics, &weights);
-        }
-        other.take(|piece| one.add_piece(piece));
-        assert_eq!((one.rows(3), other.documents), (all.rows(3), 0));
-        assert_eq!(all.rows(3).len(), 4);
-        assert_eq!(all.rows(3)[3][1..3], [9, 0.25_f64.to_bits()]);
-    }
-}
+mod tests;

@@ -1,0 +1,318 @@
+//! Dates in metadata, as people and programs write them.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use chrono::{Datelike, NaiveDate};
+
+/// A year from 1000 to 2999, perhaps with month and day; or a decade.
+///
+/// ```
+/// use corpus::dates::Date;
+///
+/// let date = Date::parse("Tue, 21 Jul 1998 05:06:07 +0200").unwrap();
+/// assert_eq!((date.year, date.month, date.day), (1998, Some(7), Some(21)));
+/// assert_eq!(Date::parse("[c. 1850?]").unwrap().year, 1850);
+/// assert!(Date::parse("Windows 2000").is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Date {
+    /// The year; of a decade the first one.
+    pub year: u16,
+    /// From 1; absent if the value is a year.
+    pub month: Option<u8>,
+    /// From 1; absent if the value is a month.
+    pub day: Option<u8>,
+    /// Whether it is a decade, as in `1990s`.
+    pub is_decade: bool,
+}
+
+/// How coarse dates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Day,
+    Month,
+    Year,
+    Decade,
+}
+
+/// A column is of dates if this share of its documents has one.
+const MOSTLY: f64 = 0.95;
+/// Days in the order of their parts, as chrono writes it; a time may follow.
+const DAYS: [&str; 9] = [
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d %B %Y",
+    "%d-%B-%Y",
+    "%B %d, %Y",
+    "%B %d %Y",
+    "%a, %d %B %Y",
+    "%A, %B %d, %Y",
+];
+/// Days with a time before the year, as those of C and of Twitter.
+const MOMENTS: [&str; 2] = ["%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y"];
+/// Characters of the longest date.
+const MAX_BYTES: usize = 48;
+
+impl Date {
+    /// Reads a year (`1998`, `1998.0`, `c. 1998`, `[1998?]`), decade (`1990s`), month (`1998-07`) or day (`1998-07-21`,
+    /// `1998/07/21`, `19980721`, `21.07.1998`, `21 July 1998`, `Jul 21, 1998`, RFC 2822), perhaps with a time; nothing
+    /// else, and no [`slashed`](Self::slashed) date.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let has_year = text
+            .as_bytes()
+            .windows(4)
+            .any(|four| four.iter().all(u8::is_ascii_digit));
+        if text.len() > MAX_BYTES || !has_year {
+            return None;
+        }
+        let of_year = || Self::of_year(text);
+        of_year()
+            .or_else(|| Self::of_month(text))
+            .or_else(|| Self::of_day(text))
+    }
+
+    /// Reads a day written as `3/4/1998`, perhaps with a time.
+    pub fn slashed(text: &str, is_day_first: bool) -> Option<Self> {
+        let format = if is_day_first { "%d/%m/%Y" } else { "%m/%d/%Y" };
+        Self::day(text.trim(), format)
+    }
+
+    /// The finest unit of the value.
+    fn unit(self) -> Unit {
+        match (self.is_decade, self.month, self.day) {
+            (true, ..) => Unit::Decade,
+            (_, None, _) => Unit::Year,
+            (_, _, None) => Unit::Month,
+            _ => Unit::Day,
+        }
+    }
+
+    fn label(self, unit: Unit) -> String {
+        let (year, month) = (self.year, self.month.unwrap_or(1));
+        match unit {
+            Unit::Day => format!("{year}-{month:02}-{:02}", self.day.unwrap_or(1)),
+            Unit::Month => format!("{year}-{month:02}"),
+            Unit::Year => year.to_string(),
+            Unit::Decade => format!("{}0s", year / 10),
+        }
+    }
+
+    fn of_year(text: &str) -> Option<Self> {
+        let plain = text.trim_matches(['[', ']', '(', ')', '?', ' ']);
+        let plain = ["circa ", "ca. ", "ca ", "c. ", "c.", "c", "©"]
+            .iter()
+            .find_map(|circa| plain.strip_prefix(circa))
+            .unwrap_or(plain);
+        let plain = plain.strip_suffix(".0").unwrap_or(plain);
+        let (plain, is_decade) = match plain.strip_suffix("0s") {
+            Some(_) => (&plain[..plain.len() - 1], true),
+            None => (plain, false),
+        };
+        Some(Self {
+            year: number(plain, 4, 1000..=2999)?,
+            month: None,
+            day: None,
+            is_decade,
+        })
+    }
+
+    fn of_month(text: &str) -> Option<Self> {
+        let (year, month) = text.split_once('-')?;
+        Some(Self {
+            year: number(year, 4, 1000..=2999)?,
+            month: Some(number(month, 2, 1..=12)? as u8),
+            day: None,
+            is_decade: false,
+        })
+    }
+
+    fn of_day(text: &str) -> Option<Self> {
+        let moment = |format: &&str| {
+            NaiveDate::parse_from_str(text, format)
+                .ok()
+                .and_then(Self::of)
+        };
+        let compact = || Self::day(text, "%Y%m%d").filter(|_| text.len() == 8);
+        let days = || DAYS.iter().find_map(|format| Self::day(text, format));
+        days()
+            .or_else(compact)
+            .or_else(|| MOMENTS.iter().find_map(moment))
+    }
+
+    /// Reads a day that is followed by nothing, or by a time.
+    fn day(text: &str, format: &str) -> Option<Self> {
+        let (date, rest) = NaiveDate::parse_and_remainder(text, format).ok()?;
+        let is_whole = rest.is_empty() || rest.starts_with([' ', 'T', ',']);
+        Self::of(date).filter(|_| is_whole)
+    }
+
+    fn of(date: NaiveDate) -> Option<Self> {
+        let year = u16::try_from(date.year()).ok();
+        Some(Self {
+            year: year.filter(|year| (1000..=2999).contains(year))?,
+            month: Some(date.month() as u8),
+            day: Some(date.day() as u8),
+            is_decade: false,
+        })
+    }
+}
+
+/// The day of a moment, and a day of another form, as `1998-07-21`; of a slashed moment what stands before its time; any
+/// other value as it is.
+pub fn day_of(value: &str) -> Cow<'_, str> {
+    if let Some(date) = Date::parse(value).filter(|date| date.day.is_some()) {
+        return Cow::Owned(date.label(Unit::Day));
+    }
+    let is_slashed = [false, true]
+        .iter()
+        .any(|&order| Date::slashed(value, order).is_some());
+    match value.trim().split_once([' ', ',']) {
+        Some((day, _)) if is_slashed => Cow::Borrowed(day),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// How the dates of a column are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    unit: Unit,
+    is_day_first: bool,
+}
+
+impl Scale {
+    /// The finest unit of a column with these values, each with its number of documents, of which all dates have one
+    /// and which groups them into at most `most`, or else the coarsest; `None` if less than 95 % of the documents have
+    /// a date.
+    pub fn of<'v>(
+        counted: impl Iterator<Item = (&'v str, u64)> + Clone,
+        most: usize,
+    ) -> Option<Self> {
+        let is_slashed = |value, is_day_first| Date::slashed(value, is_day_first).is_some();
+        let is_day_first = (counted.clone())
+            .any(|(value, _)| !is_slashed(value, false) && is_slashed(value, true));
+        let mut scale = Self {
+            unit: Unit::Day,
+            is_day_first,
+        };
+        let (mut dates, mut dated, mut all) = (Vec::new(), 0, 0);
+        for (value, documents) in counted {
+            all += documents;
+            if let Some(date) = scale.date(value) {
+                dated += documents;
+                dates.push(date);
+            }
+        }
+        scale.unit = dates.iter().map(|date| date.unit()).max()?;
+        if (dated as f64) < MOSTLY * all as f64 {
+            return None;
+        }
+        let is_few = |unit: Unit| {
+            let labels: BTreeSet<String> = dates.iter().map(|date| date.label(unit)).collect();
+            labels.len() <= most
+        };
+        for unit in [Unit::Month, Unit::Year, Unit::Decade] {
+            if unit > scale.unit && !is_few(scale.unit) {
+                scale.unit = unit;
+            }
+        }
+        Some(scale)
+    }
+
+    /// The group of a value: `1998-07-21`, `1998-07`, `1998` or `1990s`; `None` if it is no date.
+    pub fn label(self, value: &str) -> Option<String> {
+        self.date(value).map(|date| date.label(self.unit))
+    }
+
+    fn date(self, value: &str) -> Option<Date> {
+        Date::parse(value).or_else(|| Date::slashed(value, self.is_day_first))
+    }
+}
+
+/// A number of this many digits within a range.
+fn number(text: &str, digits: usize, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
+    let is_plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| is_plain)?;
+    range.contains(&number).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_in_the_usual_forms_and_nothing_else_is() {
+        let day = |year, month, day| Date {
+            year,
+            month: Some(month),
+            day: Some(day),
+            is_decade: false,
+        };
+        for text in [
+            "1998-07-21",
+            "1998-07-21T05:06:07Z",
+            "1998-07-21 05:06:07.123",
+            "1998/07/21",
+            "19980721",
+            "21.07.1998",
+            "21.7.1998",
+            "21 July 1998",
+            "21 jul 1998",
+            "21-Jul-1998",
+            "July 21, 1998",
+            "Jul 21 1998",
+            " Jul 21, 1998, 5 pm",
+            "Tue, 21 Jul 1998 05:06:07 +0000",
+            "Tuesday, July 21, 1998",
+            "Tue Jul 21 05:06:07 1998",
+            "Tue Jul 21 05:06:07 +0000 1998",
+        ] {
+            assert_eq!(Date::parse(text), Some(day(1998, 7, 21)), "{text}");
+        }
+        let month = Date {
+            day: None,
+            ..day(1998, 7, 1)
+        };
+        let year = Date {
+            month: None,
+            ..month
+        };
+        assert_eq!(Date::parse("1998-07"), Some(month));
+        for text in ["1998", "1998.0", "c1998", "ca. 1998", "[1998?]", "©1998"] {
+            assert_eq!(Date::parse(text), Some(year), "{text}");
+        }
+        let decade = Date {
+            year: 1990,
+            is_decade: true,
+            ..year
+        };
+        assert_eq!(Date::parse("1990s"), Some(decade));
+        for text in [
+            "",
+            "98",
+            "0998",
+            "3000",
+            "1998-13",
+            "1998-02-30",
+            "1998-07-21x",
+            "Windows 2000",
+            "21/07/1998",
+            "1998s",
+            "199807211",
+            "Mon, 21 Jul 1998",
+            "1998-1999",
+            "in July 1998",
+            "12345678",
+        ] {
+            assert_eq!(Date::parse(text), None, "{text}");
+        }
+        assert_eq!(
+            Date::slashed("7/21/1998 5:06", false),
+            Some(day(1998, 7, 21))
+        );
+        assert_eq!(Date::slashed("07/21/1998", true), None);
+        assert_eq!(Date::slashed("21/07/1998", true), Some(day(1998, 7, 21)));
+    }
+}

@@ -1,0 +1,110 @@
+//! The keys of a proposed job that name columns: id, text, metadata, trends.
+
+use super::{excluded, refused};
+use crate::cli::{Failure, figures};
+use crate::job::{Job, Template};
+use crate::plan::preview::{Column, Preview};
+
+/// The metadata columns of volumes of Extracted Features.
+const VOLUME_METADATA: [&str; 6] = ["title", "author", "year", "language", "genre", "rights"];
+
+type Row = (&'static str, String);
+
+/// Sets the columns; without records, a document is a file.
+pub(super) fn set(
+    template: &mut Template,
+    preview: &Preview,
+    asked: &Job,
+) -> Result<Vec<Row>, Failure> {
+    if !preview.binary.is_empty() {
+        template.set("corpus.exclude", excluded(asked, preview.binary.keys()))?;
+    }
+    let chosen = template
+        .has("corpus.text")
+        .then(|| asked.corpus.text.clone());
+    let text = preview
+        .text_columns(&chosen.unwrap_or_default())
+        .map_err(refused)?;
+    if preview.formats[..] == ["htrc"] {
+        if !template.has("corpus.metadata") {
+            template.set("corpus.metadata", VOLUME_METADATA.to_vec())?;
+        }
+        return Ok(vec![
+            (
+                "id",
+                "the volume and its pages, as mdp.1#p0001-0010".to_owned(),
+            ),
+            ("metadata", VOLUME_METADATA.join(", ")),
+        ]);
+    }
+    if text.is_empty() {
+        return Ok(vec![("id", id_without_text(asked))]);
+    }
+    let words = |name: &String| {
+        let words = preview
+            .column(name)
+            .map_or(0.0, |column| column.mean_words());
+        format!("`{name}`, {} words on average", figures::rate(words))
+    };
+    let id = match template.has("corpus.id") {
+        true => {
+            preview.require(&asked.corpus.id).map_err(refused)?;
+            Some(&asked.corpus.id)
+        }
+        false => preview.id.as_ref(),
+    };
+    let mut rows = vec![
+        (
+            "id",
+            id.map_or_else(|| "file and position".to_owned(), |id| format!("`{id}`")),
+        ),
+        (
+            "text",
+            text.iter().map(words).collect::<Vec<_>>().join("; "),
+        ),
+    ];
+    let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
+    let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
+    rows.extend(set_metadata(template, preview, metadata)?);
+    if let Some(id) = id {
+        template.set("corpus.id", id.clone())?;
+    }
+    template.set("corpus.text", text)?;
+    let names: Vec<&str> = preview
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    template.remark(
+        "corpus.text",
+        format!("The columns are {}.", names.join(", ")),
+    );
+    Ok(rows)
+}
+
+/// Sets the columns that are carried along, unless a flag does, and the trends by those of dates.
+fn set_metadata(
+    template: &mut Template,
+    preview: &Preview,
+    metadata: Vec<String>,
+) -> Result<Option<Row>, Failure> {
+    if metadata.is_empty() || template.has("corpus.metadata") {
+        return Ok(None);
+    }
+    let is_date = |name: &&String| preview.column(name).is_some_and(Column::is_date);
+    let dates: Vec<String> = metadata.iter().filter(is_date).cloned().collect();
+    if !dates.is_empty() && !template.has("project.trends") {
+        template.set("project.trends", dates)?;
+    }
+    let row = ("metadata", metadata.join(", "));
+    template.set("corpus.metadata", metadata)?;
+    Ok(Some(row))
+}
+
+/// The id of documents that are counts, or files.
+fn id_without_text(asked: &Job) -> String {
+    match asked.corpus.counts {
+        Some(_) => format!("`{}`", asked.corpus.id),
+        None => "the file's name".to_owned(),
+    }
+}

@@ -1,0 +1,78 @@
+use super::*;
+
+fn counts(values: usize) -> Counts {
+    let mut counts = Counts::default();
+    (0..values).for_each(|value| counts.add(&format!("{value:06}"), 1));
+    counts
+}
+
+#[test]
+fn the_most_frequent_values_are_named() {
+    let mut found = counts(4);
+    found.add("000002", 5);
+    found.add("000003", 2);
+    let column = found.column("year".to_owned(), 1, 3);
+    assert_eq!(column.values, ["000000", "000002", "000003"]);
+    assert_eq!(column.others, 1);
+    let column = counts(3).column("year".to_owned(), 1, 3);
+    assert_eq!((column.values.len(), column.others), (3, 0));
+}
+
+#[test]
+fn dates_are_grouped_until_they_are_few() {
+    let mut found = Counts::default();
+    (1..=28).for_each(|day| found.add(&format!("1998-07-{day:02}"), 1));
+    found.add("1998-08-01", 2);
+    let column = found.clone().column("when".to_owned(), 1, 12);
+    assert_eq!(column.values, ["1998-07", "1998-08"]);
+    assert_eq!(
+        (
+            column.others,
+            found.column("when".to_owned(), 1, 29).values.len()
+        ),
+        (0, 29)
+    );
+}
+
+#[test]
+fn columns_with_few_values_leave_room_to_the_others() {
+    let columns = |sizes: &[usize]| sizes.iter().map(|&n| counts(n)).collect::<Vec<_>>();
+    assert_eq!(shares_of_named(&columns(&[5, 2000]), 100), [1000, 1000]);
+    assert_eq!(shares_of_named(&columns(&[300, 40]), 2000), [222, 131]);
+    assert_eq!(
+        shares_of_named(&columns(&[300, 40, 90]), 65_535),
+        [12, 12, 12]
+    );
+}
+
+#[test]
+fn too_many_values_are_too_many() {
+    assert!(!counts(MOST_DISTINCT).are_too_many());
+    let mut found = counts(MOST_DISTINCT + 1);
+    assert!(found.are_too_many());
+    found.add("one more", 1);
+    assert_eq!(found.0.len(), MOST_DISTINCT + 1);
+    let mut found = Counts::default();
+    (0..=16).for_each(|n| found.add(&format!("{n}{}", " long".repeat(1 << 18)), 1));
+    assert!(found.are_too_many());
+}
+
+#[test]
+fn a_cell_travels_in_pieces() {
+    let (mut one, mut other, mut all) = (Cell::default(), Cell::default(), Cell::default());
+    for document in 0..20_u64 {
+        let weights = weights(1, document);
+        let topics = [(0.5, (document % 3) as u16), (0.25, 9)];
+        let cell = if document % 2 == 0 {
+            &mut one
+        } else {
+            &mut other
+        };
+        cell.add(10, &topics, &weights);
+        all.add(10, &topics, &weights);
+    }
+    other.take(|piece| one.add_piece(piece));
+    assert_eq!((one.rows(3), other.documents), (all.rows(3), 0));
+    assert_eq!(all.rows(3).len(), 4);
+    assert_eq!(all.rows(3)[3][1..3], [9, 0.25_f64.to_bits()]);
+}
