@@ -31,7 +31,7 @@ row! {
     pub(crate) struct DocumentRow<'a> {
         /// Number of the document, from 0, in the input's order.
         pub(crate) doc_id: i64,
-        /// The input's own id; `<path>#<line or row>` (from 1) where it has none.
+        /// The input's own id; `<file>@<place>` where it has none: the byte of its record, or in Parquet and Arrow its row, from 0.
         pub(crate) source_id: &'a str,
         /// The volume this document is a section of.
         pub(crate) group_id: Option<&'a str>,

@@ -7,9 +7,9 @@ super::schema::row! {
     looked_up_by: &[];
     /// A row of `training_log`.
     pub(crate) struct TrainingLogRow<'a> {
-        /// The round, from 1.
+        /// The round, from 0.
         pub(crate) round: i32,
-        /// The pass over the training sample it belongs to, from 1.
+        /// The pass over the training sample it belongs to, from 0.
         pub(crate) pass: i32,
         /// The phase it belongs to: `online` or `gibbs`.
         pub(crate) phase: &'a str,

@@ -13,20 +13,21 @@ Examples:
   topicmill constrain out/news --split 'drive: scsi, disk | car, engine' --separate 'israel, turkey'
   topicmill constrain out/news --file words.txt --output out/better
 
-Topics keep their numbers, and only documents that contain these words are sampled again. Writes a new
-result, FOLDER, its job, FOLDER.toml, and all its constraints, FOLDER.txt: edit these, and
-`topicmill run FOLDER.toml`. Repeat it on the new result to add to its constraints.";
+Topics keep their numbers, and only documents that contain these words are sampled again. Writes the
+new result to FOLDER, its job to FOLDER.toml, and all its constraints to FOLDER.txt. To change them,
+edit FOLDER.txt and `topicmill run FOLDER.toml --overwrite`; to add to them, repeat constrain on the
+new result.";
 
 /// Whose assignments are forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Unassign {
-    /// Nobody's: senses share evenly what their word had in each topic
+    /// None: the senses of a word share evenly what it had in each topic
     Nothing,
     /// Those of the words
     Terms,
-    /// Those of all words in documents that contain one
+    /// Those of all words in the documents that contain one of them
     Documents,
-    /// Everything: trains a new model, with the constraints
+    /// All: trains a new model, with the constraints
     All,
 }
 

@@ -13,7 +13,7 @@ Examples:
   topicmill evaluate jobs/newsgroups.toml --model mallet/state.gz --output out/mallet-evaluation
   topicmill evaluate jobs/newsgroups.toml --model lda.npy --terms terms.txt --alpha 0.05
   topicmill evaluate jobs/newsgroups.toml --model out/other-run --processes 2 -w 4
-  topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"npmi\", \"c_v\"]' --reference wiki.jsonl
+  topicmill evaluate jobs/newsgroups.toml --set 'evaluate.metrics=[\"c_v\"]' --reference wiki.jsonl
   topicmill evaluate jobs/newsgroups.toml --labels group --set evaluate.split=all
   topicmill evaluate jobs/newsgroups.toml --compare out/other-run
   topicmill evaluate jobs/newsgroups.toml --norms norms.tsv --set 'evaluate.metrics=[]'

@@ -8,7 +8,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill inspect out/quickstart                            the tables and the topics
   topicmill inspect out/quickstart --topic 7                  its terms, documents and neighbours
-  topicmill inspect out/labels --label t07                    the same of a label (jobs/labels.toml)
+  topicmill inspect out/labels --label 7                      the same of a label (jobs/labels.toml)
   topicmill inspect out/quickstart/model                      the model's settings and size
   topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
 
@@ -17,8 +17,8 @@ Examples:
   topicmill compare out/fifty out/hundred
   topicmill compare out/seed-1 out/seed-2 --topics 0
 
-Topics are matched one to one by the distance between their words. `topicmill evaluate --compare` writes
-the figures as a table.";
+Topics are matched one to one by the distance between their words. `topicmill evaluate --compare`
+writes the figures as a table.";
 
 /// Flags of inspect.
 #[derive(Clone, Debug, Args)]
@@ -26,7 +26,7 @@ pub(crate) struct InspectArgs {
     /// An output folder, its `model` folder, one of its table folders, or a Parquet file
     #[arg(value_name = "OUT|MODEL|TABLE")]
     pub(crate) path: PathBuf,
-    /// Topics to show, largest first, and labels, those of most documents first; 0 shows all
+    /// Topics to show, the largest first; labels are sorted by documents; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) topics: usize,
     /// Show this topic: its terms, documents and nearest topics

@@ -15,7 +15,8 @@ Examples:
   zcat articles.jsonl.gz | topicmill topics - --stop-words en --stop-words ./our-words.txt
 
 Detects formats, columns and language from the first records, and reports them. The job that was run
-is written beside the output: to change a setting, edit OUTPUT.toml and `topicmill run OUTPUT.toml`.
+is written beside the output: to change a setting, edit OUTPUT.toml and
+`topicmill run OUTPUT.toml --overwrite`.
 
 Standard input is JSON, CSV or TSV with a header, Parquet, Arrow, or one document per line.";
 
