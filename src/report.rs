@@ -100,7 +100,8 @@ fn gather(root: &Path) -> Result<ReportData, ReportError> {
     let (trends, left_out, documents) = documents::pass(root, lines.len(), trends, best)?;
     let drift = drift(root)?;
     let statuses = collection.documents_by_status.clone();
-    let warnings = warnings::warnings(&statuses, &lines, drift.as_ref(), &left_out);
+    let new = drift.as_ref().filter(|_| documents.has_projected);
+    let warnings = warnings::warnings(&statuses, &lines, new, &left_out);
     let (topics, terms) = topics::topics(&lines, model, &kept_terms(root)?, &documents, &bounds);
     Ok(ReportData {
         facts: facts(root, &collection)?,

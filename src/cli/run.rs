@@ -199,9 +199,11 @@ fn work(process: &Arc<Process>, stages: Stages, here: Here) -> Result<(), Failur
     let mut summary = summary?;
     summary.peak_memory_bytes = machine::peak_resident_bytes();
     if display != Display::Quiet {
-        misencoded(&summary)
-            .iter()
-            .for_each(|line| super::warn(line));
+        let warnings = [
+            misencoded(&summary),
+            without_vocabulary(&summary, &process.job),
+        ];
+        (warnings.iter().flatten()).for_each(|line| super::warn(line));
     }
     let remarks = shared.remarks();
     for remark in &remarks {
@@ -237,6 +239,23 @@ fn without_text(remarks: &[String], summary: &Summary) -> Option<String> {
             figures::grouped(documents),
             kinds.join(", "),
         ),
+    })
+}
+
+/// A warning where more than single documents lost all their terms.
+fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
+    let without = summary.documents_by_status.get("no_vocabulary")?;
+    let all: u64 = summary.documents_by_status.values().sum();
+    (20 * without > all).then(|| {
+        format!(
+            "{} of {} documents have no term of the vocabulary: terms in fewer than {} documents or in more than {} % of \
+             them are dropped (vocabulary.min_documents, vocabulary.max_share), which takes everything from documents \
+             that are rare of their kind, or copies of one text",
+            figures::grouped(*without),
+            figures::grouped(all),
+            job.vocabulary.min_documents,
+            100.0 * job.vocabulary.max_share,
+        )
     })
 }
 

@@ -102,7 +102,11 @@ impl Starter {
             .map_or_else(Vec::new, |job| job.corpus.text);
         rows.extend(language::set(&mut template, &preview, args, &text)?);
         let topics = sizes(&mut template, &preview, args)?;
-        rows.push(("topics", figures::grouped(topics)));
+        let too_many = match topics > preview.survey.documents {
+            true => ", more than there are documents",
+            false => "",
+        };
+        rows.push(("topics", format!("{}{too_many}", figures::grouped(topics))));
         count_tokens(&template.job(path)?, &mut preview.survey).map_err(refused)?;
         rows.splice(0..0, describe(&preview, &textless, args));
         args.set

@@ -96,7 +96,8 @@ pub(crate) fn finish(
     finisher.write_phrases(&mut written)?;
     summary.changes = finisher.write_changes(&mut written)?;
     summary.labels = finisher.label_summary();
-    summary.drift = finisher.drift().and_then(Drift::summary);
+    let held_out = finisher.record.held_out_documents;
+    summary.drift = (finisher.drift()).and_then(|drift| drift.summary(held_out));
     finisher.describe()?;
     summary.report = finisher.write_report()?;
     finisher.complete(&written)

@@ -154,6 +154,8 @@ pub(crate) struct TopicSummary {
 pub(crate) struct DriftSummary {
     /// New documents: not trained on, with terms of the vocabulary.
     pub(crate) documents: i64,
+    /// Whether all of them were held out of the sample.
+    pub(crate) are_held_out: bool,
     /// The share of their distinct terms that the model knows.
     pub(crate) known_term_share: Option<f64>,
     /// The share of their tokens that the model knows, stop words left out.
@@ -162,7 +164,8 @@ pub(crate) struct DriftSummary {
     pub(crate) topic_shift_js: Option<f64>,
     /// Log-likelihood per token minus that of the training sample, in nats.
     pub(crate) loglik_shift: Option<f64>,
-    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known.
+    /// Whether the model should be trained again: fewer than 70 % of the distinct terms are known, and there are documents
+    /// beyond the sample.
     pub(crate) retrain: bool,
     /// Groups of the documents, as far as they have rows in the table `drift`.
     pub(crate) groups: usize,

@@ -18,7 +18,7 @@ use super::look::{LOOK_FILES, first_bytes};
 use super::survey::{FORMATS, Survey, of_format, survey_of};
 use crate::job::Job;
 pub(crate) use column::{Column, is_text_name};
-use column::{id_of, metadata_of, text_of};
+use column::{id_of, metadata_of, text_of, title_of};
 use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile};
@@ -50,6 +50,8 @@ pub(crate) struct Preview {
     pub(crate) columns: Vec<Column>,
     /// The column with the text; `None` if no column looks like it.
     pub(crate) text: Option<String>,
+    /// The column with its title, if it has one.
+    pub(crate) title: Option<String>,
     /// The column with an id that differs from record to record.
     pub(crate) id: Option<String>,
     /// Short columns whose values repeat, such as years and labels.
@@ -100,6 +102,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let columns = records.columns();
     let text = text_of(&columns);
     let id = id_of(&columns);
+    let title = text.as_deref().and_then(|text| title_of(&columns, text));
     let metadata = metadata_of(&columns, &[&id, &text]);
     let is_named = |column: &&Column| settings.text.contains(&column.name);
     let named = columns.iter().find(is_named);
@@ -126,6 +129,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         survey,
         formats,
         text,
+        title,
         id,
         metadata,
         columns,
@@ -198,7 +202,7 @@ impl Preview {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The columns to read text from: those `asked` for, else the one that looks like it; none if
+    /// The columns to read text from: those `asked` for, else the one that looks like it, and its title; none if
     /// every file is a document.
     ///
     /// # Errors
@@ -209,7 +213,7 @@ impl Preview {
         };
         asked.iter().try_for_each(|name| self.require(name))?;
         match (&self.text, asked) {
-            (Some(text), []) => Ok(vec![text.clone()]),
+            (Some(text), []) => Ok(self.title.iter().chain([text]).cloned().collect()),
             (None, []) => Err(PreviewError::NoText {
                 path: PathBuf::from(&file.name),
                 columns: self.names(),

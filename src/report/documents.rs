@@ -10,6 +10,7 @@ use super::trends::{Columns, LeftOut};
 use crate::tables::TableError;
 use crate::tables::projected::{ProjectedDocument, ProjectedReader};
 use crate::tables::read::{TopicDocumentLine, predictions, topic_documents};
+use corpus::sample::Split;
 
 /// The documents in which topics are largest.
 pub(super) struct Best {
@@ -24,6 +25,8 @@ pub(super) struct Shown {
     pub(crate) shown: Documents,
     /// For each topic the place in it and thousandths, in turn.
     pub(crate) of_topics: Vec<Vec<u32>>,
+    /// Whether there are documents beyond the sample.
+    pub(crate) has_projected: bool,
 }
 
 impl Best {
@@ -57,6 +60,7 @@ impl Best {
                 columns: columns.iter().map(|name| clip(name, NAME_CHARS)).collect(),
             },
             of_topics,
+            has_projected: false,
         }
     }
 
@@ -92,6 +96,8 @@ pub(super) fn pass(
     let mut document = ProjectedDocument::default();
     while reader.read_into(&mut document)? {
         sums.add(&columns, &document);
+        let is_projected = document.split == Some(Split::Projected) && !document.topics.is_empty();
+        shown.has_projected |= is_projected;
         let Some(&place) = best.places.get(&document.doc_id) else {
             continue;
         };

@@ -8,7 +8,7 @@ use super::trends::LeftOut;
 use crate::tables::read::TopicLine;
 use corpus::DocumentStatus;
 
-/// All warnings, the gravest kind first.
+/// All warnings, the gravest kind first; of drift, if there are documents beyond the sample.
 pub(super) fn warnings(
     statuses: &BTreeMap<String, u64>,
     topics: &[TopicLine],
@@ -129,7 +129,8 @@ fn of_status(status: DocumentStatus, count: u64) -> Option<Warning> {
         DocumentStatus::NoVocabulary => (
             "document has no term of the vocabulary, and so no topics",
             "documents have no term of the vocabulary, and so no topics",
-            "A smaller vocabulary.min_documents keeps more terms.",
+            "A smaller vocabulary.min_documents keeps more terms; a larger vocabulary.max_share keeps those of a text that \
+             many documents share.",
         ),
         DocumentStatus::ParseError => (
             "record could not be parsed",

@@ -103,6 +103,48 @@ fn dates_are_carried_along_and_grouped_whatever_their_form() {
 }
 
 #[test]
+fn titles_are_read_and_other_columns_of_prose_named() {
+    let place = Workdir::new();
+    let row = |i: usize| {
+        let (text, other) = ([SEA, SKY][i % 2], [SKY, SEA][i % 2]);
+        let text = if i.is_multiple_of(5) { "" } else { text };
+        format!("{i},voyage number {i} of whales,{text},{other}\n")
+    };
+    let rows: String = (0..60).map(row).collect();
+    place.write("papers.csv", format!("id,Title,abstract,notes\n{rows}"));
+    let flags = "--topics 2 --set vocabulary.max_share=1 --output out";
+    let output = place.output(&format!("topics papers.csv {flags}"));
+    let told = said(&output);
+    assert!(
+        told.contains("text        `Title`") && told.contains("; `abstract`"),
+        "{told}"
+    );
+    assert!(
+        told.contains("not read    `notes` (--text may be repeated)"),
+        "{told}"
+    );
+    let page = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(page.contains(": 60 ok"), "{page}");
+}
+
+#[test]
+fn documents_that_lose_all_terms_are_warned_of() {
+    let place = Workdir::new();
+    let line = |i: usize| format!("{}\n", if i.is_multiple_of(3) { SKY } else { SEA });
+    let text: String = (0..60).map(line).collect();
+    let told = said(&place.fed("topics - --topics 2 --output out", text.as_bytes()));
+    assert!(
+        told.contains("warning: 40 of 60 documents have no term of the vocabulary"),
+        "{told}"
+    );
+    let told = said(&place.fed("topics - --topics 90 --output other", text.as_bytes()));
+    assert!(
+        told.contains("topics      90, more than there are documents"),
+        "{told}"
+    );
+}
+
+#[test]
 fn stop_words_of_each_language_are_dropped() {
     let place = Workdir::new();
     let wal = "Der Wal und das Schiff sind im Hafen mit den Seeleuten des Ozeans, die der Sturm nicht schreckt.";

@@ -63,6 +63,7 @@ pub(super) fn set(
             text.iter().map(words).collect::<Vec<_>>().join("; "),
         ),
     ];
+    rows.extend(unread(preview, &text, asked));
     let is_free = |name: &&String| !text.contains(name) && Some(*name) != id;
     let metadata: Vec<String> = preview.metadata.iter().filter(is_free).cloned().collect();
     rows.extend(set_metadata(template, preview, metadata)?);
@@ -80,6 +81,22 @@ pub(super) fn set(
         format!("The columns are {}.", names.join(", ")),
     );
     Ok(rows)
+}
+
+/// Other columns of prose.
+fn unread(preview: &Preview, text: &[String], asked: &Job) -> Option<Row> {
+    let is_taken = |name: &String| text.contains(name) || asked.corpus.metadata.contains(name);
+    let unread = preview
+        .columns
+        .iter()
+        .filter(|column| column.is_prose() && !is_taken(&column.name));
+    let names: Vec<String> = unread.map(|column| format!("`{}`", column.name)).collect();
+    (!names.is_empty()).then(|| {
+        (
+            "not read",
+            format!("{} (--text may be repeated)", names.join(", ")),
+        )
+    })
 }
 
 /// Sets the columns that are carried along, unless a flag does, and the trends by those of dates.

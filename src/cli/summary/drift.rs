@@ -9,11 +9,15 @@ pub(super) fn line(drift: &DriftSummary) -> String {
         Some(share) => format!("{:.1} %", 100.0 * share),
         None => "none".to_owned(),
     };
+    let documents = match drift.are_held_out {
+        true => "held-out document",
+        false => "new document",
+    };
     let mut text = format!(
-        "{} of distinct terms and {} of tokens in {} new documents known",
+        "{} of distinct terms and {} of tokens in {} known",
         percent(drift.known_term_share),
         percent(drift.known_token_share),
-        figures::grouped(drift.documents.unsigned_abs()),
+        figures::counted(drift.documents.unsigned_abs(), documents),
     );
     if let Some(shift) = drift.topic_shift_js {
         text.push_str(&format!("; topics moved by {shift:.3}"));

@@ -56,17 +56,21 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    /// The line about drift at the end of a run; `None` without new documents.
-    pub(crate) fn summary(&self) -> Option<DriftSummary> {
+    /// The line about drift at the end of a run with this many documents held out; `None` without new documents. There
+    /// must be others to train on again.
+    pub(crate) fn summary(&self, held_out: u64) -> Option<DriftSummary> {
         let figures = &self.run.figures;
-        let to_retrain = self.groups.iter().filter(|g| g.figures.advises_training());
+        let has_others = self.run.documents.unsigned_abs() > held_out;
+        let advises = |figures: &DriftFigures| has_others && figures.advises_training();
+        let to_retrain = self.groups.iter().filter(|g| advises(&g.figures));
         (self.run.documents > 0).then(|| DriftSummary {
             documents: self.run.documents,
             known_term_share: figures.known_term_share,
             known_token_share: figures.known_token_share,
             topic_shift_js: figures.topic_shift_js,
             loglik_shift: figures.loglik_shift,
-            retrain: figures.advises_training(),
+            are_held_out: !has_others,
+            retrain: advises(figures),
             groups: self.groups.len(),
             groups_to_retrain: to_retrain.count(),
             too_many_groups: self.too_many_groups,

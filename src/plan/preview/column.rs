@@ -22,8 +22,8 @@ const TEXTS: [&str; 15] = [
     "summary",
     "tweet",
 ];
-/// The name of a text that any longer one is preferred to.
-const TITLE: &str = "title";
+/// Names of a title, which belongs to the text; without one, it is the text.
+const TITLES: [&str; 3] = ["title", "headline", "subject"];
 /// Names of an id, the likeliest first.
 const IDS: [&str; 18] = [
     "id",
@@ -45,6 +45,8 @@ const IDS: [&str; 18] = [
     "url",
     "name",
 ];
+/// Mean words of a value that is more than a name.
+const PROSE_WORDS: f64 = 4.0;
 /// Mean characters of a value that can be carried along.
 const SHORT: f64 = 40.0;
 /// Maximum number of columns that are carried along.
@@ -52,7 +54,7 @@ const MOST_METADATA: usize = 8;
 
 /// Whether a column of this name usually contains text.
 pub(crate) fn is_text_name(name: &str) -> bool {
-    let texts = TEXTS.iter().chain([&TITLE]);
+    let texts = TEXTS.iter().chain(&TITLES);
     texts.copied().any(|text| text.eq_ignore_ascii_case(name))
 }
 
@@ -115,6 +117,11 @@ impl Column {
         self.characters as f64 / self.values.max(1) as f64
     }
 
+    /// Whether its values are sentences rather than names.
+    pub(crate) fn is_prose(&self) -> bool {
+        self.is_text() && self.mean_words() > PROSE_WORDS
+    }
+
     /// Whether it has values, most of which are neither numbers nor dates.
     fn is_text(&self) -> bool {
         self.values > 0 && 2 * self.numbers.max(self.dates) < self.values
@@ -144,6 +151,22 @@ pub(super) fn text_of(columns: &[Column]) -> Option<String> {
     found.map(|column| column.name.clone())
 }
 
+/// The column with the title of each text, by its name; a title of several records is not one of a text.
+pub(super) fn title_of(columns: &[Column], text: &str) -> Option<String> {
+    let is_title = |column: &&Column| {
+        let differ = 5 * column.distinct > 4 * column.values;
+        column.is_text() && differ && column.mean_words() > 1.5 && column.name != text
+    };
+    let named = |name: &&str| {
+        let is_named = |column: &&Column| column.name.eq_ignore_ascii_case(name);
+        columns.iter().filter(is_named).find(is_title)
+    };
+    TITLES
+        .iter()
+        .find_map(named)
+        .map(|column| column.name.clone())
+}
+
 /// The column with the longest values, of equally long ones the first.
 fn longest<'c>(columns: impl Iterator<Item = &'c Column>) -> Option<&'c Column> {
     columns.reduce(
@@ -164,7 +187,9 @@ pub(super) fn id_of(columns: &[Column]) -> Option<String> {
     let is_key = |column: &&Column| column.distinct == column.records && column.records > 0;
     let named = |name: &&str| {
         let mut keys = columns.iter().filter(is_key);
-        keys.find(|column| column.name.eq_ignore_ascii_case(name))
+        // MongoDB exports ids as objects.
+        let plain = |column: &Column| column.name.trim_end_matches(".$oid").to_owned();
+        keys.find(|column| plain(column).eq_ignore_ascii_case(name))
     };
     let is_id = |column: &&Column| {
         ["_id", "_uid", "Id", "ID"]
@@ -229,6 +254,24 @@ mod tests {
         let mut key = columns[2].clone();
         key.name = "key".to_owned();
         assert_eq!(text_of(&[key]), None);
+    }
+
+    #[test]
+    fn a_title_of_one_text_belongs_to_it() {
+        let titles: &[&str] = &["one day", "another day", "the night", "the morning after"];
+        let columns = columns(&[
+            ("Title", titles),
+            ("headline", &["the same book"; 4]),
+            ("text", &["a b c"; 4]),
+        ]);
+        assert_eq!(title_of(&columns, "text").as_deref(), Some("Title"));
+        assert_eq!(title_of(&columns, "Title"), None);
+    }
+
+    #[test]
+    fn ids_of_mongodb_are_ids() {
+        let columns = columns(&[("_id.$oid", &["5f0", "5f1", "5f2", "5f3"])]);
+        assert_eq!(id_of(&columns).as_deref(), Some("_id.$oid"));
     }
 
     #[test]
