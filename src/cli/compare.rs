@@ -17,6 +17,8 @@ use lda::evaluate::matching::SAME_TOPIC_WITHIN;
 
 /// Characters of a row besides the words: two topics, a distance, and the space between columns.
 const BESIDE_WORDS: usize = 30;
+/// Topics over fewer common terms cannot be told apart.
+const FEW_TERMS: usize = 50;
 
 /// Compares two results.
 ///
@@ -107,11 +109,16 @@ fn rows(
         None => "of one model: matched by number".to_owned(),
         Some(matched) => format!(
             "{} of {} pairs are the same (within a Hellinger distance of {SAME_TOPIC_WITHIN}), mean \
-             distance {:.2}, over {} common terms",
+             distance {:.2}, over {} common terms{}",
             figures::grouped(matched.same as u64),
             figures::grouped(matched.partners.iter().flatten().count() as u64),
             matched.mean_distance,
             figures::grouped(matched.shared_terms as u64),
+            if matched.shared_terms < FEW_TERMS {
+                ": too few to tell"
+            } else {
+                ""
+            },
         ),
     };
     let left_out = match found.unmatched + found.ambiguous {

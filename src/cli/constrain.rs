@@ -41,6 +41,15 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let path = job_file(&output);
     let list = path.with_extension("txt");
     let finished = Job::load(&result.join("job.toml"), &[])?;
+    if finished.corpus.labels.is_some() {
+        let message = format!(
+            "{}: its topics are labels, which cannot be corrected",
+            result.display()
+        );
+        return Err(
+            Failure::message(Exit::Usage, message).help("change the labels of the documents")
+        );
+    }
     let new = asked(args)?;
     let pruned = fit(result, &finished, &new)?;
     if pruned.unknown_words > 0 {

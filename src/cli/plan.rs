@@ -10,6 +10,7 @@ use super::{Failure, figures};
 use crate::job::{Job, schedule_name};
 use crate::tables::output::{SUCCESS, exists};
 use corpus::settings::{PhraseSettings, SampleSize, StopWords, TokenRule, TokenSettings};
+use lda::infer::settings::{InferSettings, Method};
 use lda::model::settings::{Alpha, Geometry, ModelSettings};
 use lda::train::settings::{DocumentSchedule, LocalMethod, Memory, MinibatchSize};
 
@@ -116,22 +117,23 @@ fn tokens(tokens: &TokenSettings) -> String {
         TokenRule::Letters => "runs of letters",
         TokenRule::Whitespace => "words between white space",
     };
-    let mut text = format!(
-        "{rule} of {} to {} characters",
+    let traits = [
+        (tokens.lower_case, ", lower-cased"),
+        (tokens.identifiers, ", identifiers split"),
+        (tokens.numbers, ", numbers kept"),
+        (tokens.addresses, ", addresses kept"),
+        (tokens.elisions, ", elisions dropped"),
+        (tokens.join_hyphens, ", hyphens at line ends removed"),
+    ];
+    let traits: String = traits
+        .iter()
+        .filter(|(has, _)| *has)
+        .map(|(_, name)| *name)
+        .collect();
+    format!(
+        "{rule} of {} to {} characters{traits}",
         tokens.min_length, tokens.max_length
-    );
-    text.push_str(if tokens.lower_case {
-        ", lower-cased"
-    } else {
-        ""
-    });
-    text.push_str(if tokens.identifiers {
-        ", identifiers split"
-    } else {
-        ""
-    });
-    text.push_str(if tokens.numbers { ", numbers kept" } else { "" });
-    text
+    )
 }
 
 fn phrases(phrases: &PhraseSettings) -> Option<String> {
@@ -262,11 +264,36 @@ fn project(job: &Job) -> String {
     match &job.project.infer {
         None => "nothing (method = \"none\")".to_owned(),
         Some(infer) => format!(
-            "every document, {} + {} sweeps, topics with at least {} % of it",
-            infer.burn_in_sweeps,
-            infer.kept_sweeps,
+            "every document, {}, topics with at least {} % of it",
+            inference(infer),
             figures::parameter(100.0 * job.project.threshold),
         ),
+    }
+}
+
+/// The method, and how long it takes.
+fn inference(infer: &InferSettings) -> String {
+    let sweeps = || {
+        let chains = match infer.chains {
+            1 => String::new(),
+            chains => format!(" of {chains} chains"),
+        };
+        format!(
+            "{} + {} sweeps{chains}",
+            infer.burn_in_sweeps, infer.kept_sweeps
+        )
+    };
+    let iterations = || figures::counted(infer.iterations.into(), "iteration");
+    match infer.method {
+        Method::Gibbs => format!("Gibbs sampling with {}", sweeps()),
+        Method::GibbsJoint | Method::Retrain => {
+            format!("together, by Gibbs sampling with {}", sweeps())
+        }
+        Method::Variational => format!("mean-field inference with at most {}", iterations()),
+        Method::Cvb0 => format!("CVB0 with at most {}", iterations()),
+        Method::MaxEnt => "a classifier".to_owned(),
+        Method::NaiveBayes => "naive Bayes".to_owned(),
+        Method::Hybrid => "a classifier, then sampling".to_owned(),
     }
 }
 

@@ -48,7 +48,8 @@ fn text_of(
     }
     for table in tables {
         let (rows, bytes) = (figures::grouped(table.rows), figures::bytes(table.bytes));
-        let _ = writeln!(text, "{:<22}{rows:>15} rows{bytes:>12}", table.name);
+        let noun = if table.rows == 1 { "row " } else { "rows" };
+        let _ = writeln!(text, "{:<22}{rows:>15} {noun}{bytes:>12}", table.name);
     }
     if let Some(line) = held_out_curve(curve) {
         let _ = writeln!(text, "\ntraining   {line}");
