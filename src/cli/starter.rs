@@ -136,6 +136,12 @@ fn correct(template: &mut Template, preview: &Preview, asked: &Job) -> Result<bo
     {
         template.set("corpus.format", "jsonl")?;
         template.remark("corpus.format", "Each line is a JSON object.");
+    } else if preview.is_mail && preview.formats[..] == ["text"] && !template.has("corpus.format") {
+        template.set("corpus.format", "mail")?;
+        template.remark(
+            "corpus.format",
+            "The files begin with the headers of e-mails.",
+        );
     } else if let Some(path) = preview
         .records_path
         .as_ref()

@@ -40,7 +40,7 @@ macro_rules! words {
 
 words!(FORMATS: Format, none "auto" {
     "text" => Text, "jsonl" => JsonLines, "json" => Json, "csv" => Csv, "tsv" => Tsv, "parquet" => Parquet, "arrow" => Arrow, "uci" => Uci,
-    "htrc" => Htrc, "mallet" => Mallet,
+    "htrc" => Htrc, "mail" => Mail, "mallet" => Mallet,
     "svmlight" => SvmLight, "vw" => Vw, "lda-c" => LdaC, "mtx" => MatrixMarket
 });
 words!(MARKUP: Markup { "keep" => Keep, "remove" => Remove });

@@ -39,6 +39,7 @@ impl Look {
         let is_whole = (content.len() as u64) < limit;
         let boundary = match file.format {
             Format::Csv => Boundary::Quoted(Dialect::of(&content)),
+            Format::Mail => Boundary::Envelope,
             _ => Boundary::Line,
         };
         let header = u64::from(settings.header && matches!(file.format, Format::Csv | Format::Tsv));

@@ -8,6 +8,7 @@ mod column;
 mod error;
 mod labels;
 mod language;
+mod objects;
 mod records;
 mod tables;
 
@@ -68,6 +69,8 @@ pub(crate) struct Preview {
     pub(crate) is_json_lines: bool,
     /// The path to the array of JSON that holds the documents, where files are objects that are none.
     pub(crate) records_path: Option<String>,
+    /// Whether every file that is a document is an e-mail.
+    pub(crate) is_mail: bool,
     /// Whether most texts are HTML or XML.
     pub(crate) is_markup: bool,
     /// Whether words are hyphenated at the ends of lines, as in scanned print.
@@ -102,8 +105,12 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
     let columns = records.columns();
     let text = text_of(&columns);
     let id = id_of(&columns);
-    let title = text.as_deref().and_then(|text| title_of(&columns, text));
-    let metadata = metadata_of(&columns, &[&id, &text]);
+    let title = match formats[..] {
+        // Replies have the same.
+        ["mail"] => Some("subject".to_owned()),
+        _ => text.as_deref().and_then(|text| title_of(&columns, text)),
+    };
+    let metadata = metadata_of(&columns, &[&id, &text, &title]);
     let is_named = |column: &&Column| settings.text.contains(&column.name);
     let named = columns.iter().find(is_named);
     let read = named.map(|column| column.name.clone()).or(text.clone());
@@ -137,6 +144,7 @@ pub(crate) fn preview(settings: &CorpusSettings) -> Result<Preview, PreviewError
         encoding: records.encoding(),
         is_headless,
         is_json_lines: records.are_json_lines(),
+        is_mail: records.are_mail(),
         is_markup,
         is_hyphenated,
         has_quotes: records.has_quotes,

@@ -134,7 +134,7 @@ pub(crate) fn survey_of_synth(stage: &SynthStage, settings: &CorpusSettings) -> 
 }
 
 /// Every format with the word for it.
-pub(super) const FORMATS: [(Format, &str); 14] = [
+pub(super) const FORMATS: [(Format, &str); 15] = [
     (Format::Text, "text"),
     (Format::JsonLines, "jsonl"),
     (Format::Json, "json"),
@@ -143,6 +143,7 @@ pub(super) const FORMATS: [(Format, &str); 14] = [
     (Format::Parquet, "parquet"),
     (Format::Uci, "uci"),
     (Format::Htrc, "htrc"),
+    (Format::Mail, "mail"),
     (Format::Mallet, "mallet"),
     (Format::SvmLight, "svmlight"),
     (Format::Vw, "vw"),

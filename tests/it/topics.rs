@@ -103,6 +103,41 @@ fn dates_are_carried_along_and_grouped_whatever_their_form() {
 }
 
 #[test]
+fn mail_is_recognised_by_its_headers() {
+    let place = Workdir::new();
+    let message = |i: usize| {
+        let (text, day) = ([SEA, SKY][i % 2], i % 28 + 1);
+        format!(
+            "From: a{}@example.org\nDate: {day} May 2001 10:00:00 +0000\nSubject: Re: voyage\n\n{text}\n",
+            i % 3
+        )
+    };
+    fs::create_dir_all(place.path("Maildir/cur")).expect("folders");
+    let mut mbox = String::new();
+    for i in 0..60 {
+        place.write(&format!("Maildir/cur/{i:02}:2,S"), message(i));
+        mbox.push_str(&format!(
+            "From a Mon May  7 10:00:00 2001\n{}\n",
+            message(i)
+        ));
+    }
+    place.write("list.mbox", mbox);
+    let topics = |input: &str| {
+        let flags = "--topics 2 --set vocabulary.max_share=0.6 --set vocabulary.stop_words=none";
+        let output = place.output(&format!("topics {input} {flags} --output {input}-out"));
+        let told = said(&output);
+        assert!(
+            told.contains("text        `subject`") && told.contains("metadata    date, from"),
+            "{told}"
+        );
+        let page = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(page.contains(": 60 ok"), "{page}");
+        page[..page.find("documents").expect("a summary")].to_owned()
+    };
+    assert_eq!(topics("Maildir"), topics("list.mbox"));
+}
+
+#[test]
 fn titles_are_read_and_other_columns_of_prose_named() {
     let place = Workdir::new();
     let row = |i: usize| {

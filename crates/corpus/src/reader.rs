@@ -10,6 +10,7 @@ pub mod htrc;
 mod jsonl;
 mod ldac;
 pub mod line;
+pub mod mail;
 pub mod mallet;
 mod svmlight;
 mod text;
@@ -201,6 +202,7 @@ impl<'a> Context<'a> {
                 (Format::Tsv, Some(header)) => {
                     delimited::read_tsv(self, header, *offset, bytes, emit)
                 }
+                (Format::Mail, Some(header)) => mail::read(self, header, *offset, bytes, emit),
                 (Format::Mallet, Some(header)) => mallet::read(self, header, *offset, bytes, emit),
                 (Format::SvmLight, Some(header)) => {
                     counts::read(self, header, (*offset, bytes), svmlight::parse, emit)

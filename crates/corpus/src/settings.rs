@@ -39,6 +39,8 @@ pub enum Format {
     Arrow,
     /// JSON objects in an array, or one after the other, over any number of lines.
     Json,
+    /// E-mail: messages, or an mbox of them.
+    Mail,
 }
 
 impl Format {
@@ -132,7 +134,7 @@ impl CorpusSettings {
             Format::JsonLines | Format::Json | Format::Parquet | Format::Arrow => {
                 self.counts.is_some()
             }
-            Format::Text | Format::Csv | Format::Tsv | Format::Mallet => false,
+            Format::Text | Format::Csv | Format::Tsv | Format::Mallet | Format::Mail => false,
         }
     }
 

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::column::{is_id_name, is_text_name, last_key};
-use super::tables::{MOST_RECORDS, Table, csv_rows, mallet_rows, tsv_rows, uneven};
+use super::objects::{Record, parsed};
+use super::tables::{MOST_RECORDS, Table, csv_rows, mail_rows, mallet_rows, tsv_rows, uneven};
 use super::{Column, PreviewError};
 use crate::plan::look::{LOOK_BYTES, LOOKED_AT, first_bytes};
 use corpus::block::{cutter, nested};
@@ -23,10 +24,6 @@ const GUESS_BYTES: usize = 64 << 10;
 
 /// Bytes of the quotes, the colon and the comma of a value.
 const VALUE_MARKS: usize = 6;
-
-/// A record: the names and texts of its values. What is neither text, number, truth value nor a
-/// list of texts is left out.
-type Record = Vec<(String, String)>;
 
 /// The first records and texts of some files.
 #[derive(Debug)]
@@ -97,6 +94,10 @@ impl Records {
                 // The start may end within a row.
                 self.has_quotes |= uneven(&quoted) <= 1 && uneven(&rows) > 1;
                 self.table(file, rows)
+            }
+            Format::Mail => {
+                let start = first_bytes(file, LOOK_BYTES, &self.settings)?;
+                self.table(file, mail_rows(&start))
             }
             Format::Mallet => {
                 let start = self.start(file, LOOK_BYTES)?;
@@ -265,6 +266,16 @@ impl Records {
         !self.texts.is_empty() && self.texts.iter().all(is_object)
     }
 
+    /// Whether there are files that are documents, and each begins with the headers of an e-mail.
+    pub(super) fn are_mail(&self) -> bool {
+        let is_mail = |text: &String| {
+            let headers = text.split("\n\n").next().unwrap_or_default();
+            let has = |name: &str| headers.lines().any(|line| line.starts_with(name));
+            has("From") && (has("Subject:") || has("Date:") || has("Message-I"))
+        };
+        !self.texts.is_empty() && self.texts.iter().all(is_mail)
+    }
+
     /// The texts of these columns.
     pub(super) fn values_of<'a>(&'a self, columns: &'a [String]) -> Vec<&'a str> {
         columns.iter().flat_map(|name| self.values(name)).collect()
@@ -320,73 +331,6 @@ impl Records {
     fn name(&mut self, name: &str) {
         if !self.names.iter().any(|known| known == name) {
             self.names.push(name.to_owned());
-        }
-    }
-}
-
-/// The first objects among parts of JSON; an error if the first part is none, and no other one is.
-fn parsed<'p>(parts: impl Iterator<Item = &'p [u8]>) -> serde_json::Result<Vec<Record>> {
-    let filled = parts.filter(|part| !part.trim_ascii().is_empty());
-    let (mut objects, mut error) = (Vec::new(), None);
-    for (place, part) in filled.take(MOST_RECORDS).enumerate() {
-        match serde_json::from_slice(part) {
-            Ok(object) => objects.push(record(object)),
-            Err(found) if place == 0 => error = Some(found),
-            Err(_) => {}
-        }
-    }
-    match error {
-        Some(error) if objects.is_empty() => Err(error),
-        _ => Ok(objects),
-    }
-}
-
-fn record(object: Map<String, Value>) -> Record {
-    let mut record = Record::new();
-    take(&mut record, "", object);
-    record
-}
-
-/// Takes the values of an object; those of an object under `a`, or of objects in an array there, are named `a.b`.
-fn take(record: &mut Record, prefix: &str, object: Map<String, Value>) {
-    for (name, value) in object {
-        let name = format!("{prefix}{name}");
-        match value {
-            Value::String(text) => record.push((name, text)),
-            Value::Number(_) | Value::Bool(_) => record.push((name, value.to_string())),
-            Value::Array(items) if items.iter().all(Value::is_string) => {
-                let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-                record.push((name, items.join("\n")));
-            }
-            Value::Object(inner) => take(record, &format!("{name}."), inner),
-            Value::Array(items) => {
-                let mut inner = Record::new();
-                for item in items {
-                    if let Value::Object(item) = item {
-                        take(&mut inner, &format!("{name}."), item);
-                    }
-                }
-                join(record, inner);
-            }
-            Value::Null => {}
-        }
-    }
-}
-
-/// Adds values to a record, those of one name as lines.
-fn join(record: &mut Record, values: Record) {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (name, value) in values {
-        match places.get(&name) {
-            Some(&place) => {
-                let joined: &mut String = &mut record[place].1;
-                joined.push('\n');
-                joined.push_str(&value);
-            }
-            None => {
-                places.insert(name.clone(), record.len());
-                record.push((name, value));
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use corpus::block::cutter::Dialect;
 use corpus::block::header::fixed_columns;
-use corpus::reader::mallet;
+use corpus::reader::{mail, mallet};
 use corpus::settings::Format;
 
 /// Records of a file that are looked at.
@@ -49,12 +49,20 @@ fn table_of(rows: impl Iterator<Item = Vec<String>>, has_header: bool) -> Table 
 pub(super) fn mallet_rows(start: &str) -> Table {
     let field = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
     let fields = |line: &str| mallet::fields(line.as_bytes()).map(field).into();
-    let names = fixed_columns(Format::Mallet).unwrap_or_default();
-    let header = names.iter().map(|&name| name.to_owned()).collect();
-    (
-        header,
-        filled_lines(start).take(MOST_RECORDS).map(fields).collect(),
-    )
+    let rows = filled_lines(start).take(MOST_RECORDS).map(fields).collect();
+    (fixed(Format::Mallet), rows)
+}
+
+/// Those of a file of e-mail.
+pub(super) fn mail_rows(start: &[u8]) -> Table {
+    let messages = mail::messages(0, start).take(MOST_RECORDS);
+    let rows = messages.filter_map(|(_, message)| mail::fields(message));
+    (fixed(Format::Mail), rows.map(Into::into).collect())
+}
+
+fn fixed(format: Format) -> Vec<String> {
+    let names = fixed_columns(format).unwrap_or_default();
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 fn filled_lines(start: &str) -> impl Iterator<Item = &str> {

@@ -229,7 +229,7 @@ pub fn records(bytes: &[u8]) {
 }
 
 /// How an input file of each kind is called, and the keys that it needs.
-const INPUTS: [(&str, &[&str]); 16] = [
+const INPUTS: [(&str, &[&str]); 17] = [
     ("a.jsonl", &["corpus.counts=n"]),
     ("a.csv", &[]),
     ("a.tsv", &[]),
@@ -256,6 +256,7 @@ const INPUTS: [(&str, &[&str]); 16] = [
         &["corpus.markup=remove", "corpus.encoding=latin1"],
     ),
     ("a.json", &["corpus.records=t.u", "corpus.text=t.u"]),
+    ("a.mbox", &["corpus.metadata=[\"from\", \"date\"]"]),
 ];
 
 /// Input files, of the kind that the first byte tells: blocks of any size hold the same documents.

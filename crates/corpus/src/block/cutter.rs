@@ -1,17 +1,20 @@
 //! Cuts a stream into runs of complete records, holding no more than the requested size and one
 //! record.
 //!
-//! A record ends with a line break, for CSV with one outside quotes, or is a JSON object. A record above
+//! A record ends with a line break, for CSV with one outside quotes, or is a JSON object or an e-mail. A record above
 //! `max_record_bytes` is never held: its bytes are skipped, and it is reported by position and
 //! length. When the stream fails, the complete records are kept and the rest becomes one
 //! [`Piece::Truncated`].
 
 mod dialect;
+mod envelope;
 mod object;
 
 use crate::input::BYTE_ORDER_MARK;
 pub use dialect::Dialect;
 use dialect::Place;
+use envelope::EnvelopeScan;
+pub use envelope::is_envelope;
 use object::ObjectScan;
 pub use object::objects;
 use std::io::{self, BufRead, Read};
@@ -28,6 +31,8 @@ pub enum Boundary {
     Quoted(Dialect),
     /// Where a JSON object does.
     Object,
+    /// After the line between two e-mail messages.
+    Envelope,
 }
 
 /// A scan for the end of one record, over as many buffers as it takes.
@@ -35,6 +40,7 @@ struct Scan {
     boundary: Boundary,
     place: Place,
     object: ObjectScan,
+    envelope: EnvelopeScan,
 }
 
 impl Scan {
@@ -43,6 +49,7 @@ impl Scan {
             boundary,
             place: Place::default(),
             object: ObjectScan::default(),
+            envelope: EnvelopeScan::default(),
         }
     }
 
@@ -51,6 +58,7 @@ impl Scan {
         let dialect = match self.boundary {
             Boundary::Line => return find_line_end(bytes),
             Boundary::Object => return self.object.find_end(bytes),
+            Boundary::Envelope => return self.envelope.find_end(bytes),
             Boundary::Quoted(dialect) => dialect,
         };
         let is_end = |&byte: &u8| {

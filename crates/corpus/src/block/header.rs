@@ -142,6 +142,7 @@ pub fn fixed_columns(format: Format) -> Option<&'static [&'static str]> {
     match format {
         Format::Mallet | Format::SvmLight | Format::Vw => Some(&["id", "label", "text"]),
         Format::LdaC => Some(&["text"]),
+        Format::Mail => Some(&["id", "date", "from", "to", "subject", "text"]),
         _ => None,
     }
 }

@@ -41,6 +41,7 @@ impl Records {
         let stream = only_records(stream, file.format, settings);
         let boundary = match file.format {
             Format::Json => Boundary::Object,
+            Format::Mail => Boundary::Envelope,
             _ => Boundary::Line,
         };
         let mut cutter = RecordCutter::new(stream, 0, boundary, limit);

@@ -39,6 +39,7 @@ pub(super) fn guess(name: &str) -> Format {
         "jsonl" | "ndjson" => Format::JsonLines,
         "json" => Format::Json,
         "csv" => Format::Csv,
+        "eml" | "mbox" | "mbx" => Format::Mail,
         "tsv" => Format::Tsv,
         "parquet" => Format::Parquet,
         "arrow" | "feather" => Format::Arrow,

@@ -9,6 +9,7 @@ mod htrc;
 mod keys;
 mod languages;
 mod long;
+mod mail;
 mod mallet;
 mod partitions;
 mod uci;

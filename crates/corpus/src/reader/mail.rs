@@ -1,0 +1,82 @@
+//! E-mail: a message, or an mbox of messages, each between lines that begin with `From `.
+//!
+//! The text is that of a message's body, HTML without tags; lines quoted from other messages and attachments are left
+//! out. The sender and the recipient are the first of each.
+
+use super::{Context, DocumentSink};
+use crate::block::cutter::{Boundary, is_envelope, record_ends};
+use crate::block::header::Header;
+use mail_parser::{Address, MessageParser};
+
+/// Hands over the messages of a stretch that begins at `offset`.
+pub(super) fn read(
+    context: &Context<'_>,
+    header: &Header,
+    offset: u64,
+    bytes: &[u8],
+    emit: DocumentSink<'_>,
+) {
+    for (begins, message) in messages(offset, bytes) {
+        match fields(message) {
+            Some(fields) => {
+                let fields = fields.each_ref().map(String::as_bytes);
+                emit(header.document(context, begins, &fields));
+            }
+            None => emit(context.unparsable(begins, "not an e-mail, which begins with headers")),
+        }
+    }
+}
+
+/// The messages of a stretch, each with where it begins, without the lines between them.
+pub fn messages(offset: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut begin = 0;
+    let ends = record_ends(bytes, Boundary::Envelope).chain([bytes.len()]);
+    ends.map(move |end| {
+        let begins = std::mem::replace(&mut begin, end);
+        (
+            offset + begins as u64,
+            without_envelope(&bytes[begins..end]),
+        )
+    })
+    .filter(|(_, message)| !message.trim_ascii().is_empty())
+}
+
+/// The message without the line after it.
+fn without_envelope(record: &[u8]) -> &[u8] {
+    let lines = record.strip_suffix(b"\n").unwrap_or(record);
+    let last = lines
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |at| at + 1);
+    match is_envelope(&lines[last..]) {
+        true => &record[..last],
+        false => record,
+    }
+}
+
+/// The id, date, sender, recipient, subject and text of a message; `None` if it is none.
+pub fn fields(message: &[u8]) -> Option<[String; 6]> {
+    let message = MessageParser::default().parse(message)?;
+    let sender_of = |address: Option<&Address<'_>>| {
+        let first = address.and_then(Address::first)?;
+        let name = first.address.as_deref().or(first.name.as_deref())?;
+        Some(name.to_owned())
+    };
+    let [from, to] = [message.from(), message.to()].map(sender_of);
+    let date = message.date().map(mail_parser::DateTime::to_rfc3339);
+    if from.is_none() && date.is_none() && message.subject().is_none() {
+        return None;
+    }
+    let mut text = String::new();
+    for part in 0..message.text_body_count() {
+        let body = message.body_text(part).unwrap_or_default();
+        for line in body.lines().filter(|line| !line.starts_with('>')) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let subject = message.subject().unwrap_or_default().to_owned();
+    let id = message.message_id().unwrap_or_default().to_owned();
+    let [date, from, to] = [date, from, to].map(Option::unwrap_or_default);
+    Some([id, date, from, to, subject, text])
+}
