@@ -58,6 +58,9 @@ pub(super) struct Reals(pub(super) fn(f64) -> bool, pub(super) &'static str);
 
 /// Numbers above 0.
 pub(super) const POSITIVE: Reals = Reals(|x| x > 0.0 && x.is_finite(), "a number above 0");
+/// Parameters of a Dirichlet prior. Smaller ones vanish beside counts of 32 bits.
+pub(super) const CONCENTRATION: Reals =
+    Reals(|x| (1e-6..=1e6).contains(&x), "a number from 1e-6 to 1e6");
 /// Numbers from 0.
 pub(super) const NOT_NEGATIVE: Reals = Reals(|x| x >= 0.0 && x.is_finite(), "a number from 0");
 /// Shares that are not nothing: (0, 1].

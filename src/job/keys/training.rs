@@ -2,7 +2,7 @@
 
 use super::{Section, Stage, rows};
 use crate::job::kind::Kind::{Auto, File, Flag, Mib, Prior, Real, Whole, Word, WordOr, Words};
-use crate::job::kind::{COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
+use crate::job::kind::{CONCENTRATION, COUNT, NOT_NEGATIVE, PART, POSITIVE, Reals, SHARE};
 use crate::job::words::{
     ESTIMATORS, GEOMETRIES, KNOWLEDGE, LABEL_PRIORS, LOCAL_METHODS, MEMORIES, MINIBATCHES, PARTS,
     SCHEDULES, STRUCTURES, UNASSIGNED,
@@ -37,15 +37,15 @@ pub(super) const MODEL: Section = rows! {
     // Any number; the same seed produces the same bytes.
     seed: Whole(0, i64::MAX as u64), Default(1);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic.
-    alpha: Prior(POSITIVE), Absent;
+    alpha: Prior(CONCENTRATION), Absent;
     /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` means 0.1 a topic, in all
     /// at least 10 and at most 2 √`topics` or a fifth of the mean document length; 5 if it is fixed.
-    alpha_sum: Auto(&Real(POSITIVE)), Default("auto");
+    alpha_sum: Auto(&Real(CONCENTRATION)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
-    eta: Auto(&Real(POSITIVE)), Default("auto");
+    eta: Auto(&Real(CONCENTRATION)), Default("auto");
     /// The same prior for the published topics, with which documents are also inferred; `"auto"` chooses it on the
     /// held-out documents.
-    published_eta: Auto(&Real(POSITIVE)), Default("auto");
+    published_eta: Auto(&Real(CONCENTRATION)), Default("auto");
     /// How a round derives weights from the parameters: `"mean"`, or the paper's `"exp-psi"`, which needs
     /// `train.memory = "off"`.
     geometry: Word(GEOMETRIES), Default("mean");

@@ -17,7 +17,7 @@ use crate::math::special::digamma;
 /// Sums are kept in units of 2⁻²⁰.
 const FIXED_POINT: f64 = (1u64 << 20) as f64;
 
-/// α_k does not fall below this: a topic without tokens stays possible.
+/// α_k does not fall below this when it is learnt: a topic without tokens stays possible.
 const SMALLEST: f64 = 1e-4;
 
 /// How many documents have n tokens of a topic, and how many have N in all.
@@ -46,11 +46,12 @@ impl Histograms {
     }
 
     /// Σ_d [Ψ(n_dk + α_k) − Ψ(α_k)] for each topic, then Σ_d [Ψ(N_d + A) − Ψ(A)], in units of
-    /// 2⁻²⁰.
+    /// 2⁻²⁰; a smaller α_k counts as the least there is, so that the sums stay within 64 bits.
     pub fn evidence(&self, alpha: &[f64]) -> Vec<i64> {
-        let whole: f64 = alpha.iter().sum();
+        let alpha = alpha.iter().map(|a| a.max(SMALLEST));
+        let whole: f64 = alpha.clone().sum();
         let topics = self.topics.iter().zip(alpha);
-        let mut sums: Vec<i64> = topics.map(|(h, &a)| above(h, a)).collect();
+        let mut sums: Vec<i64> = topics.map(|(h, a)| above(h, a)).collect();
         sums.push(above(&self.lengths, whole));
         sums
     }
@@ -87,7 +88,7 @@ pub fn step(alpha: &mut [f64], evidence: &[i64]) {
         return;
     }
     for (a, &sum) in alpha.iter_mut().zip(topics) {
-        *a = (*a * sum as f64 / lengths).max(SMALLEST);
+        *a = (a.max(SMALLEST) * sum as f64 / lengths).max(SMALLEST);
     }
 }
 
@@ -96,6 +97,20 @@ mod tests {
     use super::*;
     use crate::math::draw::{categorical, dirichlet, prefix_sums};
     use crate::math::random::{Stage, Stream};
+
+    #[test]
+    fn a_tiny_prior_is_learnt_as_from_the_least() {
+        let mut histograms = Histograms::new(2);
+        histograms.topics = vec![vec![0, 1 << 20], vec![0, 1 << 20]];
+        histograms.lengths = vec![0, 1 << 21];
+        let learnt = |start: f64| {
+            let mut alpha = [start; 2];
+            step(&mut alpha, &histograms.evidence(&[start; 2]));
+            alpha
+        };
+        assert!(histograms.evidence(&[1e-15; 2]).iter().all(|&sum| sum > 0));
+        assert_eq!(learnt(1e-15), learnt(SMALLEST));
+    }
 
     /// Documents drawn from a Dirichlet–multinomial: their prior is found again, however they are
     /// shared among workers.

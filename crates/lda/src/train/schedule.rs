@@ -118,7 +118,7 @@ impl Schedule {
             gibbs_rounds: gibbs_rounds.max(LEAST_ROUNDS).min(minibatch_count),
             passes,
             online_passes,
-            alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from),
+            alpha_after: settings.alpha_after.map_or(gibbs / 4, u64::from).max(1),
             alpha_every: settings.alpha_every.map_or((gibbs / 8).max(1), u64::from),
             average_every: (settings.average_every).map_or((gibbs / 50).clamp(1, 5), u64::from),
             settings: settings.clone(),
@@ -332,7 +332,7 @@ impl Schedule {
         let pass = position.taken.div_ceil(self.gibbs_rounds);
         self.action(position) == Action::Gibbs
             && self.alpha_every > 0
-            && pass >= self.alpha_after.max(1)
+            && pass >= self.alpha_after
             && (pass - self.alpha_after).is_multiple_of(self.alpha_every)
     }
 
