@@ -234,7 +234,7 @@ impl Values {
             && alpha.len() as i64 != topics
         {
             source.refuse("model.alpha", || {
-                format!("a number above 0, or a list of {topics} of them (one per topic)")
+                format!("a number from 1e-6 to 1e6, or a list of {topics} of them (one per topic)")
             })?;
         }
         let is_exp_psi = self.get::<Geometry>("model.geometry") == Geometry::ExpPsi;
