@@ -170,10 +170,7 @@ fn wrong_values_are_told_what_is_allowed() {
             "model.alpha=[1.0, 2.0]",
             "must be a number from 1e-6 to 1e6, or a list of 10 of them",
         ),
-        (
-            "model.eta=1e-12",
-            "must be a number from 1e-6 to 1e6, or \"auto\"",
-        ),
+        ("model.eta=1e-12", "from 1e-6 to 1e6, or \"auto\""),
         ("sample.fraction=1.5", "must be a number above 0, at most 1"),
         ("sample.held_out=1", "must be a number from 0, below 1"),
         ("tokens.lower_case=yes", "must be true or false"),
