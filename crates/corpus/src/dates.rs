@@ -6,25 +6,16 @@ use std::collections::BTreeSet;
 use chrono::{Datelike, NaiveDate};
 
 /// A year from 1000 to 2999, perhaps with month and day; or a decade.
-///
-/// ```
-/// use corpus::dates::Date;
-///
-/// let date = Date::parse("Tue, 21 Jul 1998 05:06:07 +0200").unwrap();
-/// assert_eq!((date.year, date.month, date.day), (1998, Some(7), Some(21)));
-/// assert_eq!(Date::parse("[c. 1850?]").unwrap().year, 1850);
-/// assert!(Date::parse("Windows 2000").is_none());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Date {
+struct Date {
     /// The year; of a decade the first one.
-    pub year: u16,
+    year: u16,
     /// From 1; absent if the value is a year.
-    pub month: Option<u8>,
+    month: Option<u8>,
     /// From 1; absent if the value is a month.
-    pub day: Option<u8>,
+    day: Option<u8>,
     /// Whether it is a decade, as in `1990s`.
-    pub is_decade: bool,
+    is_decade: bool,
 }
 
 /// How coarse dates are.
@@ -59,7 +50,7 @@ impl Date {
     /// Reads a year (`1998`, `1998.0`, `c. 1998`, `[1998?]`), decade (`1990s`), month (`1998-07`) or day (`1998-07-21`,
     /// `1998/07/21`, `19980721`, `21.07.1998`, `21 July 1998`, `Jul 21, 1998`, RFC 2822), perhaps with a time; nothing
     /// else, and no [`slashed`](Self::slashed) date.
-    pub fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let has_year = text
             .as_bytes()
@@ -75,7 +66,7 @@ impl Date {
     }
 
     /// Reads a day written as `3/4/1998`, perhaps with a time.
-    pub fn slashed(text: &str, is_day_first: bool) -> Option<Self> {
+    fn slashed(text: &str, is_day_first: bool) -> Option<Self> {
         let format = if is_day_first { "%d/%m/%Y" } else { "%m/%d/%Y" };
         Self::day(text.trim(), format)
     }
@@ -160,17 +151,30 @@ impl Date {
     }
 }
 
-/// The day of a moment, and a day of another form, as `1998-07-21`; of a slashed moment what stands before its time; any
-/// other value as it is.
+/// Whether a value is a date in one of the usual forms.
+///
+/// ```
+/// use corpus::dates::is_date;
+///
+/// assert!(is_date("Tue, 21 Jul 1998 05:06:07 +0200") && is_date("[c. 1850?]") && is_date("7/21/1998"));
+/// assert!(!is_date("Windows 2000"));
+/// ```
+pub fn is_date(value: &str) -> bool {
+    Date::parse(value).is_some() || is_slashed(value)
+}
+
+fn is_slashed(value: &str) -> bool {
+    let is_read = |is_day_first| Date::slashed(value, is_day_first).is_some();
+    is_read(false) || is_read(true)
+}
+
+/// The day of a date, in the form `1998-07-21`. A slashed date only loses its time, and other values are unchanged.
 pub fn day_of(value: &str) -> Cow<'_, str> {
     if let Some(date) = Date::parse(value).filter(|date| date.day.is_some()) {
         return Cow::Owned(date.label(Unit::Day));
     }
-    let is_slashed = [false, true]
-        .iter()
-        .any(|&order| Date::slashed(value, order).is_some());
     match value.trim().split_once([' ', ',']) {
-        Some((day, _)) if is_slashed => Cow::Borrowed(day),
+        Some((day, _)) if is_slashed(value) => Cow::Borrowed(day),
         _ => Cow::Borrowed(value),
     }
 }

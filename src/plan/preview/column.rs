@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corpus::dates::Date;
+use corpus::dates::is_date;
 
 /// Names of a text, the likeliest first.
 const TEXTS: [&str; 15] = [
@@ -89,10 +89,6 @@ impl Column {
     pub(super) fn of(name: String, records: usize, values: &[&str]) -> Self {
         let distinct: BTreeSet<&&str> = values.iter().collect();
         let is_number = |value: &&&str| value.trim().parse::<f64>().is_ok();
-        let is_date = |value: &&&str| {
-            let is_slashed = |is_day_first| Date::slashed(value, is_day_first).is_some();
-            Date::parse(value).is_some() || is_slashed(false) || is_slashed(true)
-        };
         Self {
             name,
             records,
@@ -104,7 +100,7 @@ impl Column {
                 .map(|value| value.split_whitespace().count())
                 .sum(),
             numbers: values.iter().filter(is_number).count(),
-            dates: values.iter().filter(is_date).count(),
+            dates: values.iter().filter(|value| is_date(value)).count(),
         }
     }
 

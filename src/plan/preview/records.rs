@@ -158,7 +158,7 @@ impl Records {
                     limit *= 8;
                     continue;
                 }
-                // It goes on beyond the look, perhaps.
+                // The object may be longer than what was read.
                 Err(_) if is_one_object => Vec::new(),
                 Err(error) => {
                     return Err(PreviewError::NoObjects {
