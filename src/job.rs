@@ -26,8 +26,10 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use toml::Value;
 
 use crate::evaluate::settings::EvaluateSettings;
+use crate::tables::output::JOB_FILE;
 use corpus::collection::Collection;
 use corpus::phrases::{self, Phrase};
 use corpus::settings::{
@@ -56,6 +58,8 @@ pub(crate) use words::schedule_name;
 pub struct Job {
     /// The job file.
     pub path: PathBuf,
+    /// What was set besides it, `section.key=value`.
+    pub(crate) overrides: Vec<String>,
     /// The input.
     pub corpus: CorpusSettings,
     /// How text is cut into tokens.
@@ -162,18 +166,28 @@ pub(crate) struct NamedFile {
 }
 
 impl Job {
-    /// Reads and checks the job file at `path`; `overrides` are `section.key=value`, later ones
-    /// winning.
+    /// Reads and checks the job file at `path`, or the job of the result in the folder `path`, which may have been
+    /// moved since; `overrides` are `section.key=value`, later ones winning.
     ///
     /// # Errors
     /// The file, or a word list that it names, cannot be read; any error of [`Job::parse`].
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, JobError> {
-        let text = std::fs::read_to_string(path).map_err(|source| JobError::Read {
-            path: path.to_owned(),
-            place: None,
-            source,
-        })?;
-        Self::parse(&text, path, overrides)
+        let mut sets = Vec::new();
+        let mut file = path.to_owned();
+        if path.is_dir() {
+            file.push(JOB_FILE);
+            let root = Value::from(&*path.to_string_lossy());
+            sets.push(format!("output.path={root}"));
+        }
+        sets.extend_from_slice(overrides);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => Self::parse(&text, &file, &sets),
+            Err(source) => Err(JobError::Read {
+                path: file,
+                place: None,
+                source,
+            }),
+        }
     }
 
     /// Checks `text`, the content of a job file at `path`.
@@ -194,7 +208,14 @@ impl Job {
             // Values that an override sets stay.
             source.forget(|path, entry| implied.contains(&path) && entry.place.is_in_file());
         }
-        Self::of(&source, path)
+        let mut job = Self::of(&source, path)?;
+        job.overrides = overrides.to_owned();
+        Ok(job)
+    }
+
+    /// Whether the job file is that of its own output, which `--overwrite` removes.
+    pub(crate) fn is_of_its_output(&self) -> bool {
+        absolute(&self.path) == absolute(&self.output.path.join(JOB_FILE))
     }
 
     /// Checks what was written of a job at `path`.
@@ -203,6 +224,7 @@ impl Job {
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
+            overrides: Vec::new(),
             corpus: values.corpus(),
             tokens: values.tokens(),
             phrases: values.phrases(),

@@ -21,7 +21,7 @@ use crate::evaluate::foreign::{ForeignError, ForeignModel};
 use crate::tables::TableError;
 use crate::tables::documents::metadata_columns;
 use crate::tables::matrix::{self, MatrixError};
-use crate::tables::output::Output;
+use crate::tables::output::{JOB_FILE, Output};
 use crate::tables::read::{
     CurvePoint, drift_lines, evaluation_figures, kept_terms, table_schema, topic_lines,
     training_curve,
@@ -46,9 +46,6 @@ const TABLES: [&str; 12] = [
     "training_log",
     "vocabulary",
 ];
-
-/// The job as it is saved with a result.
-const JOB: &str = "job.toml";
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +81,7 @@ pub(crate) fn report(output: &Output) -> Result<String, ReportError> {
             output.local(&format!("{table}/{name}"))?;
         }
     }
-    let root = output.local_root(&[COLLECTION_FILE, JOB])?;
+    let root = output.local_root(&[COLLECTION_FILE, JOB_FILE])?;
     Ok(page::page(&gather(root)?))
 }
 
@@ -157,7 +154,7 @@ fn facts(root: &Path, collection: &Collection) -> Result<Facts, TableError> {
 
 /// The last names of what `corpus.input` of the saved job says, as far as it says something.
 fn inputs(root: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(root.join(JOB)).unwrap_or_default();
+    let text = std::fs::read_to_string(root.join(JOB_FILE)).unwrap_or_default();
     let job: toml::Table = text.parse().unwrap_or_default();
     let input = job.get("corpus").and_then(|corpus| corpus.get("input"));
     let all = match input {

@@ -195,7 +195,7 @@ Example:
 /// Flags of run, ingest, train and project.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The job file
+    /// The job file, or the folder of a finished result, for its job
     #[arg(value_name = "JOB")]
     pub(crate) job: PathBuf,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins
@@ -260,7 +260,7 @@ pub(crate) struct PlacementArgs {
 /// Flags of plan.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// The job file
+    /// The job file, or the folder of a finished result, for its job
     #[arg(value_name = "JOB")]
     pub(crate) job: PathBuf,
     /// Set a key of the job, as in `--set train.passes=5`; may be repeated, the last one wins

@@ -40,7 +40,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     let output = output.unwrap_or_else(|| next_output(result));
     let path = job_file(&output);
     let list = path.with_extension("txt");
-    let finished = Job::load(&result.join("job.toml"), &[])?;
+    let finished = Job::load(result, &[])?;
     if finished.corpus.labels.is_some() {
         let message = format!(
             "{}: its topics are labels, which cannot be corrected",

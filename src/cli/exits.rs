@@ -55,10 +55,7 @@ exits!(VocabularyFileError {
     _ => Data,
 });
 
-exits!(HostsError {
-    HostsError::Read { .. } => Io,
-    _ => Usage,
-});
+exits!(HostsError { _ => Usage, });
 
 exits!(EnvironmentError { _ => Usage, });
 

@@ -27,6 +27,11 @@ use mesh::{ClusterError, ClusterSettings, spawn};
 pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.overrides())?;
+    if args.overwrite && job.is_of_its_output() {
+        let message = format!("{}: --overwrite would remove this job file", job.path.display());
+        return Err(Failure::message(Exit::Usage, message)
+            .help("copy it out of the result, and run the copy"));
+    }
     describe(&job, args, stages, &placement)?;
     start(job, args, stages, &placement)
 }

@@ -16,7 +16,7 @@ use super::project::{Drift, Projected, Tally, written_parts};
 use super::record::TrainingRecord;
 use crate::job::{Job, Summary, TopicFaults};
 use crate::report::report;
-use crate::tables::output::REPORT;
+use crate::tables::output::{JOB_FILE, REPORT};
 use crate::tables::phrases::PhraseRow;
 use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_nodes::{self, TopicNodeRow};
@@ -267,7 +267,7 @@ impl Finisher<'_> {
     /// Writes what describes the result beside the tables.
     fn describe(&self) -> Result<(), RunError> {
         let (job, output) = (&self.process.job, &self.process.output);
-        output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
+        output.write_atomic(JOB_FILE, job.resolved_toml().as_bytes())?;
         Ok(output.write_atomic("views.sql", views_sql(output)?.as_bytes())?)
     }
 

@@ -10,7 +10,7 @@ use crate::dataflow::maxent::settings_hash;
 use crate::job::Job;
 use crate::job::settings::ProjectSettings;
 use crate::job::state::MODEL_FILE;
-use crate::tables::output::{View, Wanted, exists};
+use crate::tables::output::{JOB_FILE, View, Wanted, exists};
 use corpus::collection::{COLLECTION_FILE, Collection};
 use corpus::labels::Label;
 use corpus::phrases::Phrase;
@@ -24,9 +24,6 @@ use lda::infer::settings::{InferSettings, Method};
 use lda::infer::term_topics::TermTopics;
 use lda::model::factors::{FactorTable, Factors};
 use store::is_remote;
-
-/// Where a finished result keeps its job.
-const JOB_FILE: &str = "job.toml";
 
 /// A job, and the result that its model is taken from.
 #[derive(Clone, Debug)]
@@ -44,8 +41,7 @@ impl Source {
     /// # Errors
     /// The job cannot be read or is wrong; the folder holds none.
     pub fn find(path: &Path, overrides: &[String]) -> Result<Self, StreamError> {
-        let is_result = is_remote(path) || path.is_dir();
-        if !is_result {
+        if !is_remote(path) {
             let job = Job::load(path, overrides)?;
             let root = job.output.path.clone();
             return Ok(Self { job, root });

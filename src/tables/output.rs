@@ -40,8 +40,10 @@ pub(crate) const LOGS: &str = "logs";
 const FOLDERS: [&str; 5] = ["corpus", "model", "checkpoints", LOGS, TEMPORARY];
 /// The files that the process that wrote them reads again: of an output in an object store, their copies stay.
 const READ_AGAIN: [&str; 3] = ["corpus/", "model/", "checkpoints/projected/"];
+/// The file of a finished result that holds its job.
+pub(crate) const JOB_FILE: &str = "job.toml";
 /// Files at the root.
-const FILES: [&str; 6] = [SUCCESS, MANIFEST, "job.toml", "views.sql", REPORT, LOCK];
+const FILES: [&str; 6] = [SUCCESS, MANIFEST, JOB_FILE, "views.sql", REPORT, LOCK];
 
 /// An output folder. The one process of a run that [`lead`](Self::lead)s it holds the lock.
 pub struct Output {

@@ -61,7 +61,11 @@ fn pages_fit_the_window_and_are_ascii_where_the_locale_is() {
             && run.contains("topicmill run job.toml --overwrite"),
         "{run}"
     );
-    let again = place.shown("run job.toml -w 2", 80, "en_US.UTF-8");
+    let again = place.shown("run job.toml -w 2 --set model.topics=6", 80, "en_US.UTF-8");
+    assert!(
+        again.contains("topicmill run job.toml --set model.topics=6 --overwrite"),
+        "{again}"
+    );
     assert!(
         again.contains(" topic") && again.contains("(from an earlier run)"),
         "{again}"
@@ -87,6 +91,31 @@ fn pages_fit_the_window_and_are_ascii_where_the_locale_is() {
         .map(str::len)
         .max();
     assert!(wide > Some(100), "a wide window has more terms");
+}
+
+#[test]
+fn a_folder_of_a_result_stands_for_its_job() {
+    let place = Workdir::new().with_job(JOB);
+    place.succeed("run job.toml -w 2 --quiet");
+    std::fs::rename(place.path("out"), place.path("kept")).expect("a folder can be renamed");
+    let again = place.succeed("run kept -w 2");
+    assert!(
+        again.contains("(from an earlier run)") && !again.contains("--overwrite"),
+        "{again}"
+    );
+    assert!(!place.path("out").exists());
+    place.succeed("evaluate kept -w 2");
+    assert!(place.path("kept-evaluation/evaluation").exists());
+    let refused = place.denied(64, "run kept --overwrite");
+    assert!(
+        refused.contains("kept/job.toml: --overwrite would remove this job file"),
+        "{refused}"
+    );
+    let empty = place.denied(64, "plan corpus");
+    assert!(
+        empty.contains("corpus/job.toml: cannot be read") && empty.contains("the folder of a"),
+        "{empty}"
+    );
 }
 
 #[test]

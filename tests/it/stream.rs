@@ -546,7 +546,7 @@ fn what_a_stream_cannot_be_projected_with_is_refused() {
     fs::remove_file(folder.path().join("job.toml")).unwrap();
     let (code, said) = refused(folder.path(), "project . -");
     assert_eq!(code, 64);
-    assert!(said.contains("no job.toml"), "{said}");
+    assert!(said.contains("job.toml: cannot be read"), "{said}");
     for (flags, word) in [
         ("--stdin --set model.topics=6", "different settings"),
         ("--stdin --set project.method=none", "set another one"),

@@ -269,18 +269,6 @@ impl Workdir {
         let _ = child.stdin.take().expect("piped").write_all(input);
         child.wait_with_output().expect("it ends")
     }
-
-    /// What a command says that must fail with this code.
-    fn denied(&self, code: i32, line: &str) -> String {
-        let output = self.output(line);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{line}: {}",
-            said(&output)
-        );
-        said(&output)
-    }
 }
 
 #[test]

@@ -100,6 +100,18 @@ impl Workdir {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
+    /// What a command says that must fail with this code.
+    pub fn denied(&self, code: i32, line: &str) -> String {
+        let output = self.output(line);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{line}: {}",
+            said(&output)
+        );
+        said(&output)
+    }
+
     /// The rows of a table, such as `out/topics`.
     pub fn table(&self, path: &str) -> Vec<Row> {
         let found = head(&self.path(path), usize::MAX).expect("a table");

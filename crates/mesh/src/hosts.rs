@@ -120,7 +120,7 @@ pub fn read_all(path: &Path) -> Result<Vec<String>, HostsError> {
         path: path.to_owned(),
         source,
     })?;
-    let addresses = parse(path, &text)?;
+    let addresses = parse(path, text.trim_start_matches('\u{feff}'))?;
     match addresses.is_empty() {
         true => Err(HostsError::Empty {
             path: path.to_owned(),
@@ -207,6 +207,9 @@ fn check(address: &str) -> Result<(), &'static str> {
     if host.starts_with('-') {
         return Err("a host name cannot begin with a hyphen");
     }
+    if host.contains('@') {
+        return Err("a user does not belong here, but in the remote shell: --ssh 'ssh -l USER'");
+    }
     if host.contains(char::is_whitespace) {
         return Err("it contains a space");
     }
@@ -260,6 +263,7 @@ mod tests {
         assert!(message("[]:80").contains("the host is missing"));
         assert!(message("a b:80").contains("space"));
         assert!(message("a b 80").contains("the port is missing"));
+        assert!(message("me@a:80").contains("--ssh 'ssh -l"));
         assert!(message("-oProxyCommand=x:80").contains("hyphen"));
         assert!(message("::1:80").contains("brackets"));
         let twice = message("# x\na:1\nb:1\nA:1\n");
@@ -282,6 +286,8 @@ mod tests {
                 "{error}"
             );
         }
+        std::fs::write(&path, "\u{feff}a:1\n").unwrap();
+        assert_eq!(read(&path, 1).unwrap(), ["a:1"]);
         std::fs::write(&path, "# nobody\n\n").unwrap();
         let error = read_all(&path).unwrap_err().to_string();
         assert!(error.contains("no address"), "{error}");

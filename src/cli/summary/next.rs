@@ -22,11 +22,11 @@ fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)>
         let inspect = format!("topicmill inspect {output} --topic {}", largest.topic);
         commands.push((inspect, "a topic and its documents"));
     }
-    if let Some(job) = job {
-        let edit = format!(
-            "topicmill run {} --overwrite",
-            word(&job.path.to_string_lossy())
-        );
+    if let Some(job) = job.filter(|job| !job.is_of_its_output()) {
+        let sets = job.overrides.iter();
+        let sets: String = sets.map(|set| format!(" --set {}", word(set))).collect();
+        let file = word(&job.path.to_string_lossy());
+        let edit = format!("topicmill run {file}{sets} --overwrite");
         commands.push((edit, "again, after changing the job"));
     }
     commands.push((duckdb_line(summary), "the tables, in SQL"));
@@ -35,7 +35,7 @@ fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)>
 
 /// A path as a word of a shell.
 fn word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%".contains(c);
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+,@%=".contains(c);
     match path.chars().all(is_plain) {
         true => path.to_owned(),
         false => format!("'{}'", path.replace('\'', "'\\''")),

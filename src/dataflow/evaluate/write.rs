@@ -5,7 +5,7 @@ use super::{Evaluation, Made};
 use crate::dataflow::error::RunError;
 use crate::evaluate::measure::TopicScores;
 use crate::tables::evaluation::EvaluationRow;
-use crate::tables::output::MANIFEST;
+use crate::tables::output::{JOB_FILE, MANIFEST};
 use crate::tables::topic_scores::TopicScoreRow;
 use crate::tables::{FileMetadata, Manifest};
 use corpus::collection::Collection;
@@ -60,7 +60,7 @@ impl Evaluation {
         });
         output.write_table(metadata, rows)?;
         self.write_scores(&made.scores, model.topic_count, metadata)?;
-        output.write_atomic("job.toml", job.resolved_toml().as_bytes())?;
+        output.write_atomic(JOB_FILE, job.resolved_toml().as_bytes())?;
         let fingerprint = &collection.input_fingerprint;
         let mut manifest = Manifest::new(&job.id(), job.model.seed, fingerprint);
         manifest.settings = std::collections::BTreeMap::from([

@@ -80,7 +80,7 @@ impl<'a> Run<'a> {
 
     /// Where some documents are visited only, the model must be of all of them.
     fn check_same_sample(&self, folder: &Path) -> Result<(), RunError> {
-        let (job, before) = (&self.process.job, Job::load(&folder.join("job.toml"), &[])?);
+        let (job, before) = (&self.process.job, Job::load(folder, &[])?);
         let [ours, theirs] = [self.collection()?, Collection::read(folder)?];
         let is_same = before.corpus_hash() == job.corpus_hash()
             && (before.sample == job.sample && before.model.seed == job.model.seed)
