@@ -58,8 +58,6 @@ pub(crate) use words::schedule_name;
 pub struct Job {
     /// The job file.
     pub path: PathBuf,
-    /// What was set besides it, `section.key=value`.
-    pub(crate) overrides: Vec<String>,
     /// The input.
     pub corpus: CorpusSettings,
     /// How text is cut into tokens.
@@ -208,9 +206,7 @@ impl Job {
             // Values that an override sets stay.
             source.forget(|path, entry| implied.contains(&path) && entry.place.is_in_file());
         }
-        let mut job = Self::of(&source, path)?;
-        job.overrides = overrides.to_owned();
-        Ok(job)
+        Self::of(&source, path)
     }
 
     /// Whether the job file is that of its own output, which `--overwrite` removes.
@@ -224,7 +220,6 @@ impl Job {
         let values = resolve(source, path, &folder)?;
         let mut job = Self {
             path: path.to_owned(),
-            overrides: Vec::new(),
             corpus: values.corpus(),
             tokens: values.tokens(),
             phrases: values.phrases(),

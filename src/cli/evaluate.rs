@@ -118,8 +118,7 @@ fn run_here(job: Job, args: &EvaluateArgs, here: Here) -> Result<(), Failure> {
         path,
         terms: args.terms.clone(),
     });
-    let mut evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
-    evaluation.overwrite = args.run.overwrite;
+    let evaluation = Evaluation::new(Arc::clone(&process), run, foreign);
     watched(&process, Stages::Evaluate, &args.run, || {
         work(&Arc::new(evaluation), here)
     })

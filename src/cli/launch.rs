@@ -8,7 +8,6 @@ use super::args::LaunchArgs;
 use super::{Exit, Failure, watch};
 use crate::job::Stages;
 use mesh::hosts::{self, host_of};
-use mesh::interrupt::Interrupts;
 use mesh::launch::{Launch, are_here};
 use mesh::secret::Secret;
 
@@ -31,7 +30,7 @@ pub(super) fn run(args: &LaunchArgs) -> Result<(), Failure> {
         .enumerate()
         .map(|(process, address)| format!("{process} {}", host_of(address)))
         .collect();
-    let mut interrupts = Interrupts::take_over();
+    let mut interrupts = args.run.peers.take_over_signals();
     let watch = watch::on_stderr(names);
     let ending = launch.run(&watch, &mut interrupts)?;
     watch::result(&ending, |process| {
@@ -62,7 +61,7 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
             None => std::env::current_exe().map_err(io)?,
         },
         directory: match &args.directory {
-            Some(directory) => directory.clone(),
+            Some(directory) => std::path::absolute(directory).map_err(io)?,
             None => std::env::current_dir().map_err(io)?,
         },
         command: Stages::All.command(),

@@ -10,8 +10,11 @@ use super::Failure;
 use crate::job::Job;
 use mesh::certificates::file_name;
 use mesh::hosts::host_of;
+use mesh::interrupt::Interrupts;
 use mesh::secret::Secret;
-use mesh::settings::{DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT};
+use mesh::settings::{
+    DEFAULT_DEADLINE, DEFAULT_PEER_TIMEOUT, DEFAULT_STALL_TIMEOUT, DEFAULT_STOP_TIMEOUT,
+};
 use mesh::tls::Tls;
 use mesh::{ClusterSettings, Placement};
 
@@ -32,6 +35,10 @@ pub(crate) struct PeerArgs {
     /// 0 disables the check [default: 1800]
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(0..=86_400))]
     pub(crate) stall_timeout: Option<u64>,
+    /// Seconds that the processes started by --processes or launch have to stop after SIGTERM, before they are
+    /// killed [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400))]
+    stop_timeout: Option<u64>,
     /// Encrypt connections: the certificate of the authority that all processes trust, PEM; needs a
     /// build with `--features tls`
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
@@ -48,6 +55,12 @@ pub(crate) struct PeerArgs {
 }
 
 impl PeerArgs {
+    /// Takes over the signals of a process that waits for the others, which have a while to stop.
+    pub(super) fn take_over_signals(&self) -> Interrupts {
+        let patience = self.stop_timeout.map(Duration::from_secs);
+        Interrupts::take_over(patience.unwrap_or(DEFAULT_STOP_TIMEOUT))
+    }
+
     /// The settings of a process whose attempt is called `run`; warns of a secret that lies open. One
     /// that is alone needs no secret and no certificate.
     ///

@@ -14,9 +14,7 @@ use super::{Exit, Failure, Page, figures, machine, peers, plan, watch};
 use crate::dataflow::process::Process;
 use crate::dataflow::run::{RunShared, run as run_stages};
 use crate::job::{Job, Stages, Summary};
-use crate::tables::TABLES;
 use crate::tables::output::{Output, Place};
-use mesh::interrupt::Interrupts;
 use mesh::secret::SECRET_VARIABLE;
 use mesh::{ClusterError, ClusterSettings, spawn};
 
@@ -28,7 +26,10 @@ pub(super) fn run(args: &RunArgs, stages: Stages) -> Result<(), Failure> {
     let placement = Placement::check(&args.placement)?;
     let job = Job::load(&args.job, &args.overrides())?;
     if args.overwrite && job.is_of_its_output() {
-        let message = format!("{}: --overwrite would remove this job file", job.path.display());
+        let message = format!(
+            "{}: --overwrite would remove this job file",
+            job.path.display()
+        );
         return Err(Failure::message(Exit::Usage, message)
             .help("copy it out of the result, and run the copy"));
     }
@@ -107,7 +108,8 @@ impl Here {
 
     /// The process.
     pub(super) fn process(&self, job: Job, output: Output, args: &RunArgs) -> Arc<Process> {
-        let process = Process::new(job, output, self.placement.clone());
+        let mut process = Process::new(job, output, self.placement.clone());
+        process.overwrites = args.overwrite;
         Arc::new(match args.watching.profile {
             true => process.with_profile(),
             false => process,
@@ -179,15 +181,14 @@ fn is_follower(placement: &Placement) -> bool {
 /// Runs this process's workers.
 fn run_here(job: Job, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let output = here.output(&job, &job.output.path)?;
-    if here.placement.process == 0 && args.overwrite {
-        clear(&output, stages)?;
-    }
     let process = here.process(job, output, args);
-    watched(&process, stages, args, || work(&process, stages, here))
+    watched(&process, stages, args, || {
+        work(&process, stages, args, here)
+    })
 }
 
 /// Runs this process's workers and shows the result.
-fn work(process: &Arc<Process>, stages: Stages, here: Here) -> Result<(), Failure> {
+fn work(process: &Arc<Process>, stages: Stages, args: &RunArgs, here: Here) -> Result<(), Failure> {
     let display = here.display;
     let shared = Arc::new(RunShared::default());
     let polled = Arc::clone(process);
@@ -220,7 +221,7 @@ fn work(process: &Arc<Process>, stages: Stages, here: Here) -> Result<(), Failur
             .for_each(|line| super::warn(line));
     }
     match process.placement.process {
-        0 => Page::new(summary, &process.job)?.print(display),
+        0 => Page::new(summary, &process.job, args.overrides())?.print(display),
         _ => Ok(()),
     }
 }
@@ -278,26 +279,6 @@ fn misencoded(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Removes what the stages will write again: only files that topicmill wrote.
-fn clear(output: &Output, stages: Stages) -> Result<(), Failure> {
-    match stages {
-        Stages::All | Stages::Ingest => output.clear_all()?,
-        // Its result is a separate folder, which it clears itself.
-        Stages::Evaluate => {}
-        Stages::Train | Stages::Project => {
-            output.reopen()?;
-            let stays = |name: &str| matches!(name, "training_log" | "model") && !stages.trains();
-            let tables = TABLES.iter().map(|table| table.name);
-            for name in tables.chain(["checkpoints", "model"]) {
-                if !stays(name) {
-                    output.clear(name)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Starts all processes on this machine and waits for them.
 fn run_in_children(
     job: &Job,
@@ -321,7 +302,7 @@ fn run_in_children(
         }
         command
     };
-    let mut interrupts = Interrupts::take_over();
+    let mut interrupts = args.peers.take_over_signals();
     let names = (0..processes).map(|process| process.to_string()).collect();
     let watch = watch::on_stderr(names);
     let ending = spawn::run(processes, &command, &watch, &mut interrupts)?;

@@ -48,6 +48,11 @@ pub(super) fn result(ending: &Ending, name: impl Fn(usize) -> String) -> Result<
         code => Exit::of(code),
     };
     Err(match ending.culprit.filter(|_| ending.code > 128) {
+        // Whichever was told to stop has told the others.
+        Some(_) if ending.code == exit::INTERRUPTED && !ending.interrupted => Failure::message(
+            exit,
+            "a process was told to stop; rerun the same command to resume",
+        ),
         Some(process) if !ending.interrupted => {
             Failure::message(exit, format!("{} {}", name(process), end(ending.code)))
         }

@@ -28,6 +28,7 @@ use timely::worker::Worker;
 
 use super::error::RunError;
 use super::gather::{all_gather, barrier};
+use super::ingest::read_collection;
 use super::process::{Once, Process, Tickets};
 use super::profile::Recorder;
 use super::sample::{SampleShared, sample_rule};
@@ -37,7 +38,7 @@ use crate::job::Stages;
 use crate::tables::FileMetadata;
 use association::KnownNorms;
 use coherence::{Coherence, TextsShared, wants_sample};
-use corpus::collection::{COLLECTION_FILE, Collection};
+use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use lda::infer::term_topics::TermTopics;
 use mesh::{ClusterError, ClusterSettings, execute};
@@ -61,8 +62,6 @@ pub(crate) struct Evaluation {
     pub(crate) run: Process,
     /// The model, if it is not the job's own.
     pub(crate) model: Option<Foreign>,
-    /// Whether the result of another evaluation may be replaced.
-    pub(crate) overwrite: bool,
     shared: Shared,
 }
 
@@ -109,7 +108,6 @@ impl Evaluation {
             process,
             run,
             model,
-            overwrite: false,
             shared: Shared::default(),
         }
     }
@@ -158,11 +156,8 @@ impl Evaluation {
 
     fn on_worker(&self, worker: &mut Worker) -> Result<EvaluationSummary, RunError> {
         let process = &self.process;
-        if process.placement.process > 0 {
-            process.output.join()?;
-        }
-        process.set_joined();
-        let collection = self.collection()?;
+        process.join(worker)?;
+        let collection = read_collection(&self.run)?;
         process.progress.begin("model", "topics", None);
         let model = self.shared.model.get(|| {
             let model = self.model.as_ref();
@@ -243,19 +238,6 @@ impl Evaluation {
             scores,
             notes,
         })
-    }
-
-    /// The result of ingest, if it is this job's.
-    fn collection(&self) -> Result<Collection, RunError> {
-        let root = self.run.output.local_root(&[COLLECTION_FILE])?;
-        let collection = Collection::read(root)?;
-        match collection.settings_hash == self.run.job.corpus_hash() {
-            true => Ok(collection),
-            false => Err(RunError::OtherSettings {
-                path: self.run.output.root().to_owned(),
-                what: "corpus, tokens or vocabulary",
-            }),
-        }
     }
 
     /// The sample, if it is needed.

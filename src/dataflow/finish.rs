@@ -6,7 +6,7 @@ mod labels;
 mod rollups;
 mod topics;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::error::RunError;
@@ -21,9 +21,10 @@ use crate::tables::phrases::PhraseRow;
 use crate::tables::topic_documents::TopicDocumentRow;
 use crate::tables::topic_nodes::{self, TopicNodeRow};
 use crate::tables::topic_terms::TopicTermRow;
+use crate::tables::training_log;
 use crate::tables::views::views_sql;
 use crate::tables::vocabulary::VocabularyRow;
-use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TableWriter, part_name};
+use crate::tables::{FileMetadata, Manifest, PartInfo, Row, TABLES, TableWriter, part_name};
 use corpus::collection::Collection;
 use corpus::synth::read_answer;
 use corpus::vocabulary::Vocabulary;
@@ -81,7 +82,8 @@ pub(crate) fn finish(
     summary.planted_found = planted;
     let mut written = BTreeMap::new();
     if finisher.tally.is_some() {
-        written = written_parts(process, finished.collection, finished.metadata)?;
+        let look = || written_parts(process, finished.collection, finished.metadata);
+        written = process.seen(look)?;
     }
     summary.topics = finisher.write_topics(priors, &mut written)?;
     summary.topic_faults = Some(TopicFaults::of(&summary.topics));
@@ -98,6 +100,7 @@ pub(crate) fn finish(
     summary.labels = finisher.label_summary();
     let held_out = finisher.record.held_out_documents;
     summary.drift = (finisher.drift()).and_then(|drift| drift.summary(held_out));
+    finisher.settle(&written)?;
     finisher.describe()?;
     summary.report = finisher.write_report()?;
     finisher.complete(&written)
@@ -262,6 +265,35 @@ impl Finisher<'_> {
             .collect();
         let matching = match_topics(&planted, &self.distributions);
         Ok(Some((matching.found(SAME_TOPIC_WITHIN), planted.len())))
+    }
+
+    /// Removes the parts that a run with other settings has left, which ended before its manifest; makes sure that all
+    /// that this one wrote are seen, also those of other hosts. `training_log` is of training, and stays.
+    fn settle(&self, written: &Written) -> Result<(), RunError> {
+        let output = &self.process.output;
+        for table in TABLES.iter().map(|table| table.name) {
+            if table == training_log::SPEC.name {
+                continue;
+            }
+            let names = || -> Result<BTreeSet<String>, RunError> {
+                let names = output.names(table)?.into_iter();
+                Ok(names.map(|name| format!("{table}/{name}")).collect())
+            };
+            let of_table = |path: &&String| path.split('/').next() == Some(table);
+            let wanted: BTreeSet<&String> = written.keys().filter(of_table).collect();
+            if wanted.is_empty() && output.is_published(table)? {
+                output.clear(table)?;
+            }
+            for path in names()?.iter().filter(|path| !written.contains_key(*path)) {
+                output.remove(path)?;
+            }
+            self.process.seen(|| {
+                let found = names()?;
+                let missing = wanted.iter().find(|path| !found.contains(**path));
+                Ok(missing.map_or(Ok(()), |path| Err((*path).clone())))
+            })?;
+        }
+        Ok(())
     }
 
     /// Writes what describes the result beside the tables.

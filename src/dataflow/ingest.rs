@@ -257,27 +257,52 @@ fn find_complete(
     check_same(Collection::from_json(&json, &path)?, process, source).map(Some)
 }
 
+/// The collection that ingest has left in an output.
+///
+/// # Errors
+/// There is none; it cannot be read; another job made it.
+pub(super) fn read_collection(process: &Process) -> Result<Collection, RunError> {
+    let root = process.output.local_root(&[COLLECTION_FILE])?;
+    check_settings(Collection::read(root)?, process)
+}
+
+fn check_settings(collection: Collection, process: &Process) -> Result<Collection, RunError> {
+    match collection.settings_hash == process.job.corpus_hash() {
+        true => Ok(collection),
+        false => Err(RunError::OtherSettings {
+            path: process.output.path(COLLECTION_FILE),
+            what: "corpus, tokens or vocabulary",
+        }),
+    }
+}
+
 /// Refuses a collection that another job, or another input, has left.
 fn check_same(
     collection: Collection,
     process: &Process,
     source: &Source,
 ) -> Result<Collection, RunError> {
-    if collection.settings_hash != process.job.corpus_hash() {
-        let (path, what) = (
-            process.output.path(COLLECTION_FILE),
-            "corpus, tokens or vocabulary",
-        );
-        return Err(RunError::OtherSettings { path, what });
+    let collection = check_settings(collection, process)?;
+    match collection.input_fingerprint == source.fingerprint {
+        true => Ok(collection),
+        false => Err(input_has_changed(process)),
     }
-    if collection.input_fingerprint == source.fingerprint {
-        return Ok(collection);
+}
+
+/// Refuses a complete result whose input can be read and is no longer what was ingested.
+pub(super) fn check_input(process: &Process, ingested: &str) -> Result<(), RunError> {
+    match identify(&process.job.corpus) {
+        Ok((_, found)) if found != ingested => Err(input_has_changed(process)),
+        _ => Ok(()),
     }
-    Err(RunError::Data(format!(
+}
+
+fn input_has_changed(process: &Process) -> RunError {
+    RunError::Data(format!(
         "{} contains a collection whose input has changed since it was ingested: choose \
          another output.path, or restart with --overwrite",
         process.output.root().display()
-    )))
+    ))
 }
 
 fn no_documents(input: &Input) -> String {

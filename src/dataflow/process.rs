@@ -7,12 +7,15 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use timely::worker::Worker;
 
 use super::error::RunError;
+use super::gather::all_gather;
 use super::profile::Profile;
 use super::progress::Progress;
 use crate::job::{Job, Stages};
@@ -27,6 +30,13 @@ pub(crate) const HELD_OUT_FILE: &str = "held-out";
 /// That for the assignments that training remembers.
 pub(crate) const ASSIGNMENTS_FILE: &str = "assignments";
 
+/// How long [`Process::seen`] waits: network file systems remember folders for up to a minute.
+const SEEN_WITHIN: Duration = Duration::from_secs(90);
+
+/// How often, a second apart, the processes of a run look whether they share the output: network file systems
+/// remember for half a minute that a file is absent.
+const JOIN_TRIES: usize = 32;
+
 /// The state that all stages of a run share, in one process.
 pub struct Process {
     /// The job.
@@ -39,6 +49,8 @@ pub struct Process {
     pub(crate) progress: Progress,
     /// Where the workers' time goes, if requested.
     pub(crate) profile: Option<Profile>,
+    /// Whether what the stages write again is removed first.
+    pub(crate) overwrites: bool,
     barrier: Barrier,
     is_joined: AtomicBool,
 }
@@ -53,6 +65,7 @@ impl Process {
             placement,
             progress: Progress::default(),
             profile: None,
+            overwrites: false,
             barrier,
             is_joined: AtomicBool::new(false),
         }
@@ -70,15 +83,77 @@ impl Process {
         self.is_joined.store(true, Ordering::Relaxed);
     }
 
+    /// Joins the processes of a run, which must all see one output folder; whether it is complete, as the first
+    /// process sees it.
+    ///
+    /// # Errors
+    /// They see different folders; one that cannot be read, or written to.
+    pub(crate) fn join(&self, worker: &mut Worker) -> Result<bool, RunError> {
+        let mut tries = 0;
+        let is_complete = loop {
+            let seen = (self.output.run_name()?, self.output.is_complete()?);
+            let seen = serde_json::to_vec(&seen).expect("texts and switches are JSON");
+            let all = all_gather(worker, &seen);
+            let of = |seen: &[u8]| -> (Option<String>, bool) {
+                serde_json::from_slice(seen).expect("a worker of the same build wrote it")
+            };
+            let first = of(&all[0]);
+            let other = all.iter().position(|seen| of(seen) != first);
+            let Some(other) = other.filter(|_| self.placement.processes() > 1) else {
+                break first.1;
+            };
+            tries += 1;
+            if tries > JOIN_TRIES {
+                let process = other / self.placement.threads;
+                return Err(RunError::Data(format!(
+                    "process {process} does not see the output of process 0, {}: all hosts must see the same folder \
+                     under the same path, as of a shared file system",
+                    self.output.root().display()
+                )));
+            }
+            liveness::waiting(|| thread::sleep(Duration::from_secs(1)));
+        };
+        if self.placement.process > 0 {
+            self.output.join()?;
+        }
+        self.set_joined();
+        Ok(is_complete)
+    }
+
     /// Whether this process may write into the output folder.
     pub(crate) fn is_joined(&self) -> bool {
         self.is_joined.load(Ordering::Relaxed)
     }
 
+    /// What `look` finds, or an error that names the file it misses, which another process has written: a network file
+    /// system may take a while to show the files of other hosts.
+    ///
+    /// # Errors
+    /// Those of `look`; the file does not appear.
+    pub(crate) fn seen<T>(
+        &self,
+        mut look: impl FnMut() -> Result<Result<T, String>, RunError>,
+    ) -> Result<T, RunError> {
+        let begun = Instant::now();
+        loop {
+            let missing = match look()? {
+                Ok(found) => return Ok(found),
+                Err(missing) => missing,
+            };
+            if begun.elapsed() > SEEN_WITHIN {
+                return Err(RunError::Data(format!(
+                    "{missing}, which another process has written, is not in {}: all hosts must see the same folder \
+                     under the same path",
+                    self.output.root().display()
+                )));
+            }
+            liveness::waiting(|| thread::sleep(Duration::from_secs(1)));
+        }
+    }
+
     /// A hash that must be equal on all processes of a run; the greeting compares it.
     pub(crate) fn hash(&self, stages: Stages) -> [u8; 32] {
-        let job = &self.job;
-        let text = format!("{} {} {}", job.train_hash(), job.project_hash(), stages);
+        let text = format!("{} {stages} {}", self.job.run_hash(), self.overwrites);
         Sha256::digest(text).into()
     }
 

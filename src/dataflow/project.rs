@@ -59,7 +59,7 @@ use operators::{State, infer, reduce, shards, write};
 use parts::PartWriter;
 pub(crate) use rollups::{RollUpShared, RolledUp, count_values};
 use shard::Inference;
-pub(crate) use tally::{FIXED_POINT, Tally, fixed, parts, written_parts};
+pub(crate) use tally::{FIXED_POINT, Tally, fixed, written_parts};
 
 /// A projection: its documents, its model, and how the result is written.
 pub(crate) struct ProjectPlan {

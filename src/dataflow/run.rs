@@ -7,6 +7,7 @@
 
 mod checks;
 mod model;
+mod output;
 mod tree;
 mod warm_start;
 
@@ -18,25 +19,22 @@ use timely::worker::Worker;
 use super::error::RunError;
 use super::finish;
 use super::gather::barrier;
-use super::ingest::{IngestShared, ingest};
+use super::ingest::{IngestShared, ingest, read_collection};
 use super::joint::{JointPlan, JointShared, sample_together};
 use super::label_model::{LabelShared, label_model};
 use super::maxent::{MaxEntPlan, MaxEntShared, classifier};
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::profile::Recorder;
-use super::project::{
-    ProjectPlan, Projected, RollUpShared, count_values, parts, project, written_parts,
-};
+use super::project::{ProjectPlan, Projected, RollUpShared, count_values, project, written_parts};
 use super::sample::{SampleShared, sample_rule};
 use super::sum::sum;
 use super::train::{ActiveDocuments, Candidates};
 use crate::assignments::Assignments;
 use crate::checkpoint::Saved;
 use crate::job::{IngestSummary, ProjectSummary, Stages, Summary};
-use crate::tables::output::{MANIFEST, REPORT};
-use crate::tables::{FileMetadata, Manifest};
-use corpus::collection::{COLLECTION_FILE, Collection};
+use crate::tables::FileMetadata;
+use corpus::collection::Collection;
 use corpus::sample::SampleRule;
 use corpus::synth::synthesize;
 use lda::infer::settings::{Estimator, Method};
@@ -126,15 +124,20 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn run(&self, worker: &mut Worker) -> Result<Summary, RunError> {
-        if self.process.placement.process > 0 {
-            self.process.output.join()?;
+        let mut is_complete = self.process.join(worker)?;
+        if self.process.overwrites {
+            if worker.index() == 0 {
+                self.clear_once()?;
+            }
+            barrier(worker);
+            is_complete = self.process.join(worker)?;
         }
-        self.process.set_joined();
         let mut summary = Summary {
             output: self.process.output.root().to_owned(),
             ..Summary::default()
         };
-        if self.find_complete(worker, &mut summary)? {
+        if is_complete {
+            self.find_complete(worker, &mut summary)?;
             return Ok(summary);
         }
         let collection = Arc::new(self.ingest(worker, &mut summary)?);
@@ -174,49 +177,11 @@ impl<'a> Run<'a> {
         Ok(summary)
     }
 
-    /// Whether the output is complete already; an error if another job made it.
-    fn find_complete(&self, worker: &mut Worker, summary: &mut Summary) -> Result<bool, RunError> {
-        let output = &self.process.output;
-        let is_complete = output.is_complete()?;
-        barrier(worker);
-        if !is_complete {
-            return Ok(false);
-        }
-        let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
-        let ours = finish::settings(&self.process.job);
-        for (section, what) in [
-            ("corpus", "corpus, tokens or vocabulary"),
-            ("train", "sample, model or train"),
-            ("project", "project"),
-        ] {
-            if manifest.settings.get(section) != ours.get(section) {
-                let path = output.root().to_owned();
-                return Err(RunError::OtherSettings { path, what });
-            }
-        }
-        let stages = ["ingest", "train", "project"];
-        summary.already_complete = stages.map(str::to_owned).to_vec();
-        summary.documents = manifest.documents_by_status.values().sum();
-        summary.tokens = self.collection()?.tokens_in_vocabulary;
-        summary.documents_by_status = manifest.documents_by_status;
-        summary.report = match output.is_published(REPORT)? {
-            true => Some(output.path(REPORT)),
-            false => None,
-        };
-        Ok(true)
-    }
-
-    /// The collection, as ingest has left it.
-    fn collection(&self) -> Result<Collection, RunError> {
-        let root = self.process.output.local_root(&[COLLECTION_FILE])?;
-        Ok(Collection::read(root)?)
-    }
-
     /// Makes the job's own corpus if it has one, then ingests; or finds that done.
     fn ingest(&self, worker: &mut Worker, summary: &mut Summary) -> Result<Collection, RunError> {
         let job = &self.process.job;
         if !self.stages.ingests() {
-            return self.collection();
+            return read_collection(self.process);
         }
         if let Some(synth) = &job.synth {
             if worker.index() == 0 {
@@ -327,12 +292,9 @@ impl<'a> Run<'a> {
         collection: &Collection,
         metadata: &FileMetadata,
     ) -> Result<bool, RunError> {
-        let mut missing = 0;
-        if worker.index() == 0 {
-            let written = written_parts(self.process, collection, metadata)?;
-            missing = parts(collection).len() * collection.shards.len() - written.len();
-        }
-        Ok(sum(worker, &[missing as i64])[0] == 0)
+        let is_missing =
+            worker.index() == 0 && written_parts(self.process, collection, metadata)?.is_err();
+        Ok(sum(worker, &[is_missing.into()])[0] == 0)
     }
 
     /// The factors without small entries, if the method uses those.

@@ -53,6 +53,20 @@ impl Job {
         self.hash("evaluate", Stage::Evaluate, &before)
     }
 
+    /// What all processes of a run must agree on: the hashes of its results, and the keys that change no result but
+    /// decide when the processes do something together, such as writing a checkpoint.
+    pub(crate) fn run_hash(&self) -> String {
+        let keys = SECTIONS.iter().flat_map(|section| section.keys);
+        let decides = |key: &&Key| {
+            key.marks.contains(&Mark::Unhashed) && !matches!(key.kind, Kind::File | Kind::Name)
+        };
+        let values = keys.filter(decides).map(|key| self.values.value(key.path));
+        let values: Vec<String> = values.map(|value| format!("{value:?}")).collect();
+        let (train, project) = (self.train_hash(), self.project_hash());
+        let text = format!("{train} {project} {}", values.join(" "));
+        hex::encode(Sha256::digest(text.as_bytes()))
+    }
+
     /// The id of the job in its tables: the first digits of
     /// [`project_hash`](Self::project_hash).
     pub(crate) fn id(&self) -> String {

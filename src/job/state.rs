@@ -271,7 +271,12 @@ mod tests {
         let job = job(&root, &[]);
         assert_eq!(output_state(&job).unwrap(), OutputState::Empty);
         let output = Output::lead(&root).unwrap();
-        let holder = format!("process {}", std::process::id());
+        let holder = store::at(&root)
+            .unwrap()
+            .holder(&root.join("_lock"))
+            .unwrap()
+            .unwrap();
+        assert!(holder.starts_with(&format!("process {} on ", std::process::id())));
         assert_eq!(output_state(&job).unwrap(), OutputState::InUse { holder });
         fs::create_dir(output.temporary_path("drafts")).unwrap();
         fs::write(output.temporary_path("drafts/d-1"), "xyz").unwrap();
@@ -310,7 +315,13 @@ mod tests {
             output_state(&job).unwrap(),
             OutputState::OtherJob { differs }
         );
+        // A note beside a result changes nothing; beside nothing of ours, it is all there is.
         fs::write(folder.path().join("thesis.tex"), "x").unwrap();
+        assert_eq!(
+            output_state(&job).unwrap(),
+            OutputState::OtherJob { differs }
+        );
+        fs::remove_file(folder.path().join("_lock")).unwrap();
         let found = "thesis.tex".to_owned();
         assert_eq!(output_state(&job).unwrap(), OutputState::NotOurs { found });
     }

@@ -57,7 +57,7 @@ impl Output {
     /// ends, and empties `_temporary`; in a complete output there is none.
     ///
     /// Errors: [`Locked`](TableError::Locked) while another run has it,
-    /// [`NotOurs`](TableError::NotOurs) if the folder contains anything that is not topicmill's
+    /// [`NotOurs`](TableError::NotOurs) if the folder is neither empty nor topicmill's
     /// (names that begin with a dot are overlooked).
     pub fn lead(place: impl Into<Place>) -> Result<Self, TableError> {
         let mut output = Self::follow(place)?;
@@ -111,6 +111,12 @@ impl Output {
             true => store::remove_tree(local).map_err(|e| TableError::io(local, e)),
             false => Ok(()),
         }
+    }
+
+    /// The name of the run that holds the lock, or held it last, as this process sees it.
+    pub(crate) fn run_name(&self) -> Result<Option<String>, TableError> {
+        let text = self.store.read(&self.path(LOCK))?.unwrap_or_default();
+        Ok(store::run_in(&String::from_utf8_lossy(&text)).map(str::to_owned))
     }
 
     /// The folder, as the job names it.
@@ -298,11 +304,12 @@ impl Output {
         self.remove(relative)
     }
 
-    /// Removes everything that topicmill writes, but the lock: what `--overwrite` asks for.
+    /// Removes everything that topicmill writes, but the lock and the logs, in which a run has begun to write: what
+    /// `--overwrite` asks for.
     pub(crate) fn clear_all(&self) -> Result<(), TableError> {
         let tables = TABLES.iter().map(|table| table.name);
         for name in tables.chain(FOLDERS).chain(FILES) {
-            if name != LOCK {
+            if ![LOCK, LOGS].contains(&name) {
                 self.clear(name)?;
             }
         }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use topicmill::corpus::collection::COLLECTION_FILE;
 use topicmill::job::state::CHECKPOINT_FILE;
 
 use crate::workdir::{Workdir, send};
@@ -222,6 +223,27 @@ fn a_lost_process_is_made_good_by_starting_all_again() {
         assert!(restarts[0].ends_with("in 1 s, restart 1 of 3"), "{said}");
         assert_eq!(site.digest(), expected);
     }
+}
+
+#[test]
+fn what_is_to_be_replaced_is_removed_once_in_a_launch() {
+    let site = Site::new();
+    let expected = site.undisturbed();
+    let other = ["run", "job.toml", "--quiet", "--set", "model.topics=5"];
+    succeed(site.topicmill(&other));
+    let launcher = start(site.launch(&["-w", "1", "--overwrite"]));
+    let collection = site.path("out").join(COLLECTION_FILE);
+    await_that("training", PATIENCE, || {
+        let is_other = site.path("out/manifest.json").exists();
+        !is_other && site.path("out").join(CHECKPOINT_FILE).exists()
+    });
+    let ingested = || fs::metadata(&collection).and_then(|file| file.modified());
+    let before = ingested().expect("it is ingested");
+    send("KILL", site.process(1).expect("it trains"));
+    let said = said(&launcher.wait_with_output().expect("ours"));
+    assert!(said.contains("restart 1 of 3"), "{said}");
+    assert_eq!(ingested().expect("it stays"), before);
+    assert_eq!(site.digest(), expected);
 }
 
 #[test]

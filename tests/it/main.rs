@@ -11,6 +11,7 @@
     reason = "helpers outside of #[test] functions may fail a test, or speak for it, too"
 )]
 
+mod agreement;
 mod architecture;
 mod cli;
 mod cluster;

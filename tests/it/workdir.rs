@@ -2,6 +2,7 @@
 //! ended, and what it left.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -124,6 +125,12 @@ impl Workdir {
     pub fn digest(&self, out: &str) -> String {
         digest(&self.path(out))
     }
+}
+
+/// A port of loopback that nobody uses.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("it is bound").port()
 }
 
 /// The program in a folder, to be started.

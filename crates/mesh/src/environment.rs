@@ -294,9 +294,17 @@ fn job_and_service(variables: &Variables) -> Result<(String, String), Environmen
 /// Refuses incomplete variables of our own: setting one means that several processes are wanted.
 fn refuse_half(variables: &Variables) -> Result<(), EnvironmentError> {
     let is_alone = number(variables, PROCESSES_VARIABLE)?.is_none_or(|processes| processes <= 1);
+    let is_of_service =
+        variables.contains_key(SERVICE_VARIABLE) && !variables.contains_key(PROCESSES_VARIABLE);
     let given = match (is_alone, listed(variables)?) {
         (false, _) => PROCESSES_VARIABLE,
         (true, Some(_)) => HOSTS_VARIABLE,
+        (true, None) if is_of_service => {
+            return Err(EnvironmentError::Half {
+                given: SERVICE_VARIABLE,
+                missing: PROCESSES_VARIABLE,
+            });
+        }
         (true, None) => return Ok(()),
     };
     Err(EnvironmentError::Half {

@@ -26,8 +26,6 @@ pub(super) const TERM: &str = "TERM";
 const GRACE: Duration = Duration::from_secs(2);
 /// How long they may take to end when their life lines are closed.
 const CLOSED: Duration = Duration::from_secs(5);
-/// How long all processes may take to write a checkpoint after they were told to stop.
-const STOPPING: Duration = Duration::from_secs(60);
 /// How long the last lines of a process may take to come.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// How often the children are looked at.
@@ -112,6 +110,10 @@ pub(super) struct Family {
     measure: Measure,
     /// When the next measure is due.
     due: Option<Instant>,
+    /// How long the children may take to stop by themselves.
+    stopping: Duration,
+    /// Of those that have ended.
+    all_succeeded: bool,
 }
 
 /// One child.
@@ -134,6 +136,8 @@ impl Family {
             watch: Arc::clone(watch),
             measure: Measure::None,
             due: None,
+            stopping: Duration::ZERO,
+            all_succeeded: true,
         };
         for (process, member) in members.into_iter().enumerate() {
             let started = Running::start(process, member, watch);
@@ -154,6 +158,7 @@ impl Family {
     pub(super) fn wait(&mut self, interrupts: &mut Interrupts) -> io::Result<Ending> {
         let mut failures = Vec::new();
         let mut interrupted = false;
+        self.stopping = interrupts.patience;
         while self.children.iter().any(|child| !child.has_ended) {
             for _ in 0..interrupts.count() {
                 match interrupted {
@@ -180,10 +185,13 @@ impl Family {
         let cause = failures.iter().find(|(_, code)| *code != exit::UNAVAILABLE);
         let cause = cause.or(failures.first());
         Ok(Ending {
-            code: cause.map_or(0, |&(_, code)| match code {
-                HOST_LOST => exit::UNAVAILABLE,
-                code => code,
-            }),
+            code: match cause {
+                Some((_, HOST_LOST)) => exit::UNAVAILABLE,
+                Some((_, code)) => *code,
+                None if self.all_succeeded => 0,
+                // They were ended before they had stopped by themselves.
+                None => exit::INTERRUPTED,
+            },
             culprit: cause.map(|&(process, _)| process),
             interrupted,
         })
@@ -201,6 +209,7 @@ impl Family {
             running.has_ended = true;
             running.life_line = None;
             let code = exit_code(status, running.is_remote);
+            self.all_succeeded &= code == 0;
             // Those that had to be ended are not the cause.
             if code != 0 && self.measure < Measure::Close {
                 failures.push((process, code));
@@ -222,7 +231,7 @@ impl Family {
                 for child in &mut self.children {
                     child.say(TERM);
                 }
-                STOPPING
+                self.stopping
             }
             Measure::Close => {
                 for child in &mut self.children {

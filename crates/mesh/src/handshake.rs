@@ -27,6 +27,9 @@ use super::proof::{
 };
 use super::setup::Setup;
 
+/// Why a process of an earlier attempt is not let in.
+const OTHER_ATTEMPT: &str =
+    "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run";
 /// How long a caller may take for its greeting.
 const GREETING_LIMIT: Duration = Duration::from_secs(2);
 /// How long one attempt to reach a host may take.
@@ -89,6 +92,10 @@ pub(super) fn greet(setup: &Setup, stream: TcpStream, place: u64) -> io::Result<
     let proof = said.prove(secret, Role::Listener(verdict));
     // The caller finds what differs in our greeting, which it believes now.
     channel.send(&encode_answer(verdict, &proof), ANSWER_LIMIT)?;
+    if setup.mine.is_left_over(&theirs) {
+        setup.accuse(process, OTHER_ATTEMPT.to_owned());
+        return Ok(());
+    }
     if let Some(difference) = difference_of_caller(setup, &theirs) {
         setup.fail(setup.mismatch(process, difference));
         return Ok(());
@@ -196,6 +203,10 @@ fn call(setup: &Setup, process: usize) -> Result<Channel, Unanswered> {
         return Err(absent(
             "the program that listens there does not have the secret",
         ));
+    }
+    if mine.is_left_over(&theirs) {
+        setup.accuse(process, OTHER_ATTEMPT.to_owned());
+        return Err(absent(OTHER_ATTEMPT));
     }
     match difference_of_listener(setup, process, &theirs, verdict) {
         Some(difference) => Err(Unanswered::Unfit(difference)),

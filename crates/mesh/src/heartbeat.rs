@@ -4,6 +4,7 @@
 //! flight.
 
 use std::io;
+use std::time::Duration;
 
 use super::frame::{Header, Kind};
 use super::guard;
@@ -11,6 +12,8 @@ use super::link::Link;
 
 /// Signs of life within the time after which a process counts as lost.
 const BEATS: u32 = 6;
+/// The longest time without one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts to send heartbeats on a link, until its sending half is closed.
 ///
@@ -26,7 +29,8 @@ pub(super) fn start(link: &Link) -> io::Result<()> {
 
 fn beat(link: &Link) {
     let peer = &link.peer;
-    let pause = peer.timeout / BEATS;
+    // The other side may wait less long than this one.
+    let pause = (peer.timeout / BEATS).min(LONGEST_PAUSE);
     loop {
         guard::stay_silent_when_ending();
         let is_due = peer.traffic.idle() >= pause || peer.traffic.figures().sent == 0;

@@ -160,6 +160,12 @@ impl Hello {
         })
     }
 
+    /// Whether `other` belongs to another attempt of the run, and so is to be waited out, whatever else differs.
+    pub fn is_left_over(&self, other: &Hello) -> bool {
+        let runs = [self, other].map(|hello| hello.terms.as_ref().map(|terms| terms.run));
+        matches!(runs, [Some(mine), Some(theirs)] if mine != theirs)
+    }
+
     /// The difference that makes it impossible for `other` to work with us, as text, if there is
     /// one.
     pub fn difference(&self, other: &Hello) -> Option<String> {
@@ -214,16 +220,12 @@ impl Terms {
                 with(self.compress)
             ));
         }
-        if self.settings != other.settings {
-            return Some(format!(
+        (self.settings != other.settings).then(|| {
+            format!(
                 "has different settings (hash {}, here {}): its job file or options differ",
                 short(&other.settings),
                 short(&self.settings)
-            ));
-        }
-        (self.run != other.run).then(|| {
-            "belongs to another attempt (TOPICMILL_RUN differs): it may be left over from an earlier run"
-                .to_owned()
+            )
         })
     }
 }
@@ -339,7 +341,7 @@ mod tests {
         let mine = hello();
         assert_eq!(mine.difference(&mine), None);
         type Change = fn(&mut Hello, &mut Terms);
-        let changes: [(Change, &str); 8] = [
+        let changes: [(Change, &str); 7] = [
             (|h, _| h.version[0] = b'8', "topicmill 8."),
             (|h, _| h.build = *b"0123456789abcdef", "0123456789abcdef"),
             (|h, _| h.has_tls = true, "with --tls-ca, this one without"),
@@ -347,7 +349,6 @@ mod tests {
             (|_, t| t.threads = 1, "-w 1"),
             (|_, t| t.compress = true, "with --compress, this one"),
             (|_, t| t.settings[0] = 0xab, "hash ab070707, here 07070707"),
-            (|_, t| t.run[0] ^= 1, "another attempt"),
         ];
         for (change, words) in changes {
             let mut other = mine.clone();
@@ -356,6 +357,16 @@ mod tests {
             other.terms = Some(terms);
             let difference = mine.difference(&other).unwrap();
             assert!(difference.contains(words), "{difference}");
+            assert!(!mine.is_left_over(&other));
         }
+    }
+
+    #[test]
+    fn another_attempt_is_left_over_whatever_else_differs() {
+        let mine = hello();
+        let mut other = hello();
+        let terms = other.terms.as_mut().unwrap();
+        (terms.run[0], terms.threads) = (terms.run[0] ^ 1, 9);
+        assert!(mine.is_left_over(&other) && !mine.is_left_over(&mine));
     }
 }

@@ -1,15 +1,15 @@
-//! SIGTERM and SIGINT: stop, but not in the middle of work that can be saved.
+//! SIGTERM, SIGINT and SIGHUP: stop, but not in the middle of work that can be saved.
 //!
 //! The first signal is a request: while a [`Deferral`] exists, its owner grants it at the next
 //! point from which the run can resume; otherwise the process ends at once. A second signal ends it
-//! anywhere. The exit code is [`exit::INTERRUPTED`] for both signals. A process that waits for
+//! anywhere. The exit code is [`exit::INTERRUPTED`] for all of them. A process that waits for
 //! others has to forward signals instead ([`Interrupts`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::guard::{self, Failure};
@@ -48,12 +48,15 @@ pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
 
-/// Handles both signals from now on. `notice` is called, once, for a signal that has to wait.
+/// Handles the signals from now on, SIGHUP unless `nohup` has this process ignore it. `notice` is called, once, for a signal that has to wait.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.
 pub fn install(notice: impl Fn(&str) + Send + 'static) -> std::io::Result<()> {
     let signals = Signals::new([SIGTERM, SIGINT])?;
+    if !ignores_hang_up() {
+        signals.add_signal(SIGHUP)?;
+    }
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || watch(signals, &notice))
@@ -122,9 +125,18 @@ impl Drop for Deferral {
     }
 }
 
+/// Whether this process was started to ignore SIGHUP, as far as the system says.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask & 1 != 0)
+}
+
 fn name(signal: i32) -> &'static str {
     match signal {
         SIGINT => "SIGINT",
+        SIGHUP => "SIGHUP",
         _ => "SIGTERM",
     }
 }
@@ -134,16 +146,30 @@ fn name(signal: i32) -> &'static str {
 pub struct Interrupts {
     seen: usize,
     is_listening: bool,
+    /// How long the processes may take to stop by themselves.
+    pub(super) patience: Duration,
 }
 
 impl Interrupts {
-    /// From now on signals do nothing to this process but to be counted here. Never to be undone, so
-    /// only for a process that does nothing but wait; [`install`] must have been called.
-    pub fn take_over() -> Interrupts {
+    /// From now on signals do nothing to this process but to be counted here; the processes that it waits for have
+    /// `patience` to stop by themselves. Never to be undone, so only for a process that does nothing but wait;
+    /// [`install`] must have been called.
+    pub fn take_over(patience: Duration) -> Interrupts {
         PASSED_ON.store(true, Ordering::SeqCst);
         Interrupts {
             seen: 0,
             is_listening: true,
+            patience,
+        }
+    }
+
+    /// A test's: as many signals as that have come.
+    #[cfg(test)]
+    pub(super) fn of(count: usize) -> Self {
+        Self {
+            seen: COUNT.load(Ordering::SeqCst).wrapping_sub(count),
+            is_listening: true,
+            patience: Duration::from_secs(5),
         }
     }
 
@@ -153,6 +179,6 @@ impl Interrupts {
             return 0;
         }
         let count = COUNT.load(Ordering::SeqCst);
-        count - std::mem::replace(&mut self.seen, count)
+        count.wrapping_sub(std::mem::replace(&mut self.seen, count))
     }
 }

@@ -23,7 +23,7 @@ use super::hosts::{HOSTS_VARIABLE, host_of};
 use super::interrupt::Interrupts;
 use super::secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret, SecretError, random_hex};
 use super::settings::RUN_VARIABLE;
-use super::spawn::{FOLLOW, failed};
+use super::spawn::{FOLLOW, failed, token};
 use crate::exit;
 
 /// The longest wait before a restart.
@@ -65,9 +65,10 @@ impl Launch {
             Some(secret) => secret.line().ok_or(SecretError::NotALine)?.to_owned(),
             None => Secret::random_text()?,
         };
+        let name = random_hex::<8>()?;
         let mut restart = 0;
         loop {
-            let token = random_hex::<8>()?;
+            let token = token(&name, restart);
             let mut family = Family::start(self.members(&secret, &token), watch)?;
             let ending = family.wait(interrupts);
             let ending = ending.map_err(failed("wait for a process"))?;

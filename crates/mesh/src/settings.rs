@@ -15,6 +15,9 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 /// How long a process may send nothing, by default.
 pub const DEFAULT_PEER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long processes that were told to stop may take, by default.
+pub const DEFAULT_STOP_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How long a worker may show no sign of life, by default. Workers tick between documents, and the
 /// largest one that a job accepts by default, some 45 million tokens, takes 20 minutes at 100
 /// sweeps and 300 ns per token. A false alarm would recur at every restart; a hang costs this time

@@ -148,8 +148,13 @@ impl Setup {
     /// Keeps a connection, unless the process has a living one.
     pub(super) fn keep(&self, process: usize, channel: Channel) {
         let mut state = self.state.lock();
-        if !state.has(process) && channel.socket.set_nonblocking(true).is_ok() {
-            state.channels[process] = Some(channel);
+        let has = state.has(process);
+        // There is no place for it once the set-up is over.
+        if let Some(place) = state.channels.get_mut(process)
+            && !has
+            && channel.socket.set_nonblocking(true).is_ok()
+        {
+            *place = Some(channel);
         }
         drop(state);
         self.changed.notify_all();
@@ -229,13 +234,13 @@ impl Setup {
 }
 
 impl State {
-    /// True when the connection with `process` is established and the other side has not closed it.
+    /// True when the connection with `process` is established and the other side has not closed it. A caller may
+    /// give a number that no process has.
     fn has(&self, process: usize) -> bool {
-        self.channels[process]
-            .as_ref()
-            .is_some_and(|channel| match channel.socket.peek(&mut [0]) {
-                Ok(bytes) => bytes > 0,
-                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-            })
+        let channel = self.channels.get(process).and_then(Option::as_ref);
+        channel.is_some_and(|channel| match channel.socket.peek(&mut [0]) {
+            Ok(bytes) => bytes > 0,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        })
     }
 }

@@ -19,7 +19,7 @@ use crate::exit;
 /// Set for children that must end with their parent.
 pub(super) const FOLLOW: &str = "TOPICMILL_FOLLOW_PARENT";
 /// How often the run is started, when ports turn out to be taken.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: u32 = 3;
 /// Ports to choose from: below what systems use for outgoing connections.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
@@ -37,11 +37,12 @@ pub fn run(
     watch: &Watch,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, ClusterError> {
-    let mut attempt = 1;
+    let launch = random_hex::<8>()?;
+    let mut attempt = 0;
     loop {
         let ports = free_ports(processes)?;
         let hosts: Vec<String> = ports.iter().map(|p| format!("127.0.0.1:{p}")).collect();
-        let token = random_hex::<8>()?;
+        let token = token(&launch, attempt);
         let member = |process: usize| {
             let mut command = command(process);
             command
@@ -58,11 +59,25 @@ pub fn run(
         let mut family = Family::start((0..processes).map(member).collect(), watch)?;
         let ending = family.wait(interrupts);
         let ending = ending.map_err(failed("wait for a process"))?;
+        attempt += 1;
         if ending.code != exit::TEMPORARY || ending.interrupted || attempt == ATTEMPTS {
             return Ok(ending);
         }
-        attempt += 1;
     }
+}
+
+/// The token of an attempt: the launch, and its number in it, from 0.
+pub(super) fn token(launch: &str, attempt: u32) -> String {
+    format!("{launch}.{attempt}")
+}
+
+/// The launch to which this process belongs: a name that all its attempts share, and no other launch has. Nothing
+/// unless [`run`] or `launch` has started it.
+pub fn launch_name() -> Option<String> {
+    let token = std::env::var(RUN_VARIABLE)
+        .ok()
+        .filter(|_| follows_parent())?;
+    token.rsplit_once('.').map(|(launch, _)| launch.to_owned())
 }
 
 /// Whether another process has started this one, with [`run`] or `launch`, and shows its lines.
@@ -159,7 +174,7 @@ mod tests {
     #[test]
     fn children_are_told_where_all_are() {
         let script = r#"[ "$TOPICMILL_FOLLOW_PARENT" = 1 ] &&
-            [ "${#TOPICMILL_RUN}" = 16 ] &&
+            [ "${#TOPICMILL_RUN}" = 18 ] &&
             echo "$TOPICMILL_HOSTS" | grep -Eq '^(127.0.0.1:[0-9]+,){2}127.0.0.1:[0-9]+$'"#;
         assert_eq!(run_script(script, 3).0, 0);
     }
@@ -169,6 +184,26 @@ mod tests {
         let (code, time) = run_script(r#"[ "$1" = 1 ] && exit 65; exec sleep 30"#, 3);
         assert_eq!(code, 65);
         assert!(time < Duration::from_secs(15), "{time:?}");
+    }
+
+    #[test]
+    fn who_is_killed_while_it_stops_was_interrupted() {
+        let command = |_| {
+            let mut command = Command::new("sleep");
+            command.arg("30");
+            command
+        };
+        let members = (0..2).map(|process| Member {
+            command: command(process),
+            greeting: None,
+            is_read: true,
+            is_remote: false,
+        });
+        let watch: Watch = Arc::new(|_| {});
+        let mut family = Family::start(members.collect(), &watch).unwrap();
+        let mut interrupts = Interrupts::of(2);
+        let ending = family.wait(&mut interrupts).unwrap();
+        assert_eq!((ending.code, ending.culprit), (exit::INTERRUPTED, None));
     }
 
     #[test]

@@ -87,8 +87,7 @@ impl Store for Disk {
 
     fn lock(&self, path: &Path, mark: &str) -> Result<Locking, StoreError> {
         create_folder(folder_of(path)).map_err(named(folder_of(path)))?;
-        let text = format!("{mark}\nprocess {}\n", std::process::id());
-        lock::take(path, &text).map_err(named(path))
+        lock::take(path, &lock::text(mark, &lock::unique())).map_err(named(path))
     }
 
     fn holder(&self, path: &Path) -> Result<Option<String>, StoreError> {

@@ -23,6 +23,7 @@ pub use disk::{
     Disk, create_folder, remove_file, remove_folder, remove_tree, rename, sync_folder, write,
 };
 pub use faulty::Faulty;
+pub use lock::run_in;
 pub use scratch::Scratch;
 pub use source::Source;
 pub use writer::Writer;

@@ -1,9 +1,10 @@
 //! The lock of a file: the kernel releases it when its holder ends, for whatever reason;
 //! the text in the file names the holder for people.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Lock, Locking, faulty};
 
@@ -11,6 +12,33 @@ use super::{Lock, Locking, faulty};
 pub(super) fn holder_in(text: &str) -> String {
     let named = text.lines().nth(1);
     named.unwrap_or("process unknown").to_owned()
+}
+
+/// The text of a lock that this process holds for a run: three lines, the first of them `mark`.
+pub(super) fn text(mark: &str, run: &str) -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "an unknown host",
+        host => host,
+    };
+    format!(
+        "{mark}\nprocess {} on {host}\nrun {run}\n",
+        std::process::id()
+    )
+}
+
+/// The run that the text of a lock names: no other run has this name.
+pub fn run_in(text: &str) -> Option<&str> {
+    text.lines().nth(2)?.strip_prefix("run ")
+}
+
+/// A name that no other run has.
+pub(super) fn unique() -> String {
+    let mut bytes = [0; 16];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => hex::encode(bytes),
+        Err(_) => format!("{} {:?}", std::process::id(), SystemTime::now()),
+    }
 }
 
 /// The open file whose lock is held.
@@ -51,6 +79,8 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     faulty::write(path, text.as_bytes(), |bytes| {
         file.write_all(bytes).map(|()| bytes.len())
     })?;
+    // On a network file system other hosts see the text from now on, not only once the file is closed.
+    file.sync_all()?;
     Ok(match is_held {
         true => Locking::Held(Box::new(Held(file))),
         false => Locking::Unsupported,
@@ -99,6 +129,17 @@ mod tests {
             panic!("it is free again");
         };
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mark\nsecond\n");
+    }
+
+    #[test]
+    fn its_text_names_the_holder_and_the_run() {
+        let run = unique();
+        let text = text("mark", &run);
+        let holder = format!("process {} on ", std::process::id());
+        assert!(holder_in(&text).starts_with(&holder), "{text}");
+        assert_eq!(run_in(&text), Some(&*run));
+        assert_eq!(run_in("mark\nprocess 1\n"), None);
+        assert_ne!(run, unique());
     }
 
     #[test]

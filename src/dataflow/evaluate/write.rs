@@ -14,7 +14,7 @@ impl Evaluation {
     /// Takes away what an earlier evaluation has left, if it may.
     pub(super) fn make_room(&self, model: &Loaded) -> Result<(), RunError> {
         let output = &self.process.output;
-        if output.is_complete()? && !self.overwrite {
+        if output.is_complete()? && !self.process.overwrites {
             let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
             let ours = self.process.job.evaluate_hash(&model.fingerprint);
             if manifest.settings.get("evaluate") != Some(&ours) {

@@ -3,9 +3,8 @@
 use super::{Finisher, Written};
 use crate::dataflow::error::RunError;
 use crate::dataflow::project::RolledUp;
-use crate::tables::group_topics;
 use crate::tables::topic_correlations::{self, TopicCorrelationRow};
-use crate::tables::topic_trends::{self, TopicTrendRow};
+use crate::tables::topic_trends::TopicTrendRow;
 
 impl Finisher<'_> {
     /// Writes what was summed up over documents, if they were projected.
@@ -13,31 +12,16 @@ impl Finisher<'_> {
         let Some(projected) = self.finished.projected else {
             return Ok(());
         };
-        let trends = topic_trends::SPEC.name;
         let Some(rolled_up) = &projected.rolled_up else {
-            let tables = [
-                group_topics::SPEC.name,
-                trends,
-                topic_correlations::SPEC.name,
-            ];
-            return tables.iter().try_for_each(|table| self.remove_stale(table));
+            return Ok(());
         };
         written.extend(rolled_up.groups.clone());
         if self.topics.len() <= topic_correlations::MOST_TOPICS {
             self.write_correlations(rolled_up, written)?;
         }
         match rolled_up.columns.is_empty() {
-            true => self.remove_stale(trends),
+            true => Ok(()),
             false => self.write_trends(rolled_up, written),
-        }
-    }
-
-    /// Removes a table that a run with other settings, which ended before its manifest, may have left.
-    fn remove_stale(&self, table: &str) -> Result<(), RunError> {
-        let output = &self.process.output;
-        match output.is_published(table)? {
-            true => Ok(output.clear(table)?),
-            false => Ok(()),
         }
     }
 

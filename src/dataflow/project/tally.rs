@@ -282,7 +282,7 @@ const PARTS: [&str; 3] = ["documents", "document_topics", "predictions"];
 
 /// The tables that projection writes a part of for each shard of a collection: `predictions` only where documents
 /// have labels.
-pub(crate) fn parts(collection: &Collection) -> &'static [&'static str] {
+pub(super) fn parts(collection: &Collection) -> &'static [&'static str] {
     match collection.labels.is_empty() {
         true => &PARTS[..2],
         false => &PARTS,
@@ -294,19 +294,21 @@ pub(crate) fn part_path(table: &str, number: usize) -> String {
     format!("{table}/{}", part_name(number as u64))
 }
 
-/// The parts that projection wrote, by their path below the output's root.
+/// The parts that projection wrote, by their path below the output's root; or the note of a shard that is not projected
+/// yet, as this process sees it.
 pub(crate) fn written_parts(
     process: &Process,
     collection: &Collection,
     metadata: &FileMetadata,
-) -> Result<BTreeMap<String, PartInfo>, RunError> {
+) -> Result<Result<BTreeMap<String, PartInfo>, String>, RunError> {
     let mut written = BTreeMap::new();
     for number in 0..collection.shards.len() {
         let tables = parts(collection);
-        if let Some(tally) = read(process, number, tables, metadata)? {
-            let paths = tables.iter().map(|table| part_path(table, number));
-            written.extend(paths.zip(tally.parts));
-        }
+        let Some(tally) = read(process, number, tables, metadata)? else {
+            return Ok(Err(note_name(number)));
+        };
+        let paths = tables.iter().map(|table| part_path(table, number));
+        written.extend(paths.zip(tally.parts));
     }
-    Ok(written)
+    Ok(Ok(written))
 }

@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
     }
 
     /// The model that training ended in.
-    fn read_model(&self, collection: &Collection) -> Result<Saved, RunError> {
+    pub(super) fn read_model(&self, collection: &Collection) -> Result<Saved, RunError> {
         let path = self.process.output.path(MODEL_FILE);
         let saved = checkpoint::read(&self.process.output.local(MODEL_FILE)?)?;
         self.check_settings(&saved.header, collection, path)?;

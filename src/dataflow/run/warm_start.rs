@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Run;
 use crate::checkpoint;
 use crate::dataflow::error::RunError;
-use crate::dataflow::ingest::read_vocabulary;
+use crate::dataflow::ingest::{read_collection, read_vocabulary};
 use crate::dataflow::sample::Sample;
 use crate::job::Job;
 use crate::job::state::MODEL_FILE;
@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
     /// Where some documents are visited only, the model must be of all of them.
     fn check_same_sample(&self, folder: &Path) -> Result<(), RunError> {
         let (job, before) = (&self.process.job, Job::load(folder, &[])?);
-        let [ours, theirs] = [self.collection()?, Collection::read(folder)?];
+        let [ours, theirs] = [read_collection(self.process)?, Collection::read(folder)?];
         let is_same = before.corpus_hash() == job.corpus_hash()
             && (before.sample == job.sample && before.model.seed == job.model.seed)
             && ours.input_fingerprint == theirs.input_fingerprint;

@@ -12,8 +12,7 @@ pub(super) fn is_known(name: &str) -> bool {
     FOLDERS.contains(&name) || FILES.contains(&name) || TABLES.iter().any(|t| t.name == name)
 }
 
-/// Refuses a folder that is not ours: ours are empty, or bear our mark and hold nothing but names
-/// of ours. Changes nothing.
+/// Refuses a folder that is not ours: ours are empty, or bear our mark; a file that a user has added changes nothing.
 ///
 /// Errors: [`NotOurs`](TableError::NotOurs).
 pub(crate) fn check_ours(root: &Path) -> Result<(), TableError> {
@@ -24,11 +23,11 @@ pub(crate) fn check_ours(root: &Path) -> Result<(), TableError> {
 pub(super) fn check(store: &dyn Store, root: &Path) -> Result<(), TableError> {
     let mut names = store.names(root)?;
     names.retain(|name| !name.starts_with('.'));
-    let foreign = match names.iter().find(|name| !is_known(name)) {
-        Some(foreign) => foreign,
-        None if names.is_empty() || has_mark(store, root)? => return Ok(()),
-        None => &names[0],
-    };
+    let foreign = names.iter().find(|name| !is_known(name));
+    if names.is_empty() || has_mark(store, root, foreign.is_none())? {
+        return Ok(());
+    }
+    let foreign = foreign.unwrap_or(&names[0]);
     Err(TableError::NotOurs {
         root: root.to_owned(),
         found: foreign.clone(),
@@ -36,11 +35,11 @@ pub(super) fn check(store: &dyn Store, root: &Path) -> Result<(), TableError> {
 }
 
 /// Whether the lock or the manifest says that topicmill wrote this folder. A lock whose writer was
-/// killed is empty or cut short, and nothing else was written before it.
-fn has_mark(store: &dyn Store, root: &Path) -> Result<bool, TableError> {
+/// killed is empty or cut short, and nothing else was written before it: that counts if `may_be_cut`.
+fn has_mark(store: &dyn Store, root: &Path, may_be_cut: bool) -> Result<bool, TableError> {
     if let Some(text) = store.read(&root.join(LOCK))? {
         let mark = LOCK_MARK.as_bytes();
-        return Ok(text.starts_with(mark) || mark.starts_with(&text));
+        return Ok(text.starts_with(mark) || (may_be_cut && mark.starts_with(&text)));
     }
     let path = root.join(MANIFEST);
     let manifest = store.read(&path)?.unwrap_or_default();

@@ -45,7 +45,8 @@ fn a_second_run_is_refused_until_the_first_ends() {
     let error = Output::lead(folder.path()).err().unwrap();
     assert!(matches!(error, TableError::Locked { .. }));
     let holder = crate::tables::output::holder(folder.path()).unwrap();
-    assert_eq!(holder, Some(format!("process {}", std::process::id())));
+    let mine = format!("process {} on ", std::process::id());
+    assert!(holder.is_some_and(|holder| holder.starts_with(&mine)));
     let process = format!("process {}", std::process::id());
     assert!(error.to_string().contains(&process), "{error}");
     assert!(first.temporary_path("half").exists());

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::child::Run;
+use super::child::{Process, Run};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -129,6 +129,25 @@ fn other_numbers_of_threads_or_processes_are_refused_by_both() {
     second
         .end(LIMIT)
         .expect(64, "with -n 2, this one with -n 3");
+}
+
+#[test]
+fn a_number_that_no_process_has_is_refused() {
+    let mut run = Run::new(3, 1);
+    run.secret = Some("a secret of the test, long enough");
+    let third = run.start("reduce", 2);
+    let hosts = run.hosts_of(0, &run.addresses[..2]);
+    let command = &mut run.command("reduce", 0, 1);
+    let first = Process::of(
+        command
+            .env("CLUSTER_PROCESSES", "2")
+            .env("CLUSTER_HOSTS", hosts),
+    );
+    let words = "was started with -n 3, this one with -n 2";
+    first.end(LIMIT).expect(64, words);
+    third
+        .end(LIMIT)
+        .expect(64, "was started with -n 2, this one with -n 3");
 }
 
 #[test]

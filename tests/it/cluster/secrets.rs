@@ -68,7 +68,7 @@ fn one_without_a_secret_gives_up_and_is_named_by_the_other() {
 }
 
 #[test]
-fn other_settings_and_other_attempts_are_named_on_both_sides() {
+fn other_settings_are_named_on_both_sides_and_other_attempts_waited_out() {
     let mut run = Run::new(2, 1);
     run.secret = Some(SECRET);
     let first = run.start_with("reduce", 0, 1);
@@ -78,15 +78,26 @@ fn other_settings_and_other_attempts_are_named_on_both_sides() {
     second
         .end(LIMIT)
         .expect(64, "has different settings (hash 01");
-    let start = |process, attempt| {
+    run.deadline = Duration::from_secs(4);
+    let start = |run: &Run, process, attempt| {
         Process::of(
             run.command("reduce", process, 1)
                 .env("TOPICMILL_RUN", attempt),
         )
     };
-    let (first, second) = (start(0, "attempt 2"), start(1, "attempt 1"));
-    first.end(LIMIT).expect(64, "belongs to another attempt");
-    second.end(LIMIT).expect(64, "belongs to another attempt");
+    let (first, second) = (start(&run, 0, "attempt 2"), start(&run, 1, "attempt 1"));
+    first.end(LIMIT).expect(69, "belongs to another attempt");
+    second.end(LIMIT).expect(69, "belongs to another attempt");
+    let left_over = start(&run, 1, "attempt 1");
+    run.deadline = Duration::from_secs(30);
+    let first = start(&run, 0, "attempt 2");
+    left_over
+        .end(LIMIT)
+        .expect(69, "belongs to another attempt");
+    let second = start(&run, 1, "attempt 2");
+    for process in [first, second] {
+        process.end(LIMIT).expect(0, "");
+    }
 }
 
 #[test]

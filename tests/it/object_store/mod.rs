@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use server::{BUCKET, Server};
 
-use crate::workdir::{Workdir, said, succeed};
+use crate::workdir::{Workdir, free_port, said, succeed};
 
 /// How long something may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -116,7 +116,7 @@ impl Place {
 
     /// Starts both processes of a run.
     fn start_two(&self, run: &str) -> [Child; 2] {
-        let ports = [server::free_port(), server::free_port()];
+        let ports = [free_port(), free_port()];
         let hosts = self.path().join(format!("hosts-{}", ports[0]));
         let text: String = ports.iter().map(|p| format!("127.0.0.1:{p}\n")).collect();
         fs::write(&hosts, text).unwrap();
@@ -311,10 +311,16 @@ fn only_what_topicmill_wrote_is_removed() {
     place
         .server
         .put(&place.path().join("job.toml"), "again/thesis.tex");
-    let refused = place.command(&stored("again")).output().unwrap();
+    let overwrite = [stored("again"), words("--overwrite")].concat();
+    succeed(place.command(&overwrite));
+    assert_eq!(place.digest("again"), place.digest);
+    assert!(place.server.has("again/thesis.tex"));
+    place
+        .server
+        .put(&place.path().join("job.toml"), "mine/thesis.tex");
+    let refused = place.command(&stored("mine")).output().unwrap();
     assert_eq!(refused.status.code(), Some(65), "{}", said(&refused));
     assert!(said(&refused).contains("thesis.tex"));
-    assert!(place.server.has("again/thesis.tex"));
 }
 
 #[cfg(debug_assertions)]

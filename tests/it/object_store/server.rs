@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::workdir::{program, send};
+use crate::workdir::{free_port, program, send};
 
 /// The one bucket.
 pub const BUCKET: &str = "topicmill";
@@ -113,12 +113,6 @@ fn holds_file(path: &Path) -> bool {
         Ok(entries) => entries.flatten().any(|entry| holds_file(&entry.path())),
         Err(_) => path.exists(),
     }
-}
-
-/// A port of loopback that nobody uses.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 fn installed() -> Option<PathBuf> {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::{Bucket, Condition, ObjectMeta};
-use crate::lock::holder_in;
+use crate::lock::{self, holder_in, run_in, unique};
 use crate::{Lock, Locking, StoreError, TEMPORARY};
 
 /// Attempts to take a lock that changes while it is looked at.
@@ -246,23 +246,15 @@ fn is_over(
 
 /// The text of a lock that this process holds.
 fn text(mark: &str, id: &str, renewals: u64) -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let process = std::process::id();
-    let host = match host.trim() {
-        "" => "an unknown host",
-        host => host,
-    };
-    let begun = begun(process).unwrap_or_default();
+    let begun = begun(std::process::id()).unwrap_or_default();
     let place = place().unwrap_or_default();
-    format!(
-        "{mark}\nprocess {process} on {host}\nrun {id}\nplace {place}\nbegun {begun}\n\
-         renewed {renewals} times\n"
-    )
+    let common = lock::text(mark, id);
+    format!("{common}place {place}\nbegun {begun}\nrenewed {renewals} times\n")
 }
 
 fn is_of(text: &[u8], id: &str) -> bool {
     let text = String::from_utf8_lossy(text);
-    text.lines().nth(2) == Some(&format!("run {id}"))
+    run_in(&text) == Some(id)
 }
 
 /// Whether the holder was a process of this very machine, and is gone.
@@ -296,15 +288,6 @@ fn begun(process: u32) -> Option<String> {
     let state = fields.next()?;
     let begun = fields.nth(18)?;
     (!matches!(state, "Z" | "X")).then(|| begun.to_owned())
-}
-
-/// A text that no other run has.
-fn unique() -> String {
-    let mut bytes = [0; 16];
-    match getrandom::fill(&mut bytes) {
-        Ok(()) => hex::encode(bytes),
-        Err(_) => format!("{} {:?}", std::process::id(), Instant::now()),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,90 @@
+//! What a run finds in its output, and what it removes from it before it begins.
+
+use timely::worker::Worker;
+
+use super::Run;
+use crate::dataflow::error::RunError;
+use crate::dataflow::finish;
+use crate::dataflow::gather::barrier;
+use crate::dataflow::ingest::{check_input, read_collection};
+use crate::job::Summary;
+use crate::tables::output::{MANIFEST, REPORT};
+use crate::tables::{Manifest, TABLES};
+use corpus::input::identify;
+use mesh::spawn::launch_name;
+
+/// Names the launch that has removed what was here before.
+const CLEARED: &str = "logs/overwritten";
+
+impl Run<'_> {
+    /// Says what a complete output holds; an error if another job made it, or if its input has changed.
+    pub(super) fn find_complete(
+        &self,
+        worker: &mut Worker,
+        summary: &mut Summary,
+    ) -> Result<(), RunError> {
+        let output = &self.process.output;
+        let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
+        let ours = finish::settings(&self.process.job);
+        for (section, what) in [
+            ("corpus", "corpus, tokens or vocabulary"),
+            ("train", "sample, model or train"),
+            ("project", "project"),
+        ] {
+            if manifest.settings.get(section) != ours.get(section) {
+                let path = output.root().to_owned();
+                return Err(RunError::OtherSettings { path, what });
+            }
+        }
+        if worker.index() == 0 && self.stages.ingests() {
+            check_input(self.process, &manifest.input_fingerprint)?;
+        }
+        barrier(worker);
+        let stages = ["ingest", "train", "project"];
+        summary.already_complete = stages.map(str::to_owned).to_vec();
+        summary.documents = manifest.documents_by_status.values().sum();
+        summary.tokens = read_collection(self.process)?.tokens_in_vocabulary;
+        summary.documents_by_status = manifest.documents_by_status;
+        summary.report = match output.is_published(REPORT)? {
+            true => Some(output.path(REPORT)),
+            false => None,
+        };
+        Ok(())
+    }
+
+    /// Removes what the stages will write again; not in later attempts of a launch, which are to resume.
+    pub(super) fn clear_once(&self) -> Result<(), RunError> {
+        let output = &self.process.output;
+        let launch = launch_name().unwrap_or_default();
+        let cleared = output.local(CLEARED)?;
+        if !launch.is_empty() && std::fs::read_to_string(cleared).is_ok_and(|text| text == launch) {
+            return Ok(());
+        }
+        self.clear()?;
+        Ok(output.write_atomic(CLEARED, launch.as_bytes())?)
+    }
+
+    /// Removes what the stages will write again, once it is certain that they can: only files that topicmill wrote.
+    fn clear(&self) -> Result<(), RunError> {
+        let (job, output) = (&self.process.job, &self.process.output);
+        if self.stages.ingests() {
+            if job.synth.is_none() {
+                identify(&job.corpus)?;
+            }
+            return Ok(output.clear_all()?);
+        }
+        let collection = read_collection(self.process)?;
+        if !self.stages.trains() {
+            self.read_model(&collection)?;
+        }
+        output.reopen()?;
+        let stays = |name: &str| matches!(name, "training_log" | "model") && !self.stages.trains();
+        let tables = TABLES.iter().map(|table| table.name);
+        for name in tables.chain(["checkpoints", "model"]) {
+            if !stays(name) {
+                output.clear(name)?;
+            }
+        }
+        Ok(())
+    }
+}
