@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::CompareArgs;
 use super::pictures::{self, page_width};
+use super::report::check_finished;
 use super::summary::words_within;
 use super::{Exit, Failure, figures, plan};
 use crate::tables::TableError;
@@ -27,9 +28,10 @@ const FEW_TERMS: usize = 50;
 /// stdout cannot be written.
 pub(super) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let paths = [&args.first, &args.second];
-    paths
-        .into_iter()
-        .try_for_each(|path| super::existing_output(path))?;
+    for path in paths {
+        super::existing_output(path)?;
+        check_finished(path)?;
+    }
     let views = [
         View::open(paths[0], Wanted::All)?,
         View::open(paths[1], Wanted::All)?,
@@ -123,14 +125,17 @@ fn rows(
     };
     let left_out = match found.unmatched + found.ambiguous {
         0 => String::new(),
-        documents => format!("; {} are not in both", figures::grouped(documents)),
+        documents => format!("; {} of the first are not", figures::grouped(documents)),
     };
-    let documents = format!(
-        "{} in both{left_out}; cosine of their proportions {}, F1 of their main topics {}",
-        figures::grouped(found.documents),
-        with_error(&found.cosine),
-        with_error(&found.f1),
-    );
+    let documents = match found.documents {
+        0 => format!("none in both{left_out}: nothing to compare"),
+        documents => format!(
+            "{} in both{left_out}; cosine of their proportions {}, F1 of their main topics {}",
+            figures::grouped(documents),
+            with_error(&found.cosine),
+            with_error(&found.f1),
+        ),
+    };
     vec![
         ("first", result(&args.first, a)),
         ("second", result(&args.second, b)),

@@ -1,8 +1,41 @@
 //! The resources of this machine.
 
-/// Bytes of memory of this machine; `None` where it does not say (it does on Linux).
+use std::path::{Path, PathBuf};
+
+/// Bytes of memory that this process may use: those of this machine, or the limit of its container or scheduler where
+/// that is less; `None` where the system does not say (Linux does).
 pub(super) fn memory_bytes() -> Option<u64> {
-    total_of(&std::fs::read_to_string("/proc/meminfo").ok()?)
+    let machine = total_of(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = limit_files(&groups).into_iter().filter_map(|file| {
+        let text = std::fs::read_to_string(file).ok()?;
+        text.trim().parse().ok()
+    });
+    limits.chain([machine]).min()
+}
+
+/// The files that may limit the memory of a process in these control groups (versions 2 and 1), those of the groups
+/// around them included.
+fn limit_files(groups: &str) -> Vec<PathBuf> {
+    let of_line = |line: &str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (fields.next()?, fields.next()?);
+        let (root, name) = match controllers {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            _ if controllers.split(',').any(|one| one == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        let around = Path::new(group).ancestors();
+        let folders = around.map(|group| group.strip_prefix("/").unwrap_or(group));
+        Some(
+            folders
+                .map(move |folder| Path::new(root).join(folder).join(name))
+                .collect::<Vec<_>>(),
+        )
+    };
+    groups.lines().filter_map(of_line).flatten().collect()
 }
 
 /// Bytes of memory that this process has in use now; `None` where the system does not say.
@@ -53,6 +86,30 @@ mod tests {
         let text = "MemTotal:        8028160 kB\nMemFree:          123456 kB\n";
         assert_eq!(total_of(text), Some(8_028_160 * 1024));
         assert_eq!(total_of("MemFree: 5 kB\n"), None);
+    }
+
+    #[test]
+    fn limits_are_those_of_all_groups_around() {
+        let files = |groups: &str| -> Vec<String> {
+            let files = limit_files(groups).into_iter();
+            files.map(|file| file.display().to_string()).collect()
+        };
+        assert_eq!(
+            files("0::/slurm/job_1\n"),
+            [
+                "/sys/fs/cgroup/slurm/job_1/memory.max",
+                "/sys/fs/cgroup/slurm/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        assert_eq!(
+            files("5:cpu,memory:/docker\n2:pids:/docker\n"),
+            [
+                "/sys/fs/cgroup/memory/docker/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+            ]
+        );
+        assert!(files("").is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::args::ReportArgs;
 use super::{Exit, Failure, figures};
+use crate::export::Sink;
 use crate::report::report;
 use crate::tables::output::{Output, REPORT, SUCCESS, check_ours, exists};
 use store::is_remote;
@@ -19,7 +20,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
     check_finished(&args.output)?;
     let (path, bytes) = match &args.to {
         None => beside(&args.output).map_err(suggest_elsewhere)?,
-        Some(file) => elsewhere(&args.output, file)?,
+        Some(file) => elsewhere(&args.output, file, args.overwrite)?,
     };
     if args.json {
         return super::print_json(&json!({ "report": path, "bytes": bytes }));
@@ -56,15 +57,13 @@ fn beside(root: &Path) -> Result<(PathBuf, usize), Failure> {
 }
 
 /// Writes the page to a file, and nothing into the result's folder.
-fn elsewhere(root: &Path, file: &Path) -> Result<(PathBuf, usize), Failure> {
+fn elsewhere(root: &Path, file: &Path, overwrite: bool) -> Result<(PathBuf, usize), Failure> {
+    let sink = Sink::new(file, overwrite)?;
+    sink.check(&[])?;
     let output = Output::follow(root)?;
     let page = report(&output)?;
     output.leave()?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = file.with_file_name(format!(".{name}.part"));
-    store::write(&unfinished, page.as_bytes())
-        .and_then(|()| store::rename(&unfinished, file))
-        .map_err(|error| Failure::new(Exit::Io, error).context(file.display()))?;
+    sink.write(page.as_bytes())?;
     Ok((file.to_owned(), page.len()))
 }
 

@@ -27,7 +27,7 @@ struct Seen {
     phase: &'static str,
     unit: &'static str,
     /// Done and total of each other process in this phase.
-    shares: BTreeMap<usize, [u64; 2]>,
+    shares: BTreeMap<usize, (u64, Option<u64>)>,
 }
 
 impl Shares {
@@ -71,11 +71,11 @@ impl Seen {
             let is_in_phase = status.phase == own.phase && status.unit == own.unit;
             let share = self.shares.entry(status.process);
             match (is_in_phase, share) {
-                (true, share) => *share.or_default() = [status.done, status.total.unwrap_or(0)],
+                (true, share) => *share.or_default() = (status.done, status.total),
                 (false, share) => {
                     share
-                        .and_modify(|[done, total]| *done = *total.max(done))
-                        .or_insert([0, 0]);
+                        .and_modify(|(done, total)| *done = total.unwrap_or(0).max(*done))
+                        .or_default();
                 }
             }
         }
@@ -96,12 +96,12 @@ impl Seen {
             return ProgressSnapshot { note, ..own };
         }
         let total = |own: u64| {
-            let expected = |[_, total]: &[u64; 2]| if *total > 0 { *total } else { own };
+            let expected = |(_, total): &(u64, Option<u64>)| total.unwrap_or(own);
             let known: u64 = shares.clone().map(expected).sum();
             own + known + own * (others - count) as u64
         };
         ProgressSnapshot {
-            done: own.done + shares.clone().map(|[done, _]| done).sum::<u64>(),
+            done: own.done + shares.clone().map(|(done, _)| done).sum::<u64>(),
             total: own.total.map(total),
             ..own
         }
@@ -135,6 +135,15 @@ mod tests {
             total: Some(total),
             ..ProcessStatus::default()
         }
+    }
+
+    #[test]
+    fn a_process_without_anything_to_do_counts_as_such() {
+        let mut seen = Seen::default();
+        let mine = own("project", 40);
+        seen.take(&mine, &[status(1, "project", 0, 0)]);
+        let whole = seen.add(mine, 1);
+        assert_eq!((whole.done, whole.total), (40, Some(100)));
     }
 
     #[test]

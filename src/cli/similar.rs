@@ -54,10 +54,10 @@ pub(super) fn run(args: &SimilarArgs) -> Result<(), Failure> {
 fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
     if !topics.iter().any(|line| line.topic == topic) {
         let failure = Failure::message(Exit::Usage, format!("there is no topic {topic}"));
-        return Err(failure.help(format!(
-            "topics are numbered from 0 to {}",
-            topics.len() - 1
-        )));
+        return Err(match topics.len().checked_sub(1) {
+            Some(last) => failure.help(format!("topics are numbered from 0 to {last}")),
+            None => failure.help("this result has no topics: pass that of a run"),
+        });
     }
     Ok(Subject {
         topics: vec![(topic, 1.0)],

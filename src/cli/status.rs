@@ -11,10 +11,13 @@ use serde_json::json;
 use self::processes::Processes;
 
 use super::args::StatusArgs;
+use super::watching::SHARE_EVERY;
 use super::{Exit, Failure, figures, machine, plan};
+use crate::job::process_status::STATUS_EVERY;
 use crate::job::state::RunState;
 use crate::tables::output::check_ours;
 use lda::train::RoundReport;
+use store::is_remote;
 
 /// Held-out figures that are shown, the latest ones.
 const TREND: usize = 6;
@@ -36,6 +39,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
         let at = Moment {
             now: SystemTime::now(),
             here: machine::host(),
+            is_remote: is_remote(&args.output),
         };
         match args.json {
             true => super::print_json(&json_of(&state, &at))?,
@@ -52,6 +56,8 @@ pub(super) fn run(args: &StatusArgs) -> Result<(), Failure> {
 struct Moment {
     now: SystemTime,
     here: String,
+    /// Statuses in an object store are copies, and rarer.
+    is_remote: bool,
 }
 
 fn page(args: &StatusArgs, state: &RunState, at: &Moment) -> String {
@@ -70,6 +76,10 @@ fn processes<'a>(state: &'a RunState, at: &'a Moment) -> Processes<'a> {
         now: at.now,
         is_locked: state.holder.is_some(),
         here: &at.here,
+        silent_after: match at.is_remote {
+            true => 5 * SHARE_EVERY,
+            false => 5 * STATUS_EVERY,
+        },
     }
 }
 
@@ -286,6 +296,7 @@ mod tests {
         Moment {
             now: SystemTime::now() + Duration::from_secs(seconds),
             here: "elsewhere".to_owned(),
+            is_remote: false,
         }
     }
 

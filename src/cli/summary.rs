@@ -24,6 +24,8 @@ pub(crate) struct Page<'a> {
     pub(crate) summary: Summary,
     /// The job that was run.
     pub(crate) job: Option<&'a Job>,
+    /// What the command line set besides it, `section.key=value`.
+    pub(crate) overrides: Vec<String>,
     /// The held-out likelihood during training.
     pub(crate) curve: Vec<CurvePoint>,
 }
@@ -33,7 +35,11 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub(crate) fn new(mut summary: Summary, job: &'a Job) -> Result<Self, TableError> {
+    pub(crate) fn new(
+        mut summary: Summary,
+        job: &'a Job,
+        overrides: Vec<String>,
+    ) -> Result<Self, TableError> {
         let root = &summary.output;
         let mut curve = Vec::new();
         if !is_remote(root) {
@@ -45,6 +51,7 @@ impl<'a> Page<'a> {
         Ok(Self {
             summary,
             job: Some(job),
+            overrides,
             curve,
         })
     }
@@ -76,7 +83,7 @@ impl<'a> Page<'a> {
         }
         page.push_str(&plan::rows(&figures_of(summary, &self.curve)));
         if summary.project.is_some() || !summary.topics.is_empty() {
-            page.push_str(&next::lines(summary, self.job));
+            page.push_str(&next::lines(summary, self.job, &self.overrides));
         }
         page
     }
@@ -142,7 +149,9 @@ fn figures_of(summary: &Summary, points: &[CurvePoint]) -> Vec<(&'static str, St
     let faults = summary.topic_faults.as_ref();
     rows.extend(faults.map(|faults| ("topics", faults_line(faults))));
     rows.extend(changes::line(&summary.changes).map(|line| ("changes", line)));
-    if let Some((found, planted)) = summary.planted_found {
+    // The topic of a label has all words of its documents, and is none that was planted.
+    let planted = summary.planted_found.filter(|_| summary.labels.is_none());
+    if let Some((found, planted)) = planted {
         rows.push(("planted", format!("{found} of {planted} topics recovered")));
     }
     if !summary.already_complete.is_empty() {
@@ -234,6 +243,7 @@ mod tests {
             heldout_loglik_per_token,
         });
         let page = Page {
+            overrides: Vec::new(),
             summary: summary(),
             job: None,
             curve: curve.to_vec(),

@@ -38,7 +38,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// How often the status is copied into an object store.
-const SHARE_EVERY: Duration = Duration::from_secs(10);
+pub(super) const SHARE_EVERY: Duration = Duration::from_secs(10);
 
 /// The process that is watched, for an end that comes from any thread.
 static CURRENT: OnceLock<Arc<Watched>> = OnceLock::new();
@@ -208,7 +208,7 @@ impl Watched {
                 self.write_status();
                 written = Some(now);
             }
-            if is_open && shared.is_none_or(|last| now - last >= SHARE_EVERY) {
+            if is_open && (is_new || shared.is_none_or(|last| now - last >= SHARE_EVERY)) {
                 self.share_status();
                 shared = Some(now);
             }

@@ -15,10 +15,10 @@ use store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExportError {
     /// The file to be written exists.
-    #[error("{} exists; name another --output, or replace it with --overwrite", .0.display())]
+    #[error("{} exists; name another file, or replace it with --overwrite", .0.display())]
     Exists(PathBuf),
     /// The output folder of a run is not to be written into.
-    #[error("{} is in a result of topicmill; name an --output outside of it", .0.display())]
+    #[error("{} is in a result of topicmill; name a file outside of it", .0.display())]
     InResult(PathBuf),
     /// The result lacks a table.
     #[error("{} has no table {table}; rerun the job with --overwrite", root.display())]

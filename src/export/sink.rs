@@ -40,7 +40,7 @@ impl Sink {
     ///
     /// # Errors
     /// [`ExportError::Exists`]; the store does not answer.
-    pub(super) fn check(&self, names: &[&str]) -> Result<(), ExportError> {
+    pub(crate) fn check(&self, names: &[&str]) -> Result<(), ExportError> {
         let folder = names.iter().map(|name| self.path.join(name));
         let file = names.is_empty().then(|| self.path.clone());
         for path in folder.chain(file) {
@@ -49,6 +49,11 @@ impl Sink {
             }
         }
         Ok(())
+    }
+
+    /// Writes the export's only file, of these bytes.
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), ExportError> {
+        self.file(|out| Ok(out.write_all(bytes)?))
     }
 
     /// Writes the export's only file.

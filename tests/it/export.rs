@@ -317,7 +317,7 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
         (
             format!("{export} taken.json"),
             64,
-            "taken.json exists; name another --output",
+            "taken.json exists; name another file",
         ),
         (
             format!("{export} out/p.json"),

@@ -328,9 +328,16 @@ fn what_is_no_finished_result_is_refused_with_the_remedy() {
     refused("report out", 65, &["has not ended", "rerun the job"]);
     place.succeed("run job.toml -w 1 -q");
     refused(
-        "report out --to no/such/folder.html",
-        74,
-        &["no/such/folder.html"],
+        "report out --to job.toml",
+        64,
+        &["job.toml exists", "--overwrite"],
     );
+    refused(
+        "report out --to out/topics/page.html",
+        64,
+        &["is in a result"],
+    );
+    place.succeed("report out --to a/new/page.html");
+    place.succeed("report out --to a/new/page.html --overwrite");
     assert!(Path::new(&place.path("out/report.html")).exists());
 }

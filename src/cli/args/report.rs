@@ -21,6 +21,9 @@ pub(crate) struct ReportArgs {
     /// The file to write [default: report.html in the output folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
+    /// Replace the file of --to, if it exists
+    #[arg(long, requires = "to")]
+    pub(crate) overwrite: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,9 +9,6 @@ use crate::cli::figures;
 use crate::cli::pictures::table;
 use crate::job::process_status::{CheckpointStatus, ProcessStatus, since};
 
-/// A process that has not written its status for this long is reported: five updates are missing.
-const SILENT_AFTER: Duration = Duration::from_secs(10);
-
 /// The processes of the latest attempt, at one moment.
 pub(super) struct Processes<'a> {
     pub(super) all: &'a [ProcessStatus],
@@ -20,6 +17,8 @@ pub(super) struct Processes<'a> {
     pub(super) is_locked: bool,
     /// The name of the host that asks.
     pub(super) here: &'a str,
+    /// A process that has not written its status for this long is reported: five updates are missing.
+    pub(super) silent_after: Duration,
 }
 
 /// The progress of the current phase, over all processes.
@@ -62,7 +61,7 @@ impl Processes<'_> {
     fn is_alive(&self, status: &ProcessStatus) -> bool {
         let leader = self.all.iter().find(|status| status.process == 0);
         let is_over = !self.is_locked && leader.is_some_and(|leader| leader.host == self.here);
-        status.exit.is_none() && !is_over && status.age(self.now) < SILENT_AFTER
+        status.exit.is_none() && !is_over && status.age(self.now) < self.silent_after
     }
 
     /// The newest checkpoint that the processes have reported, with the bytes of all of them.
@@ -216,6 +215,7 @@ mod tests {
             now: UNIX_EPOCH + Duration::from_secs(second),
             is_locked: false,
             here: "elsewhere",
+            silent_after: Duration::from_secs(10),
         }
     }
 

@@ -5,13 +5,20 @@ use std::path::Path;
 use crate::job::{Job, Summary};
 
 /// The next steps, a line for each command and its purpose.
-pub(super) fn lines(summary: &Summary, job: Option<&Job>) -> String {
+pub(super) fn lines(summary: &Summary, job: Option<&Job>, overrides: &[String]) -> String {
     let line = |(command, purpose): (String, &str)| format!("  {purpose:<34}{command}\n");
-    let commands: String = commands(summary, job).into_iter().map(line).collect();
+    let commands: String = commands(summary, job, overrides)
+        .into_iter()
+        .map(line)
+        .collect();
     format!("\nNext:\n{commands}")
 }
 
-fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)> {
+fn commands(
+    summary: &Summary,
+    job: Option<&Job>,
+    overrides: &[String],
+) -> Vec<(String, &'static str)> {
     let output = word(&summary.output.to_string_lossy());
     let mut commands = Vec::new();
     if let Some(report) = &summary.report {
@@ -23,7 +30,7 @@ fn commands(summary: &Summary, job: Option<&Job>) -> Vec<(String, &'static str)>
         commands.push((inspect, "a topic and its documents"));
     }
     if let Some(job) = job.filter(|job| !job.is_of_its_output()) {
-        let sets = job.overrides.iter();
+        let sets = overrides.iter();
         let sets: String = sets.map(|set| format!(" --set {}", word(set))).collect();
         let file = word(&job.path.to_string_lossy());
         let edit = format!("topicmill run {file}{sets} --overwrite");

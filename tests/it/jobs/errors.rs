@@ -266,8 +266,8 @@ fn the_program_says_so_on_stderr_and_exits_as_documented() {
         ),
         (
             &["plan", "texts"],
-            74,
-            "error: texts: cannot be read\ncause: ",
+            64,
+            "error: texts/job.toml: cannot be read\ncause: ",
         ),
         (
             &["run", job, "--quiet", "--json"],
