@@ -1,5 +1,7 @@
 //! The exit code for each error of the library. These errors name their remedy themselves.
 
+use std::io;
+
 use super::failure::{Exit, Failure};
 use crate::checkpoint::CheckpointError;
 use crate::export::ExportError;
@@ -15,26 +17,38 @@ use mesh::environment::EnvironmentError;
 use mesh::hosts::HostsError;
 use mesh::secret::SecretError;
 use mesh::tls::TlsError;
+use store::is_remote;
 
 /// `From` an error to a failure with the exit code of its variant.
 macro_rules! exits {
-    ($error:ty { $($variant:pat => $exit:ident,)* }) => {
+    ($error:ty { $($variant:pat $(if $is_so:expr)? => $exit:ident,)* }) => {
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                let exit = match &error { $($variant => Exit::$exit,)* };
+                let exit = match &error { $($variant $(if $is_so)? => Exit::$exit,)* };
                 Self::new(exit, error)
             }
         }
     };
 }
 
+/// Whether an error of reading or writing is one of what was asked for.
+fn is_usage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
 exits!(SynthError {
     SynthError::Io { .. } => Io,
     SynthError::Setting { .. } => Usage,
+    SynthError::Busy { .. } => Temporary,
     _ => Data,
 });
 
 exits!(TableError {
+    // Of a store: its address, its settings, or that this build has none.
+    TableError::Io { path, source } if is_remote(path) && is_usage(source) => Usage,
     TableError::Io { .. } => Io,
     TableError::Locked { .. } | TableError::Lost { .. } => Temporary,
     _ => Data,

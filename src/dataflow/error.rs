@@ -124,6 +124,7 @@ impl RunError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Input(error) if error.is_io() => exit::IO,
+            Self::Synth(SynthError::Busy { .. }) => exit::TEMPORARY,
             Self::Foreign(error) if error.is_io() => exit::IO,
             Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => {
                 exit::USAGE

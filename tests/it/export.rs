@@ -322,7 +322,7 @@ fn what_cannot_be_exported_is_refused_with_a_remedy() {
         (
             format!("{export} out/p.json"),
             64,
-            "is in a result of topicmill; name an --output",
+            "is in a result of topicmill; name a file outside",
         ),
         (
             "export nowhere --format npy".to_owned(),

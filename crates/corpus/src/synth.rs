@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use store::{Disk, LOCK_MARK, Locking, Store as _};
 
 pub use self::answer::read_answer;
 use self::answer::{GENERATOR, Record, write_answer};
@@ -50,7 +51,7 @@ pub struct SynthSummary {
 /// Makes the corpus in `folder`, or finds it there complete and does nothing. `progress` hears now
 /// and then how many documents are done.
 ///
-/// One process at a time may make one folder. Memory: the vocabulary and some 4 V weights.
+/// One process at a time makes a folder; others that want to meanwhile are refused. Memory: the vocabulary and some 4 V weights.
 ///
 /// # Errors
 ///
@@ -83,7 +84,28 @@ fn synthesize_in_files(
         return Ok(found);
     }
     let unfinished = unfinished_name(folder);
-    store::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
+    let lock = unfinished.join("_lock");
+    let held = Disk.lock(&lock, LOCK_MARK);
+    let held = held.map_err(|e| SynthError::io(&lock, e.source))?;
+    if let Locking::Busy(holder) = held {
+        let path = folder.to_owned();
+        return Err(SynthError::Busy { path, holder });
+    }
+    // It may have ended just before.
+    if let Some(found) = find_finished(settings, &words_sha256, folder)? {
+        store::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
+        return Ok(found);
+    }
+    for name in Disk
+        .names(&unfinished)
+        .map_err(|e| SynthError::io(&unfinished, e.source))?
+    {
+        let left = unfinished.join(name);
+        if left != lock {
+            Disk.remove(&left)
+                .map_err(|e| SynthError::io(&left, e.source))?;
+        }
+    }
     let answer = unfinished.join("answer");
     store::create_folder(&answer).map_err(|e| SynthError::io(&answer, e))?;
     let planted = PlantedTopics::plant(settings);
@@ -102,6 +124,7 @@ fn synthesize_in_files(
         corpus,
     };
     write_answer(&planted, &words, &record, &answer)?;
+    store::remove_file(&lock).map_err(|e| SynthError::io(&lock, e))?;
     publish(&unfinished, folder)?;
     Ok(corpus)
 }
@@ -191,6 +214,25 @@ mod tests {
         (0..files)
             .map(|i| fs::read_to_string(folder.join(format!("documents-{i:05}.jsonl"))).unwrap())
             .collect()
+    }
+
+    #[test]
+    fn one_process_at_a_time_makes_a_corpus() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("made");
+        let lock = unfinished_name(&folder).join("_lock");
+        let held = Disk.lock(&lock, LOCK_MARK).unwrap();
+        let refused = synthesize(&settings(), &folder, &mut |_| ()).unwrap_err();
+        assert!(matches!(refused, SynthError::Busy { .. }), "{refused}");
+        // What a killed process has left is made anew.
+        drop(held);
+        synthesize(&settings(), &folder, &mut |_| ()).unwrap();
+        assert!(!unfinished_name(&folder).exists() && !folder.join("_lock").exists());
+        assert!(
+            synthesize(&settings(), &folder, &mut |_| ())
+                .unwrap()
+                .reused
+        );
     }
 
     #[test]

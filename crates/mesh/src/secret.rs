@@ -70,6 +70,9 @@ impl SecretError {
     /// The exit code: input or output for what cannot be read, else usage.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                exit::USAGE
+            }
             Self::Read { .. } | Self::Random(_) => exit::IO,
             Self::Short { .. } | Self::NotText | Self::NotALine => exit::USAGE,
         }

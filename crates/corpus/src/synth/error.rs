@@ -38,6 +38,14 @@ pub enum SynthError {
         /// The folder.
         path: PathBuf,
     },
+    /// Another process is making the corpus.
+    #[error("{path} is being made by another run, {holder}; wait for it, or choose another folder")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+        /// The process.
+        holder: String,
+    },
     /// A line of the word list contains more than one word.
     #[error("{path}:{line}: expected one word per line")]
     WordList {
