@@ -6,6 +6,8 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from conftest import TOPICS, WORDS, planted
 from scipy.sparse import csr_matrix
@@ -122,6 +124,10 @@ def test_what_is_wrong_is_said(texts, counts):
         TopicMill(TOPICS, settings=FEW).fit(texts).transform(counts)
     with pytest.raises(ValueError, match="X has texts, but TopicMill is fitted on counts"):
         TopicMill(TOPICS, settings=FEW).fit(counts).transform(texts)
+    for form in (pandas.DataFrame({"text": texts}), polars.DataFrame({"id": range(400), "text": texts})):
+        for of in (TopicMill(TOPICS).fit, TopicMill(TOPICS, settings=FEW).fit(texts).transform):
+            with pytest.raises(TypeError, match="X is a DataFrame: pass one of its columns"):
+                of(form)
     with pytest.raises(ValueError, match="Negative values"):
         TopicMill(TOPICS).fit(-counts.toarray())
     with pytest.raises(UsageError, match="unknown key `passses`"):

@@ -139,7 +139,7 @@ def test_pyldavis_draws_what_it_would_prepare(texts, bags):
 def test_an_export_replaces_nothing_unless_asked(result, folder):
     path = folder / "twice.json"
     assert result.export("pyldavis", path) == path
-    with pytest.raises(UsageError, match="twice.json exists; name another --output"):
+    with pytest.raises(UsageError, match="twice.json exists; name another file"):
         result.export("pyldavis", path)
     before = path.read_bytes()
     result.export("pyldavis", path, overwrite=True)

@@ -67,6 +67,8 @@ def test_ids_and_metadata_are_columns_of_documents(texts):
     assert list(documents["source_id"]) == names
     assert list(documents["year"][-2:]) == ["398", "399"]
     assert set(documents["who"]) == {"Ünal \"U\"\n\\"}
+    labelled = topicmill.fit(texts, labels=["a", "b"] * 200, metadata=frame, settings=PASSES)
+    assert list(labelled.documents["year"][-2:]) == ["398", "399"]
 
 
 def test_files_are_read_where_they_are(tmp_path, texts, monkeypatch):
@@ -121,6 +123,7 @@ def test_progress_is_shown_on_request(texts, capsys):
         ({"ids": [1]}, ValueError, "id has 1 values, fewer than there are texts"),
         ({"ids": range(401)}, ValueError, "id has more values than the 400 texts"),
         ({"metadata": {"text": range(400)}}, ValueError, "cannot be named 'text'"),
+        ({"metadata": ["year"]}, TypeError, "metadata is a list: pass a dict of columns, such as {'year': df.'year'.}"),
     ],
 )
 def test_what_is_wrong_is_said_with_a_remedy(texts, no_leftovers, monkeypatch, arguments, kind, message):

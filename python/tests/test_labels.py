@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from conftest import TOPICS, WORDS, planted
 from scipy.sparse import csr_matrix
@@ -55,6 +57,8 @@ def test_labels_of_new_texts_are_those_of_the_table(labelled, texts):
 def test_labels_in_any_form_and_what_is_wrong_with_them(texts, labelled, tmp_path):
     single = topicmill.fit(texts, labels=np.array([len(text) % 3 for text in texts]), **{"train__passes": 5})
     assert list(single.table("labels")["label"]) == ["0", "1", "2"]
+    rows = topicmill.fit(texts, labels=np.array([[3, len(text) % 3] for text in texts]), **{"train__passes": 5})
+    assert list(rows.table("labels")["label"]) == ["0", "1", "2", "3"]
     with pytest.raises(ValueError, match="labels has 2 values"):
         topicmill.fit(texts, labels=["a", "b"])
     with pytest.raises(ValueError, match="cannot be named 'labels'"):
@@ -67,6 +71,20 @@ def test_labels_in_any_form_and_what_is_wrong_with_them(texts, labelled, tmp_pat
         topicmill.fit(texts, 2, settings=FEW).predict(texts)
     copy = pickle.loads(pickle.dumps(labelled))
     assert copy.predict(texts[:5]) == labelled.predict(texts[:5])
+
+
+def test_indicators_are_no_names_of_labels(texts):
+    y = MultiLabelBinarizer(classes=NAMES).fit_transform([of(text) for text in texts])
+    frame = pandas.DataFrame(y, columns=NAMES)
+    for form in (y, y.astype(bool), y.astype(float), csr_matrix(y)):
+        with pytest.raises(TypeError, match="labels is a matrix of indicators: pass a list of label names for each"):
+            topicmill.fit(texts, labels=form)
+    for form in ((y == 1).tolist(), [None, *(y[1:] == 1)]):
+        with pytest.raises(TypeError, match="the labels of text [01] are indicators: pass a list of label names"):
+            topicmill.fit(texts, labels=form)
+    for form in (frame, polars.DataFrame(y), frame.to_dict("list")):
+        with pytest.raises(TypeError, match="labels is a (DataFrame|dict): pass a list.*, or one of its columns"):
+            topicmill.fit(texts, labels=form)
 
 
 @parametrize_with_checks([TopicMillClassifier(settings=FEW)])

@@ -16,7 +16,7 @@ import pytest
 from conftest import TOPICS, WORDS
 
 import topicmill
-from topicmill import _display
+from topicmill import _display, _program
 
 
 def test_each_backend_has_the_same_rows(result):
@@ -78,6 +78,23 @@ def test_top_documents_have_the_largest_proportions(result):
     assert [document.source_id for document in documents] == [str(d.doc_id) for d in documents]
 
 
+def test_similar_documents_are_the_nearest_ones(result):
+    own, new = result.theta[[7]], result.transform(["a kitten at the bank"])
+    for near, theta, but in ((result.similar(7), own, [7]), (result.similar(text="a kitten at the bank"), new, [])):
+        distances = np.sqrt(1 - np.sqrt(result.theta.astype(float)) @ np.sqrt(theta.toarray()[0].astype(float)))
+        distances[but] = 1
+        np.testing.assert_allclose([document.distance for document in near], np.sort(distances)[:10], atol=1e-6)
+        for doc_id, source_id, distance in near:
+            assert source_id == str(doc_id) and distance == pytest.approx(distances[doc_id], abs=1e-6)
+    assert result.similar(source_id="7", n=3) == result.similar(7)[:3]
+    assert result.similar(topic=2, n=1)[0].doc_id == result.top_documents(2, n=1)[0].doc_id
+    for wrong in ({}, {"document": 7, "topic": 0}):
+        with pytest.raises(TypeError, match="pass one of document, source_id, topic and text"):
+            result.similar(**wrong)
+    with pytest.raises(topicmill.errors.UsageError, match="there is no such document"):
+        result.similar(source_id="-x")
+
+
 @pytest.mark.parametrize("topic", [-1, TOPICS])
 def test_a_topic_that_is_not_there_is_refused(result, topic):
     with pytest.raises(IndexError, match=f"no topic {topic}: the result has topics 0 to 4"):
@@ -93,6 +110,14 @@ def test_it_shows_itself(result, capsys):
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + TOPICS
     assert "kitten" in page
+
+
+def test_an_evaluation_shows_its_tables(result):
+    _program.run("evaluate", result.path / "job.toml", "--quiet")
+    evaluation = topicmill.read(f"{result.path}-evaluation")
+    assert repr(evaluation) == "<topicmill.Result: no topics, tables document_scores, evaluation>"
+    assert evaluation._repr_html_() is None
+    assert "perplexity" in list(evaluation.table("evaluation")["metric"])
 
 
 def test_the_topics_are_found_below_whatever_the_program_prints_before_them():

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._weights import DocumentWeight, LabelScore, TermWeight
+from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
 from .errors import TopicMillError
 from .fitting import fit, read
 from .result import Result
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .estimator import TopicMill
 
 __all__ = [
+    "DocumentDistance",
     "DocumentWeight",
     "LabelScore",
     "Result",

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 # Keys of a line that are not metadata.
 RESERVED = ("id", "text")
 # Names of the files that `spool` writes.
 SPOOLED = "documents-*.jsonl"
+_NAMES = "pass a list of label names for each text"
 
 
 def lines(
@@ -55,11 +58,17 @@ def lines(
 
 def label_lists(labels: Iterable[object]) -> Iterator[list[str]]:
     """Yield each text's labels as a list of strings: one label, several, or none (a missing value)."""
-    for value in labels:
+    if isinstance(labels, Mapping) or hasattr(labels, "columns"):
+        raise TypeError(f"labels is a {type(labels).__name__}: {_NAMES}, or one of its columns")
+    if hasattr(labels, "toarray") or _is_indicators(labels):
+        raise TypeError(f"labels is a matrix of indicators: {_NAMES}")
+    for position, value in enumerate(labels):
         value = _plain(value)
-        if value is None or isinstance(value, str) or not isinstance(value, Iterable):
-            value = [value]
-        yield [str(label) for label in map(_plain, value) if label is not None]
+        is_single = value is None or isinstance(value, str) or not isinstance(value, Iterable)
+        names = [_plain(label) for label in ([value] if is_single else value)]
+        if not is_single and any(isinstance(label, (bool, np.bool_)) for label in names):
+            raise TypeError(f"the labels of text {position} are indicators: {_NAMES}")
+        yield [str(label) for label in names if label is not None]
 
 
 def spool(documents: Iterable[str], folder: Path) -> Path:
@@ -76,6 +85,10 @@ def spool(documents: Iterable[str], folder: Path) -> Path:
             digest.update(data)
             file.write(data)
     return partial.rename(folder / SPOOLED.replace("*", digest.hexdigest()[:16]))
+
+
+def _is_indicators(labels: Any) -> bool:
+    return getattr(labels, "ndim", 1) > 1 and bool(((labels == 0) | (labels == 1)).all())
 
 
 def _text(value: object, position: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Terms and documents of a topic, and labels of a document, with their weights."""
+"""Terms and documents of a topic, documents near to another, and labels of a document, with their weights."""
 
 from __future__ import annotations
 
@@ -35,6 +35,24 @@ class DocumentWeight(NamedTuple):
     doc_id: int
     source_id: str
     weight: float
+
+
+class DocumentDistance(NamedTuple):
+    """A document that is near to what was asked for.
+
+    Parameters
+    ----------
+    doc_id : int
+        The document's number, from 0, in the input's order.
+    source_id : str
+        Its id in the input.
+    distance : float
+        The Hellinger distance of their topic proportions, from 0 to 1.
+    """
+
+    doc_id: int
+    source_id: str
+    distance: float
 
 
 class LabelScore(NamedTuple):

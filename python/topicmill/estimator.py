@@ -42,6 +42,9 @@ class OnDocuments(BaseEstimator):  # type: ignore[misc]
     def _texts(self, X: Any, *, reset: bool) -> Iterable[str | None]:
         """Return X as texts. Counts become texts of column numbers, each as often as it is counted."""
         is_of_counts = _is_matrix(X)
+        # A few rows tell a column of texts.
+        if hasattr(X, "columns") and any(isinstance(value, str) for value in np.asarray(X[:100], dtype=object).flat):
+            raise TypeError(f"X is a {type(X).__name__}: pass one of its columns")
         if reset:
             self._is_of_counts = is_of_counts
         elif self._is_of_counts != is_of_counts:

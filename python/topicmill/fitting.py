@@ -111,6 +111,11 @@ def fit(
     elif labels is None and "corpus.labels" not in chosen:
         chosen = {"model.topics": _TOPICS, **chosen}
     flags = [*_job.threads(threads), *_job.flags(chosen)]
+    if metadata is not None:
+        if not hasattr(metadata, "items"):
+            kind = type(metadata).__name__
+            raise TypeError(f"metadata is a {kind}: pass a dict of columns, such as {{'year': df['year']}}")
+        metadata = dict(metadata.items())
     if labels is not None:
         if isinstance(texts, os.PathLike):
             raise ValueError("labels of files are named by corpus__labels")

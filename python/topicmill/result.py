@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from . import _copies, _display, _program, _projection, _pyldavis, _tables
 from ._job import Settings, merged
 from ._tables import Backend, Table
-from ._weights import DocumentWeight, LabelScore, TermWeight
+from ._weights import DocumentDistance, DocumentWeight, LabelScore, TermWeight
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,6 +80,9 @@ class Result:
         return result
 
     def __repr__(self) -> str:
+        if "topics" not in self.tables:
+            # An evaluation, for one.
+            return f"<topicmill.Result: no topics, tables {', '.join(self.tables)}>"
         topics, terms = len(self.alpha), len(self.terms)
         return f"<topicmill.Result: {topics:,} topics, {terms:,} terms, {self._document_count:,} documents>"
 
@@ -227,6 +230,44 @@ class Result:
         rows = self._of_topic("topic_documents", topic, columns, pyarrow.dataset.field("rank") <= n)
         return [DocumentWeight(row["doc_id"], row["source_id"], row["weight"]) for row in rows]
 
+    def similar(
+        self,
+        document: int | None = None,
+        *,
+        source_id: str | None = None,
+        topic: int | None = None,
+        text: str | None = None,
+        n: int = 10,
+    ) -> list[DocumentDistance]:
+        """Return the documents nearest to a document, a topic or a text, nearest first: ``topicmill similar``.
+
+        Parameters
+        ----------
+        document : int, optional
+            The number of a document (``doc_id``), which is not returned itself.
+        source_id : str, optional
+            Its id in the input, in place of its number.
+        topic : int, optional
+            A topic: the documents nearest to one that has only this topic.
+        text : str, optional
+            A new text.
+        n : int, default 10
+            How many. Fewer are returned if fewer share a topic with it.
+
+        Returns
+        -------
+        list of DocumentDistance
+            Triples of document number, id and distance, from 0 to 1.
+        """
+        text_file = None if text is None else "-"
+        near = {"document": document, "source-id": source_id, "topic": topic, "text": text_file}
+        flags = [f"--{name}={value}" for name, value in near.items() if value is not None]
+        if len(flags) != 1:
+            raise TypeError("pass one of document, source_id, topic and text")
+        arguments = ["similar", os.fspath(self.path), *flags, f"--limit={n}", "--json"]
+        answer = json.loads("".join(_program.stream(arguments, [] if text is None else [text])))
+        return [DocumentDistance(row["doc_id"], row["source_id"], row["distance"]) for row in answer["documents"]]
+
     def _of_topic(
         self, table: str, topic: int, columns: list[str], where: pyarrow.dataset.Expression
     ) -> list[dict[str, Any]]:
@@ -336,7 +377,7 @@ class Result:
             ``"mallet-state"``, ``"mallet-diagnostics"``, ``"pyldavis"``, ``"gensim"``, ``"npy"`` or
             ``"parquet"``; docs/FORMATS.md describes the files.
         output : path-like
-            The file to write; for ``gensim``, ``npy`` and ``parquet``, the folder.
+            The file to write; for ``gensim`` and ``npy``, the folder.
         overwrite : bool, default False
             Whether to replace what is there.
 
@@ -374,7 +415,9 @@ class Result:
         flags = ["--topics", str(topics), "--terms", str(terms)]
         print(_display.topics_of(_program.run("inspect", self.path, *flags)), end="")
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
+        if "topics" not in self.tables:
+            return None
         rows = self._arrow("topics", ["topic", "share", "coherence_npmi", "top_terms"]).to_pylist()
         if "labels" in self.tables:
             for row, label in zip(rows, self._column("labels", "label")):
