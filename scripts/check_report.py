@@ -296,6 +296,8 @@ def check_search(page):
         with moving(page):
             page.keyboard.press("Enter")
         check(heading(page) == document, "a document is found")
+        number = page.evaluate("data.documents.numbers[0]")
+        check(page.evaluate("location.hash") == f"#document={number}", "its address is its doc_id")
         check(page.locator("main section").last.locator("a").count() > 0, "with the topics that list it")
     page.fill("#query", "topic 1")
     with moving(page):

@@ -142,6 +142,7 @@ fn plain_line(pace: &Pace, moment: Moment) -> String {
             )
         }
         None if moment == Moment::Open => "begins".to_owned(),
+        None if *done == 0 => "under way".to_owned(),
         None => format!("{} {unit}", figures::grouped(*done)),
     };
     let remarks = pace.remarks();

@@ -42,8 +42,9 @@ impl Shares {
 
     /// The progress of all processes, `own` being that of the first one.
     pub(super) fn whole(&self, own: ProgressSnapshot) -> ProgressSnapshot {
-        // Rounds are those of the run.
-        if self.processes == 1 || own.unit == "rounds" || own.phase.is_empty() {
+        // Rounds are those of the run, and the first process alone makes a corpus.
+        let is_whole = own.unit == "rounds" || ["", "join", "synth"].contains(&own.phase);
+        if self.processes == 1 || is_whole {
             return own;
         }
         let mut seen = self.seen.lock();

@@ -356,7 +356,7 @@ mod tests {
             text.contains("running, according to the processes' statuses"),
             "{text}"
         );
-        assert!(text.contains("train: 0 rounds"), "{text}");
+        assert!(text.contains("train: under way"), "{text}");
         assert!(
             text.contains("-8.8100 (round 20), -8.5000 (round 25)"),
             "{text}"

@@ -98,6 +98,9 @@ pub(crate) fn run(
         ..settings
     };
     let progress = Arc::clone(&process);
+    if placement.processes() > 1 {
+        progress.progress.begin("join", "processes", None);
+    }
     let summaries = execute(&placement, &settings, move |worker| {
         let recorder = process.profile.as_ref().map(|_| Recorder::attach(worker));
         let run = Run {

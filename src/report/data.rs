@@ -110,6 +110,8 @@ pub(super) struct Terms {
 /// The documents that some topic shows, in the input's order.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Documents {
+    /// Their `doc_id`.
+    pub(crate) numbers: Vec<i64>,
     pub(crate) ids: Vec<String>,
     /// Names of the columns.
     pub(crate) columns: Vec<String>,

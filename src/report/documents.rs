@@ -53,6 +53,7 @@ impl Best {
         }
         Shown {
             shown: Documents {
+                numbers: self.places.keys().copied().collect(),
                 values: vec![vec![None; ids.len()]; columns.len()],
                 topics: vec![Vec::new(); ids.len()],
                 predicted: Vec::new(),

@@ -37,7 +37,7 @@ topics = 12
 [train]
 minibatch = 256
 online_passes = 2
-passes = 14
+passes = 40
 patience = 0
 checkpoint_every = 0
 checkpoint_minutes = 0

@@ -181,10 +181,11 @@ impl Overall {
 
 /// "120 of 411 rounds".
 fn amount(done: u64, total: Option<u64>, unit: &str) -> String {
-    let done = figures::grouped(done);
+    let counted = figures::grouped(done);
     match total {
-        Some(total) => format!("{done} of {} {unit}", figures::grouped(total)),
-        None => format!("{done} {unit}"),
+        Some(total) => format!("{counted} of {} {unit}", figures::grouped(total)),
+        None if done == 0 => "under way".to_owned(),
+        None => format!("{counted} {unit}"),
     }
 }
 

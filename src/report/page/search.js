@@ -27,7 +27,7 @@ function search(text) {
       text: candidate, remark: termRemark(place), href: `#term=${encodeURIComponent(candidate)}`,
     }))],
     ["Documents", matches(data.documents.ids).map(({ place, candidate }) => ({
-      text: candidate, remark: `listed by topic ${topicsOfDocument(place).slice(0, 4).map((t) => t.number).join(", ")}`, href: `#document=${place}`,
+      text: candidate, remark: `listed by topic ${topicsOfDocument(place).slice(0, 4).map((t) => t.number).join(", ")}`, href: documentHref(place),
     }))],
   ].filter(([, found]) => found.length);
 }

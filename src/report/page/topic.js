@@ -116,7 +116,7 @@ function topicTrend(topic, trend) {
   const label = `${title} of topic ${topic.number}, from ${percent(d3.min(shares))} to ${percent(d3.max(shares))}`;
   const chart = trend.kind === "name" ? null : responsive(h("div", { class: "canvas" }), (width) => lineChart(width, {
     points: rows.map((row, x) => ({ x, y: row.share, label: [row.value, `${percent(row.share)} of ${count(row.documents)} documents' tokens`] })),
-    values: trend.values, label, y: percent, zero: true, reference: topic.share, area: true,
+    values: trend.values, label, y: percent, zero: true, reference: d3.sum(rows, (row, i) => row.share * trend.tokens[i]) / d3.sum(trend.tokens), area: true,
   }));
   const whole = () => trendTable(title, trend, rows);
   return section(title, {}, chart ? [h("figure", {}, chart), behind(whole)] : trendBars(topic, trend, rows, whole));
@@ -143,7 +143,7 @@ function documentsSection(topic) {
   return section("Documents", {}, table(`Documents in which topic ${topic.number} is largest`,
     ["Document", { text: "Share", class: "measure" }, ...columns, "Other topics"],
     pairs(topic.documents).map(([document, thousandths]) => [
-      { cell: h("a", { href: `#document=${document}` }, data.documents.ids[document]), class: "id" },
+      { cell: h("a", { href: documentHref(document) }, data.documents.ids[document]), class: "id" },
       h("span", { class: "measured" }, bar(thousandths / 1000), h("span", {}, percent(thousandths / 1000))),
       ...columns.map((_, i) => cellText(data.documents.values[i][document])),
       pairs(data.documents.topics[document]).filter(([other]) => other !== topic.number).slice(0, 2)
@@ -183,13 +183,17 @@ function termView(text) {
   ];
 }
 
-function documentView(document) {
+const documentHref = (document) => `#document=${data.documents.numbers[document]}`;
+
+/** The view of the document with this `doc_id`. */
+function documentView(number) {
+  const document = data.documents.numbers.indexOf(Number(number));
   const id = data.documents.ids[document];
   if (id === undefined) return notFound("No topic lists this document.");
   const parts = pairs(data.documents.topics[document]);
   const known = data.documents.columns.map((column, i) => [column, cellText(data.documents.values[i][document])]);
   return [
-    h("p", { class: "kicker" }, "Document"),
+    h("p", { class: "kicker" }, `Document ${number}`),
     h("h2", { tabindex: "-1", class: "id" }, id),
     known.length ? figures(known.map(([column, value]) => [value || "–", column, ""])) : null,
     data.documents.predicted ? section("Predicted labels", {}, h("ul", { class: "plain" }, data.documents.predicted[document].map((topic) => h("li", {}, topicLink(topics[topic]))))) : null,
