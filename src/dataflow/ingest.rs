@@ -148,11 +148,7 @@ pub fn ingest(
         drafted = joined.drafted;
         (found, joiner) = (joined.phrases, Some(joined.joiner));
     }
-    let mine: Vec<_> = drafted.drafts.iter().map(|draft| draft.record()).collect();
-    let mut all: Vec<Draft> = gather_records(worker, &mine)
-        .into_iter()
-        .map(Draft::from_record)
-        .collect();
+    let mut all: Vec<Draft> = gather_records(worker, &drafted.drafts);
     all.sort_unstable_by_key(|draft| draft.key);
     if all.is_empty() {
         return Err(RunError::Data(no_documents(&source.input)));
@@ -175,9 +171,8 @@ pub fn ingest(
     let mut labels = LabelCounter::default();
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
-        written.push(
-            drafts::rewrite(process, &map, draft, number, &mut labels, joiner.as_mut())?.record(),
-        );
+        let joiner = joiner.as_mut();
+        written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
     }
     let labels = match &process.job.corpus.labels {
         Some(settings) => {
@@ -186,10 +181,7 @@ pub fn ingest(
         }
         None => Vec::new(),
     };
-    let mut written: Vec<Written> = gather_records(worker, &written)
-        .into_iter()
-        .map(Written::from_record)
-        .collect();
+    let mut written: Vec<Written> = gather_records(worker, &written);
     written.sort_unstable_by_key(|shard| shard.number);
     let describe = || Collection {
         labels,

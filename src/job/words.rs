@@ -91,44 +91,20 @@ pub(super) fn word<T: Setting + PartialEq>(words: &[&'static str], setting: &T) 
     found.expect("every variant has its word")
 }
 
-impl Setting for bool {
-    fn read(value: &Value) -> Option<Self> {
-        value.as_bool()
-    }
-}
-
-impl Setting for f64 {
-    fn read(value: &Value) -> Option<Self> {
-        number(value)
-    }
-}
-
-macro_rules! whole {
+macro_rules! plain {
     ($($type:ty),+) => {$(
         impl Setting for $type {
             fn read(value: &Value) -> Option<Self> {
-                value.as_integer()?.try_into().ok()
+                value.clone().try_into().ok()
             }
         }
     )+};
 }
-whole!(u32, u64, usize);
-
-impl Setting for String {
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str().map(str::to_owned)
-    }
-}
+plain!(bool, f64, u32, u64, usize, String, PathBuf);
 
 impl Setting for TextEncoding {
     fn read(value: &Value) -> Option<Self> {
         Self::of(value.as_str()?)
-    }
-}
-
-impl Setting for PathBuf {
-    fn read(value: &Value) -> Option<Self> {
-        value.as_str().map(Self::from)
     }
 }
 

@@ -16,8 +16,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use sha2::{Digest, Sha256};
 
-use super::manifest::ColumnManifest;
-use super::parts::{Batches, describe, footer, part_files, read_chunks};
+use super::parts::{Batches, describe, footer, hash_file, part_files};
 use super::{TABLES, TableError};
 use store::{Disk, Entry, Store};
 
@@ -52,12 +51,11 @@ pub(crate) fn column_digests(root: &Path) -> Result<Vec<ColumnDigest>, TableErro
         digests.extend(table_digests(root, table.name)?);
     }
     for path in model_files(root)? {
-        let mut hash = Sha256::new();
-        read_chunks(&root.join(&path), |chunk| hash.update(chunk))?;
+        let (_, sha256) = hash_file(&root.join(&path))?;
         digests.push(ColumnDigest {
             table: "model".to_owned(),
             column: path,
-            sha256: hex::encode(hash.finalize()),
+            sha256,
         });
     }
     Ok(digests)
@@ -104,26 +102,15 @@ fn table_digests(root: &Path, table: &str) -> Result<Vec<ColumnDigest>, TableErr
         }
     }
     let columns = fields.iter().zip(hashes).enumerate();
-    let digests = columns.filter(|(index, _)| counts(*index)).map(
-        |(
-            _,
-            (
-                ColumnManifest {
-                    name,
-                    kind,
-                    nullable,
-                },
-                hash,
-            ),
-        )| {
-            let null = if *nullable { "?" } else { "" };
-            ColumnDigest {
-                table: table.to_owned(),
-                column: format!("{name} {kind}{null}"),
-                sha256: hex::encode(hash.finalize()),
-            }
-        },
-    );
+    let digests = columns.filter(|(index, _)| counts(*index));
+    let digests = digests.map(|(_, (field, hash))| {
+        let null = if field.nullable { "?" } else { "" };
+        ColumnDigest {
+            table: table.to_owned(),
+            column: format!("{} {}{null}", field.name, field.kind),
+            sha256: hex::encode(hash.finalize()),
+        }
+    });
     Ok(digests.collect())
 }
 

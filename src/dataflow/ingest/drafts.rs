@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use bytemuck::{Pod, Zeroable};
 use sha2::{Digest, Sha256};
 use timely::worker::Worker;
 
@@ -40,7 +41,8 @@ pub(super) struct Drafted {
 }
 
 /// A block that was drafted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Draft {
     /// The block's key, as one number in the order of the blocks.
     pub(super) key: u64,
@@ -53,24 +55,6 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn record(self) -> [u64; 4] {
-        [
-            self.key,
-            self.documents,
-            self.documents_with_tokens,
-            self.tokens,
-        ]
-    }
-
-    pub(super) fn from_record([key, documents, documents_with_tokens, tokens]: [u64; 4]) -> Self {
-        Self {
-            key,
-            documents,
-            documents_with_tokens,
-            tokens,
-        }
-    }
-
     /// The draft's file name: no two blocks have the same.
     pub(super) fn name(self) -> String {
         format!(
@@ -164,7 +148,8 @@ pub(in crate::dataflow) fn cause_first(error: InputError) -> InputError {
 }
 
 /// The content of a shard, in figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Written {
     /// The shard's number.
     pub(super) number: u64,
@@ -182,46 +167,7 @@ pub(super) struct Written {
     pub(super) by_status: [u64; DocumentStatus::ALL.len()],
 }
 
-/// Words of a [`Written`].
-pub(super) const WRITTEN_WORDS: usize = 6 + DocumentStatus::ALL.len();
-
 impl Written {
-    pub(super) fn record(self) -> [u64; WRITTEN_WORDS] {
-        let mut record = [0; WRITTEN_WORDS];
-        let (head, by_status) = record.split_at_mut(WRITTEN_WORDS - self.by_status.len());
-        head.copy_from_slice(&[
-            self.number,
-            self.tokens,
-            self.tokens_stopped,
-            self.first_volume,
-            self.last_volume,
-            self.last_sections,
-        ]);
-        by_status.copy_from_slice(&self.by_status);
-        record
-    }
-
-    pub(super) fn from_record(record: [u64; WRITTEN_WORDS]) -> Self {
-        let [
-            number,
-            tokens,
-            tokens_stopped,
-            first_volume,
-            last_volume,
-            last_sections,
-            by_status @ ..,
-        ] = record;
-        Self {
-            number,
-            tokens,
-            tokens_stopped,
-            first_volume,
-            last_volume,
-            last_sections,
-            by_status,
-        }
-    }
-
     /// Documents that have tokens in the vocabulary.
     pub(super) fn documents_with_terms(&self) -> u64 {
         let statuses = DocumentStatus::ALL.iter().zip(self.by_status);

@@ -3,6 +3,7 @@
 //! A term is its tokens, its documents, its status and length in one word, and its bytes padded to
 //! whole words. Terms follow each other without a gap and may be cut between any two words.
 
+use bytemuck::Pod;
 use timely::worker::Worker;
 
 use crate::dataflow::block::MAX_BLOCK_WORDS;
@@ -68,18 +69,16 @@ fn first(words: &[u64]) -> Option<(VocabularyTerm, usize)> {
     Some((term, HEAD + length.div_ceil(8)))
 }
 
-/// Every worker passes records of N words and gets those of all, in the order of the workers.
-pub(super) fn gather_records<const N: usize>(
-    worker: &mut Worker,
-    mine: &[[u64; N]],
-) -> Vec<[u64; N]> {
+/// Every worker passes records of whole words and gets those of all, in the order of the workers.
+pub(super) fn gather_records<T: Pod>(worker: &mut Worker, mine: &[T]) -> Vec<T> {
+    let words = size_of::<T>() / size_of::<u64>();
     let pieces = mine
-        .chunks(MAX_BLOCK_WORDS / N)
-        .map(|some| some.as_flattened().to_vec());
+        .chunks(MAX_BLOCK_WORDS / words)
+        .map(|some| bytemuck::cast_slice(some).to_vec());
     let gathered = all_gather_blocks(worker, pieces.collect());
     let blocks = gathered.iter().flatten();
     blocks
-        .flat_map(|block| block.words().as_chunks::<N>().0.iter().copied())
+        .flat_map(|block| bytemuck::cast_slice(block.words()).iter().copied())
         .collect()
 }
 
