@@ -172,7 +172,14 @@ pub fn ingest(
     for &draft in &drafted.drafts {
         let number = all.partition_point(|other| other.key < draft.key);
         let joiner = joiner.as_mut();
-        written.push(drafts::rewrite(process, &map, draft, number, &mut labels, joiner)?);
+        written.push(drafts::rewrite(
+            process,
+            &map,
+            draft,
+            number,
+            &mut labels,
+            joiner,
+        )?);
     }
     let labels = match &process.job.corpus.labels {
         Some(settings) => {

@@ -1,8 +1,12 @@
 //! The Parquet file of φ, with a row per term.
 
+use std::ops::Range;
+
+use arrow_array::Float32Array;
+
 use super::{ExportError, Sink, Source};
 use crate::tables::FileMetadata;
-use crate::tables::wide::WideWriter;
+use crate::tables::wide;
 
 /// Writes φ as a table: `term`, then `topic_0`, `topic_1`, …, one row per kept term, by term id.
 pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
@@ -16,18 +20,17 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
         vocabulary_size: Some(phi.vocabulary_size),
         ..FileMetadata::default()
     };
-    sink.table(|path| {
-        let mut table = WideWriter::create(path, "phi", phi.topics.len(), &metadata)?;
-        let mut next = vec![0; phi.topics.len()];
-        let mut row = vec![0.0; phi.topics.len()];
-        for (term, text) in (0_u32..).zip(&terms) {
-            for ((weight, next), topic) in row.iter_mut().zip(&mut next).zip(&phi.topics) {
-                let listed = topic.weights.get(*next).filter(|entry| entry.0 == term);
-                *weight = listed.map_or(topic.absent_weight as f32, |entry| entry.1);
-                *next += usize::from(listed.is_some());
-            }
-            table.push(text, &row)?;
+    let column = |topic: usize, terms: Range<usize>| {
+        let topic = &phi.topics[topic];
+        let mut values = vec![topic.absent_weight as f32; terms.len()];
+        let first = topic
+            .weights
+            .partition_point(|entry| (entry.0 as usize) < terms.start);
+        let listed = topic.weights[first..].iter();
+        for &(term, weight) in listed.take_while(|entry| (entry.0 as usize) < terms.end) {
+            values[term as usize - terms.start] = weight;
         }
-        table.finish()
-    })
+        Float32Array::from(values)
+    };
+    sink.table(|path| wide::write(path, "phi", &metadata, &terms, phi.topics.len(), column))
 }
