@@ -24,7 +24,7 @@ use corpus::compression::stripped;
 use corpus::encoding::{TextEncoding, is_utf_16};
 use corpus::input::{self, Input, InputError, InputFile};
 use corpus::settings::{CorpusSettings, Format, Markup};
-use corpus::stop_words::StopList;
+use corpus::stop_words;
 use corpus::tokenizer::{Tokenizer, hyphens};
 pub(crate) use error::PreviewError;
 pub(crate) use labels::label_count;
@@ -168,7 +168,7 @@ pub(crate) fn count_tokens(job: &Job, survey: &mut Survey) -> Result<(), Preview
         return Ok(());
     }
     let records = first_records(&input, &job.corpus)?;
-    let lists = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
+    let lists = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let mut tokenizer = Tokenizer::new(&job.tokens);
     let [mut tokens, mut kept] = [0u64; 2];
     for text in records.texts(&job.corpus.text) {

@@ -31,72 +31,43 @@ pub enum StopWordsError {
     File(#[from] WordFileError),
 }
 
-/// A set of stop words in the form of tokens.
+/// The stop words of a job's lists, joined, in the form of tokens. Languages are those of [`languages`].
 ///
 /// ```
 /// use corpus::settings::{StopWords, TokenRule, TokenSettings};
-/// use corpus::stop_words::StopList;
+/// use corpus::stop_words;
 ///
 /// let tokens = TokenSettings {
 ///     min_length: 1,
 ///     max_length: 64,
 ///     ..TokenSettings::DEFAULT
 /// };
-/// let list = StopList::load(&[StopWords::Language("en".into())], &tokens).unwrap();
+/// let list = stop_words::load(&[StopWords::Language("en".into())], &tokens).unwrap();
 /// assert!(list.contains("the") && list.contains("don't") && !list.contains("whale"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StopList {
-    words: BTreeSet<String>,
-}
-
-impl StopList {
-    /// Loads and joins the job's lists; an empty slice gives an empty list. Languages are those
-    /// of [`languages`].
-    ///
-    /// # Errors
-    /// A language without a list, or a file that cannot be read or is not UTF-8.
-    pub fn load(lists: &[StopWords], tokens: &TokenSettings) -> Result<Self, StopWordsError> {
-        let mut list = Self::default();
-        let mut tokenizer = Tokenizer::new(tokens);
-        for source in lists {
-            match source {
-                StopWords::Language(name) => list.extend(&mut tokenizer, language(name)?),
-                StopWords::File(path) => {
-                    let text = word_file::read("vocabulary.stop_words", path)?;
-                    list.extend(&mut tokenizer, text.lines().map(without_comment));
-                }
+///
+/// # Errors
+/// A language without a list, or a file that cannot be read or is not UTF-8.
+pub fn load(
+    lists: &[StopWords],
+    tokens: &TokenSettings,
+) -> Result<BTreeSet<String>, StopWordsError> {
+    let (mut words, mut tokenizer) = (BTreeSet::new(), Tokenizer::new(tokens));
+    let mut add = |entry: &str| {
+        tokenizer.tokens(entry, &mut |token| {
+            words.insert(token.to_owned());
+        });
+    };
+    for source in lists {
+        match source {
+            StopWords::Language(name) => language(name)?.into_iter().for_each(&mut add),
+            StopWords::File(path) => {
+                let text = word_file::read("vocabulary.stop_words", path)?;
+                text.lines().map(without_comment).for_each(&mut add);
             }
         }
-        Ok(list)
     }
-
-    fn extend<'a>(
-        &mut self,
-        tokenizer: &mut Tokenizer,
-        entries: impl IntoIterator<Item = &'a str>,
-    ) {
-        for entry in entries {
-            tokenizer.tokens(entry, &mut |token| {
-                self.words.insert(token.to_owned());
-            });
-        }
-    }
-
-    /// Whether this token is a stop word.
-    pub fn contains(&self, token: &str) -> bool {
-        self.words.contains(token)
-    }
-
-    /// Distinct stop words.
-    pub fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// True if nothing is a stop word.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
+    Ok(words)
 }
 
 /// The names of the lists there are: ISO 639-1 codes, and `rust`.
@@ -187,10 +158,10 @@ mod tests {
     #[test]
     fn entries_take_the_form_of_tokens() {
         let en = [StopWords::Language("en".into())];
-        let words = StopList::load(&en, &settings(TokenRule::Words, false)).unwrap();
+        let words = load(&en, &settings(TokenRule::Words, false)).unwrap();
         assert!(words.contains("don't") && words.contains("the"));
         assert!(!words.contains("don") || stop_words::get("en").contains(&"don"));
-        let letters = StopList::load(&en, &settings(TokenRule::Letters, false)).unwrap();
+        let letters = load(&en, &settings(TokenRule::Letters, false)).unwrap();
         assert!(letters.contains("don") && letters.contains("t") && !letters.contains("don't"));
     }
 
@@ -200,15 +171,15 @@ mod tests {
             elisions: true,
             ..settings(TokenRule::Words, false)
         };
-        let fr = StopList::load(&[StopWords::Language("fr".into())], &tokens).unwrap();
-        assert!(["est", "on", "qui"].iter().all(|word| fr.contains(word)));
+        let fr = load(&[StopWords::Language("fr".into())], &tokens).unwrap();
+        assert!(["est", "on", "qui"].iter().all(|word| fr.contains(*word)));
     }
 
     #[test]
     fn files_have_comments_and_join_languages() {
         let (_folder, own) = file("\u{FEFF}# mine\nWhale  # big\nC#\n\nSAÏD\r\nl’eau\n".as_bytes());
         let lists = [own, StopWords::Language("it".into())];
-        let list = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap();
+        let list = load(&lists, &settings(TokenRule::Words, false)).unwrap();
         for word in ["whale", "c", "saïd", "l'eau", "della", "perché"] {
             assert!(list.contains(word), "{word}");
         }
@@ -220,7 +191,7 @@ mod tests {
     #[test]
     fn rust_sources_lose_their_keywords() {
         let rust = [StopWords::Language("rust".into())];
-        let list = StopList::load(&rust, &settings(TokenRule::Words, true)).unwrap();
+        let list = load(&rust, &settings(TokenRule::Words, true)).unwrap();
         for word in [
             "fn", "impl", "usize", "self", "hash", "map", "unwrap", "vec",
         ] {
@@ -238,7 +209,7 @@ mod tests {
             ("itt", "it"),
         ] {
             let lists = [StopWords::Language(name.into())];
-            let error = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap_err();
+            let error = load(&lists, &settings(TokenRule::Words, false)).unwrap_err();
             let message = error.to_string();
             assert!(
                 message.contains(&format!("mean \"{nearest}\"")),
@@ -254,10 +225,10 @@ mod tests {
     #[test]
     fn broken_files_are_named() {
         let (_folder, own) = file(b"good\nbad \xff\n");
-        let error = StopList::load(&[own], &settings(TokenRule::Words, false)).unwrap_err();
+        let error = load(&[own], &settings(TokenRule::Words, false)).unwrap_err();
         assert!(error.to_string().contains("stop.txt, line 2"), "{error}");
         let missing = StopWords::File("no/such/list.txt".into());
-        let error = StopList::load(&[missing], &settings(TokenRule::Words, false)).unwrap_err();
+        let error = load(&[missing], &settings(TokenRule::Words, false)).unwrap_err();
         assert!(error.to_string().contains("no/such/list.txt"), "{error}");
     }
 
@@ -265,7 +236,7 @@ mod tests {
     fn every_language_loads() {
         for name in languages() {
             let lists = [StopWords::Language(name.into())];
-            let list = StopList::load(&lists, &settings(TokenRule::Words, false)).unwrap();
+            let list = load(&lists, &settings(TokenRule::Words, false)).unwrap();
             assert!(!list.is_empty(), "{name}");
         }
     }

@@ -6,6 +6,7 @@
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use sha2::{Digest, Sha256};
 
 use super::document::{DocumentStatus, ShardDocument};
 use super::settings::VocabularySettings;
-use super::stop_words::StopList;
 use super::terms::{TermCounter, hash};
 
 /// Why a term is in the vocabulary or not. Written to the tables as its [`name`](Self::name).
@@ -118,7 +118,7 @@ impl Vocabulary {
         counts: Vec<TermCount>,
         document_count: u64,
         settings: &VocabularySettings,
-        stop_list: &StopList,
+        stop_list: &BTreeSet<String>,
     ) -> Self {
         let mut terms: Vec<VocabularyTerm> = counts
             .into_iter()
@@ -233,7 +233,7 @@ fn judge(
     count: &TermCount,
     document_count: u64,
     settings: &VocabularySettings,
-    stop_list: &StopList,
+    stop_list: &BTreeSet<String>,
 ) -> TermStatus {
     // The quotient, not max_share × document_count: 29 of 100 documents are a share of 0.29.
     let share = count.documents as f64 / document_count.max(1) as f64;

@@ -22,7 +22,7 @@ use corpus::ShardDocument;
 use corpus::phrases::{PAIRS_A_PART, Phrase, npmi};
 use corpus::settings::DetectionSettings;
 use corpus::shard::{Columns, ShardReader};
-use corpus::stop_words::StopList;
+use corpus::stop_words;
 use corpus::terms::TermCounter;
 
 /// Distinct pairs that a worker counts by itself before it sends them: 16 MiB.
@@ -98,7 +98,7 @@ fn frequent_words(
     let (mut message, mut tokens) = (Vec::new(), 0);
     if let Some(mut counts) = gather_at_leader(worker, totals) {
         let job = &process.job;
-        let stop_list = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
+        let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
         counts.retain(|count| !stop_list.contains(&count.term));
         tokens = counts.iter().map(|count| count.tokens).sum();
         counts.retain(|count| count.tokens >= settings.min_count);

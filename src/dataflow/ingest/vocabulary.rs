@@ -14,7 +14,7 @@ use crate::dataflow::exchange::route;
 use crate::dataflow::frequencies::{Counts, Term, Totals, unsigned};
 use crate::dataflow::gather::{Delivery, all_gather_blocks};
 use crate::dataflow::process::Process;
-use corpus::stop_words::StopList;
+use corpus::stop_words;
 use corpus::terms::TermCounter;
 use corpus::vocabulary::{TermCount, TermMap, TermStatus, Vocabulary, VocabularyTerm};
 use corpus::vocabulary_file::{self, VOCABULARY_FILE};
@@ -81,7 +81,7 @@ fn prune(
     document_count: u64,
 ) -> Result<(Vec<u64>, Agreed), RunError> {
     let job = &process.job;
-    let stop_list = StopList::load(&job.vocabulary.stop_words, &job.tokens)?;
+    let stop_list = stop_words::load(&job.vocabulary.stop_words, &job.tokens)?;
     let vocabulary = Vocabulary::prune(counts, document_count, &job.vocabulary, &stop_list);
     if vocabulary.kept() == 0 {
         return Err(RunError::Data(nothing_kept(

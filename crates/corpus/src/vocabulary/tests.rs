@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::settings::{StopWords, TokenRule, TokenSettings};
+use crate::stop_words;
 
 fn settings() -> VocabularySettings {
     VocabularySettings {
@@ -27,7 +28,7 @@ fn counts(list: &[(&str, u64, u64)]) -> Vec<TermCount> {
 }
 
 /// A list of these words.
-fn stop_list(words: &str) -> StopList {
+fn stop_list(words: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stop.txt");
     std::fs::write(&path, words.replace(' ', "\n")).unwrap();
@@ -38,7 +39,7 @@ fn stop_list(words: &str) -> StopList {
         numbers: true,
         ..TokenSettings::DEFAULT
     };
-    StopList::load(&[StopWords::File(path)], &tokens).unwrap()
+    stop_words::load(&[StopWords::File(path)], &tokens).unwrap()
 }
 
 fn statuses(vocabulary: &Vocabulary) -> Vec<(&str, &str)> {
@@ -101,7 +102,7 @@ fn ties_go_by_documents_then_tokens_then_bytes() {
         ("é", 7, 5),
         ("d", 99, 4),
     ]);
-    let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &StopList::default());
+    let vocabulary = Vocabulary::prune(list.clone(), 9, &settings(), &BTreeSet::new());
     let terms: Vec<&str> = vocabulary
         .kept_terms()
         .iter()
@@ -112,7 +113,7 @@ fn ties_go_by_documents_then_tokens_then_bytes() {
         stop_top: 2,
         ..settings()
     };
-    let vocabulary = Vocabulary::prune(list, 9, &two, &StopList::default());
+    let vocabulary = Vocabulary::prune(list, 9, &two, &BTreeSet::new());
     let terms: Vec<&str> = vocabulary
         .kept_terms()
         .iter()
@@ -133,26 +134,26 @@ fn a_share_is_compared_as_it_is_written() {
         max_share: 0.29,
         ..settings()
     };
-    let vocabulary = Vocabulary::prune(list, 100, &settings, &StopList::default());
+    let vocabulary = Vocabulary::prune(list, 100, &settings, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("in", "kept"), ("out", "frequent")]);
 }
 
 #[test]
 fn empty_collections_and_caps() {
-    let none = Vocabulary::prune(Vec::new(), 0, &settings(), &StopList::default());
+    let none = Vocabulary::prune(Vec::new(), 0, &settings(), &BTreeSet::new());
     assert_eq!((none.kept(), none.terms().len()), (0, 0));
     let zero = VocabularySettings {
         max_terms: 0,
         ..settings()
     };
-    let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &StopList::default());
+    let vocabulary = Vocabulary::prune(counts(&[("a", 1, 1)]), 1, &zero, &BTreeSet::new());
     assert_eq!(statuses(&vocabulary), [("a", "capped")]);
 }
 
 #[test]
 fn the_fingerprint_is_of_kept_terms_in_order() {
     let prune = |list: &[(&str, u64, u64)]| {
-        Vocabulary::prune(counts(list), 9, &settings(), &StopList::default()).fingerprint()
+        Vocabulary::prune(counts(list), 9, &settings(), &BTreeSet::new()).fingerprint()
     };
     let base = prune(&[("ab", 5, 5), ("c", 4, 4)]);
     assert_eq!(base.len(), 64);

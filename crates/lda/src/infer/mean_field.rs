@@ -24,6 +24,7 @@
 
 use super::label_topics::LabelTopics;
 use super::lanes::{add_scaled, dot};
+use super::search::check;
 use super::settings::InferSettings;
 use super::term_topics::TermTopics;
 use super::{Bag, ImpossibleDraw};
@@ -146,7 +147,7 @@ impl MeanField {
         for &(term, row, count) in &self.terms {
             if let Some(dense) = table.dense(row) {
                 let sum = dot(&self.weights, dense);
-                let ratio = count / positive(term, sum, 0.0)?;
+                let ratio = count / check(term, sum, 0.0, 0.0)?;
                 add_scaled(&mut self.sums, ratio, dense);
             } else {
                 let sparse = table.sparse(row);
@@ -154,7 +155,7 @@ impl MeanField {
                 for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
                     sum += self.weights[usize::from(*topic)] * weight;
                 }
-                let ratio = count / positive(term, sum, everywhere)?;
+                let ratio = count / check(term, sum, everywhere, 0.0)?;
                 spread += ratio;
                 for (topic, weight) in sparse.topics.iter().zip(sparse.weights) {
                     self.sums[usize::from(*topic)] += ratio * weight;
@@ -256,7 +257,7 @@ impl MeanField {
                 share: mass,
             }
         }));
-        let ratio = 1.0 / positive(term, sum, everywhere)?;
+        let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
         let (mut kept, mut length) = (0.0, 0);
         let entries = &mut self.entries[from..];
         for place in 0..entries.len() {
@@ -288,7 +289,7 @@ impl MeanField {
                 mass
             }));
             let everywhere = smoothing_mass(row, self.everywhere);
-            let ratio = 1.0 / positive(term, sum, everywhere)?;
+            let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
             let mut kept = 0.0;
             for (place, mass) in (from..*end).zip(&self.masses) {
                 let entry = entries[place];
@@ -336,20 +337,6 @@ impl MeanField {
 /// A term's part of Σ_k a_k h_k: nothing, if its [`TermTopics`] have all of e_kw.
 fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
     if row.is_whole() { 0.0 } else { everywhere }
-}
-
-/// The mass of a term, if it is one.
-fn positive(term: u32, sparse: f32, everywhere: f32) -> Result<f32, ImpossibleDraw> {
-    let mass = sparse + everywhere;
-    if mass > 0.0 && mass.is_finite() {
-        return Ok(mass);
-    }
-    Err(ImpossibleDraw {
-        term,
-        document_mass: sparse,
-        smoothing_mass: everywhere,
-        prior_mass: 0.0,
-    })
 }
 
 /// A share, or 0 where it is too small to be kept; and 1, or 0. Written without a branch: which it

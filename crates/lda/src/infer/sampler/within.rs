@@ -4,8 +4,9 @@
 
 use super::{Sampler, UNASSIGNED, is_few};
 use crate::infer::ImpossibleDraw;
+use crate::infer::search::{check, search};
 use crate::math::random::Stream;
-use crate::model::factors::{FactorTable, Row};
+use crate::model::factors::FactorTable;
 
 /// The state of a document that is restricted to some topics, besides its counts.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ impl Sampler {
         add_up(topics.iter().map(|&k| alpha[usize::from(k)]), running);
         for z in &mut self.assignments {
             let target = stream.uniform_f32() * running[running.len() - 1];
-            *z = topics[place_of(running, target)];
+            *z = topics[search(running, target)];
         }
     }
 
@@ -78,7 +79,7 @@ impl Sampler {
         let mut first = 0;
         for &(term, row, count) in &self.terms {
             factors.clear();
-            factors.extend(topics.iter().map(|&k| factor(row, k, table)));
+            table.write_some(row, topics, factors);
             let tokens = first..first + count as usize;
             first = tokens.end;
             for place in tokens {
@@ -97,32 +98,14 @@ impl Sampler {
                     (smoothing.alpha[k] + self.counts[k]) * others
                 };
                 add_up(topics.iter().zip(&*factors).map(mass), running);
-                let total = running[running.len() - 1];
-                if !(total > 0.0 && total <= f32::MAX) {
-                    return Err(ImpossibleDraw {
-                        term,
-                        document_mass: total,
-                        smoothing_mass: 0.0,
-                        prior_mass: 0.0,
-                    });
-                }
-                let drawn = topics[place_of(running, stream.uniform_f32() * total)];
+                let total = check(term, running[running.len() - 1], 0.0, 0.0)?;
+                let drawn = topics[search(running, stream.uniform_f32() * total)];
                 self.counts[usize::from(drawn)] += 1.0;
                 self.assignments[place] = drawn;
             }
         }
         Ok(())
     }
-}
-
-/// e_kw of one topic.
-fn factor(row: Row, topic: u16, table: FactorTable<'_>) -> f32 {
-    if let Some(all) = table.dense(row) {
-        return all[usize::from(topic)];
-    }
-    let sparse = table.sparse(row);
-    let weight = sparse.topics.binary_search(&topic);
-    table.smoothing().factors[usize::from(topic)] + weight.map_or(0.0, |at| sparse.weights[at])
 }
 
 fn add_up(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) {
@@ -132,11 +115,4 @@ fn add_up(masses: impl Iterator<Item = f32>, running: &mut Vec<f32>) {
         sum += mass;
         sum
     }));
-}
-
-/// The first place whose running sum exceeds `target`; if rounding puts it beyond, the last that rises.
-fn place_of(running: &[f32], target: f32) -> usize {
-    let end = running[running.len() - 1];
-    let found = running.iter().position(|&sum| sum > target);
-    found.unwrap_or_else(|| running.partition_point(|&sum| sum < end))
 }
