@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use arrow_array::Float32Array;
-
 use super::{ExportError, Sink, Source};
 use crate::tables::FileMetadata;
 use crate::tables::wide;
@@ -30,7 +28,7 @@ pub(super) fn write(source: &Source, sink: &Sink) -> Result<(), ExportError> {
         for &(term, weight) in listed.take_while(|entry| (entry.0 as usize) < terms.end) {
             values[term as usize - terms.start] = weight;
         }
-        Float32Array::from(values)
+        values
     };
     sink.table(|path| wide::write(path, "phi", &metadata, &terms, phi.topics.len(), column))
 }

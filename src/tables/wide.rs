@@ -29,7 +29,7 @@ pub(crate) fn write(
     metadata: &FileMetadata,
     terms: &[String],
     topics: usize,
-    column: impl Fn(usize, Range<usize>) -> Float32Array,
+    column: impl Fn(usize, Range<usize>) -> Vec<f32>,
 ) -> Result<(), TableError> {
     let term = Field::new("term", DataType::Utf8, false);
     let topic = |k| Field::new(format!("topic_{k}"), DataType::Float32, false);
@@ -50,7 +50,8 @@ pub(crate) fn write(
     for first in (0..terms.len()).step_by(step) {
         let rows = first..terms.len().min(first + step);
         let texts: ArrayRef = Arc::new(StringArray::from_iter_values(&terms[rows.clone()]));
-        let values = (0..topics).map(|k| Arc::new(column(k, rows.clone())) as ArrayRef);
+        let values =
+            (0..topics).map(|k| Arc::new(Float32Array::from(column(k, rows.clone()))) as ArrayRef);
         let columns = std::iter::once(texts).chain(values).collect();
         let batch = RecordBatch::try_new(schema.clone(), columns);
         let batch = batch.map_err(|e| refuse(e.into()))?;

@@ -61,14 +61,19 @@ pub struct Wanted {
     pub peers: bool,
 }
 
-/// One process of several, as its starter numbers it, before it is known where the others are.
-struct Candidate {
-    by: &'static str,
-    process: usize,
-    processes: usize,
-    local: Option<usize>,
-    threads: Option<usize>,
-    token: Option<String>,
+impl Found {
+    /// One process of several, as its starter `by` numbers it, before it is known where the others are.
+    fn new(by: &'static str, (process, processes): (usize, usize)) -> Self {
+        Self {
+            by,
+            process,
+            processes,
+            local: 1,
+            threads: None,
+            peers: None,
+            token: None,
+        }
+    }
 }
 
 /// The variables of this process.
@@ -87,22 +92,13 @@ pub fn variables() -> Variables {
 /// # Errors
 /// A variable is invalid, ours are incomplete, or the addresses of the others are missing.
 pub fn find(variables: &Variables, wanted: Wanted) -> Result<Option<Found>, EnvironmentError> {
-    let Some(candidate) = candidate(variables)?.filter(|candidate| candidate.processes > 1) else {
+    let Some(mut found) = candidate(variables)?.filter(|found| found.processes > 1) else {
         return Ok(None);
     };
-    let peers = match wanted.peers {
-        true => Some(peers(variables, &candidate, wanted.port)?),
-        false => None,
-    };
-    Ok(Some(Found {
-        by: candidate.by,
-        process: candidate.process,
-        processes: candidate.processes,
-        local: candidate.local.unwrap_or(1).max(1),
-        threads: candidate.threads,
-        peers,
-        token: candidate.token,
-    }))
+    if wanted.peers {
+        found.peers = Some(peers(variables, &found, wanted.port)?);
+    }
+    Ok(Some(found))
 }
 
 /// The addresses in [`HOSTS_VARIABLE`], if it is set.
@@ -117,7 +113,7 @@ pub fn listed(variables: &Variables) -> Result<Option<Peers>, HostsError> {
 }
 
 /// The process as the first one numbers it that says anything.
-fn candidate(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+fn candidate(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let slurm = slurm::find(variables)?;
     let pmi = plain(
         variables,
@@ -125,7 +121,7 @@ fn candidate(variables: &Variables) -> Result<Option<Candidate>, EnvironmentErro
         ["PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"],
     )?;
     // srun numbers the tasks for PMI as well, mpiexec within a step numbers its own.
-    let is_same = |task: &Candidate| {
+    let is_same = |task: &Found| {
         let other = pmi.as_ref();
         other.is_none_or(|o| (o.process, o.processes) == (task.process, task.processes))
     };
@@ -152,7 +148,7 @@ fn candidate(variables: &Variables) -> Result<Option<Candidate>, EnvironmentErro
 /// are here.
 fn peers(
     variables: &Variables,
-    found: &Candidate,
+    found: &Found,
     port: Option<u16>,
 ) -> Result<Peers, EnvironmentError> {
     if let Some(listed) = listed(variables)? {
@@ -176,7 +172,7 @@ fn peers(
             let (job, service) = job_and_service(variables)?;
             on(&|process| format!("{job}-{process}.{service}"), 0)
         }
-        _ if here || found.local == Some(found.processes) => on(&|_| "127.0.0.1".to_owned(), 1),
+        _ if here || found.local == found.processes => on(&|_| "127.0.0.1".to_owned(), 1),
         _ => Err(EnvironmentError::NoPeers {
             by,
             process: found.process,
@@ -194,7 +190,7 @@ const KUBERNETES: &str = "Kubernetes";
 const TORCH: &str = "RANK and WORLD_SIZE";
 
 /// Our own variables; a list of hosts is also a number of processes.
-fn own(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+fn own(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let Some(process) = number(variables, PROCESS_VARIABLE)? else {
         return Ok(None);
     };
@@ -208,27 +204,20 @@ fn own(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
         missing: PROCESSES_VARIABLE,
     })?;
     below(variables, PROCESS_VARIABLE, process, processes)?;
-    Ok(Some(Candidate {
-        by: PROCESS_VARIABLE,
-        process,
-        processes,
-        local: None,
-        threads: None,
-        token: None,
-    }))
+    Ok(Some(Found::new(PROCESS_VARIABLE, (process, processes))))
 }
 
 /// Open MPI's variables.
-fn open_mpi(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+fn open_mpi(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let names = [
         "OMPI_COMM_WORLD_RANK",
         "OMPI_COMM_WORLD_SIZE",
         "OMPI_COMM_WORLD_LOCAL_SIZE",
     ];
     let found = plain(variables, "Open MPI", names)?;
-    Ok(found.map(|candidate| Candidate {
+    Ok(found.map(|found| Found {
         token: variables.get("PMIX_NAMESPACE").cloned(),
-        ..candidate
+        ..found
     }))
 }
 
@@ -237,31 +226,20 @@ fn plain(
     variables: &Variables,
     by: &'static str,
     [rank, size, local]: [&'static str; 3],
-) -> Result<Option<Candidate>, EnvironmentError> {
-    let Some((process, processes)) = pair(variables, rank, size)? else {
+) -> Result<Option<Found>, EnvironmentError> {
+    let Some(numbers) = pair(variables, rank, size)? else {
         return Ok(None);
     };
-    Ok(Some(Candidate {
-        by,
-        process,
-        processes,
-        local: number(variables, local)?,
-        threads: None,
-        token: None,
+    Ok(Some(Found {
+        local: number(variables, local)?.unwrap_or(1).max(1),
+        ..Found::new(by, numbers)
     }))
 }
 
 /// A pod of an Indexed Job for which the number of processes is given.
-fn kubernetes(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+fn kubernetes(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let numbers = pair(variables, "JOB_COMPLETION_INDEX", PROCESSES_VARIABLE)?;
-    Ok(numbers.map(|(process, processes)| Candidate {
-        by: KUBERNETES,
-        process,
-        processes,
-        local: None,
-        threads: None,
-        token: None,
-    }))
+    Ok(numbers.map(|numbers| Found::new(KUBERNETES, numbers)))
 }
 
 /// The name of the Job, which is the pod's without its index, and of the service.

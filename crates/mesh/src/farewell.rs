@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::frame::{Farewell, Header, Kind};
+use super::frame::{Farewell, Kind};
 use super::guard::{self, FAREWELL_LIMIT};
 use super::link::Link;
 
@@ -67,12 +67,8 @@ fn tell(link: &Link, bytes: &[u8]) {
     if sender.is_closed() {
         return;
     }
-    let header = Header {
-        kind: Kind::Farewell,
-        length: bytes.len(),
-    };
     // A process that cannot be told sees the connection break.
-    let _ = sender.control(peer, header, bytes);
+    let _ = sender.control(peer, Kind::Farewell, bytes);
     sender.close();
     let _ = peer.socket.shutdown(Shutdown::Write);
 }

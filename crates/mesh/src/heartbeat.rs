@@ -6,7 +6,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::frame::{Header, Kind};
+use super::frame::Kind;
 use super::guard;
 use super::link::Link;
 
@@ -41,17 +41,14 @@ fn beat(link: &Link) {
         if sender.is_closed() {
             return;
         }
-        if is_due {
-            let heartbeat = Header {
-                kind: Kind::Heartbeat,
-                length: 0,
-            };
-            if let Err(error) = sender.control(peer, heartbeat, &[]) {
-                drop(sender);
-                peer.fail_to_write(&error);
-            }
-        }
+        let sent = match is_due {
+            true => sender.control(peer, Kind::Heartbeat, &[]),
+            false => Ok(()),
+        };
         drop(sender);
+        if let Err(error) = sent {
+            peer.fail_to_write(&error);
+        }
         std::thread::sleep(pause);
     }
 }

@@ -17,7 +17,7 @@ use socket2::{SockRef, TcpKeepalive};
 use timely::communication::allocator::zero_copy::stream::Stream;
 
 use super::channel::Channel;
-use super::frame::{Header, Kind};
+use super::frame::Kind;
 use super::guard;
 use super::peer::Peer;
 use super::receiver::Receiver;
@@ -142,11 +142,7 @@ impl Stream for Link {
             return Ok(());
         }
         let mut sender = self.sender.lock();
-        let end = Header {
-            kind: Kind::End,
-            length: 0,
-        };
-        let said = sender.control(&self.peer, end, &[]);
+        let said = sender.control(&self.peer, Kind::End, &[]);
         sender.close();
         // When the other side has ended as well it may be gone.
         if let Err(error) = said

@@ -224,7 +224,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
-        assert_eq!(Secret::read(&path).unwrap_err().exit_code(), 74);
+        assert_eq!(Secret::read(&path).unwrap_err().exit_code(), 64);
         std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
         for (mode, is_warned_of) in [(0o600, false), (0o640, true), (0o604, true)] {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();

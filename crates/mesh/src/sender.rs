@@ -62,17 +62,11 @@ impl Sender {
             return Ok(0);
         }
         let mut packed = std::mem::take(&mut self.packed);
-        let kind = match self.pack(bytes, &mut packed)? {
-            true => Kind::Compressed,
-            false => Kind::Payload,
+        let (kind, body) = match self.pack(bytes, &mut packed)? {
+            true => (Kind::Compressed, &packed[..]),
+            false => (Kind::Payload, bytes),
         };
-        let body = if kind == Kind::Compressed {
-            &packed
-        } else {
-            bytes
-        };
-        let length = body.len();
-        let sent = self.control(peer, Header { kind, length }, body);
+        let sent = self.control(peer, kind, body);
         self.packed = packed;
         sent?;
         peer.traffic.note_payload_sent(bytes.len());
@@ -97,8 +91,9 @@ impl Sender {
     ///
     /// # Errors
     /// The connection is broken.
-    pub(super) fn control(&mut self, peer: &Peer, header: Header, body: &[u8]) -> io::Result<()> {
-        let header = header.encode();
+    pub(super) fn control(&mut self, peer: &Peer, kind: Kind, body: &[u8]) -> io::Result<()> {
+        let length = body.len();
+        let header = Header { kind, length }.encode();
         let Some(tls) = &peer.tls else {
             return write_all(peer, &header, body);
         };

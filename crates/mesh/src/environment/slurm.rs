@@ -4,7 +4,7 @@
 //! no step, and is one process.
 
 use super::{
-    Candidate, EnvironmentError, MOST_NAME_BYTES, MOST_PROCESSES, Variables, number, pair, wrong,
+    EnvironmentError, Found, MOST_NAME_BYTES, MOST_PROCESSES, Variables, number, pair, wrong,
 };
 use crate::hosts::Peers;
 
@@ -17,7 +17,7 @@ const MOST_NODES: usize = 1 << 16;
 const MOST_DIGITS: usize = 20;
 
 /// This task of a step; none outside of one.
-pub(super) fn find(variables: &Variables) -> Result<Option<Candidate>, EnvironmentError> {
+pub(super) fn find(variables: &Variables) -> Result<Option<Found>, EnvironmentError> {
     let step = number(variables, "SLURM_STEP_ID")?.unwrap_or(FIRST_SPECIAL_STEP as usize);
     if step as u64 >= FIRST_SPECIAL_STEP {
         return Ok(None);
@@ -26,7 +26,7 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Candidate>, Environme
         true => "SLURM_STEP_NUM_TASKS",
         false => "SLURM_NTASKS",
     };
-    let Some((process, processes)) = pair(variables, "SLURM_PROCID", count)? else {
+    let Some(numbers) = pair(variables, "SLURM_PROCID", count)? else {
         return Ok(None);
     };
     let tasks = match variables.get("SLURM_STEP_TASKS_PER_NODE") {
@@ -37,22 +37,20 @@ pub(super) fn find(variables: &Variables) -> Result<Option<Candidate>, Environme
         None => None,
     };
     let part = |name: &str| variables.get(name).map_or("0", String::as_str);
-    Ok(Some(Candidate {
-        by: BY,
-        process,
-        processes,
-        local: tasks.iter().flatten().copied().max(),
+    Ok(Some(Found {
+        local: tasks.iter().flatten().copied().max().unwrap_or(1).max(1),
         threads: number(variables, "SLURM_CPUS_PER_TASK")?,
         token: variables
             .get("SLURM_JOB_ID")
             .map(|job| format!("{job}.{step}.{}", part("SLURM_RESTART_COUNT"))),
+        ..Found::new(BY, numbers)
     }))
 }
 
 /// Where the tasks of the step are: a task's port is `port` and its place among those of its node.
 pub(super) fn peers(
     variables: &Variables,
-    task: &Candidate,
+    task: &Found,
     port: u16,
 ) -> Result<Peers, EnvironmentError> {
     let list = variables
