@@ -105,10 +105,8 @@ impl Process {
             tries += 1;
             if tries > JOIN_TRIES {
                 let process = other / self.placement.threads;
-                return Err(RunError::Data(format!(
-                    "process {process} does not see the output of process 0, {}: all hosts must see the same folder \
-                     under the same path, as of a shared file system",
-                    self.output.root().display()
+                return Err(self.not_shared(&format!(
+                    "process {process} does not see the output of process 0"
                 )));
             }
             liveness::waiting(|| thread::sleep(Duration::from_secs(1)));
@@ -141,14 +139,20 @@ impl Process {
                 Err(missing) => missing,
             };
             if begun.elapsed() > SEEN_WITHIN {
-                return Err(RunError::Data(format!(
-                    "{missing}, which another process has written, is not in {}: all hosts must see the same folder \
-                     under the same path",
-                    self.output.root().display()
+                return Err(self.not_shared(&format!(
+                    "{missing}, which another process has written, does not appear in the output"
                 )));
             }
             liveness::waiting(|| thread::sleep(Duration::from_secs(1)));
         }
+    }
+
+    /// What shows that the processes do not share the output, and the remedy.
+    fn not_shared(&self, sign: &str) -> RunError {
+        RunError::Data(format!(
+            "{sign}, {}: all hosts must see the same folder under the same path, as of a shared file system",
+            self.output.root().display()
+        ))
     }
 
     /// A hash that must be equal on all processes of a run; the greeting compares it.

@@ -161,7 +161,9 @@ impl JobError {
                 "{place} names it; such paths are relative to the job file"
             )),
             Self::Read { .. } => {
-                Some("pass the path of a job file, such as jobs/quickstart.toml, or the folder of a finished result".into())
+                let help = "pass the path of a job file, such as jobs/quickstart.toml, or the folder of a \
+                            finished result";
+                Some(help.into())
             }
             Self::NoSection { key, sections, .. } => Some(match sections.as_slice() {
                 [] => "keys belong in sections: [corpus], [model], [output], …; see docs/JOB.md"

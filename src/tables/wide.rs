@@ -18,7 +18,7 @@ use store::Writer;
 /// Values in a batch, about.
 const BATCH_VALUES: usize = 1 << 20;
 
-/// Writes the file: columns `term` and `topic_0` … of `topics` topics, of which `column` gives the values of some terms.
+/// Writes the file: columns `term` and `topic_0` … of `topics` topics. `column` gives a topic's values of some terms.
 /// Each batch is a row group, so memory does not grow with the terms. The file is not synced: committing it does that.
 ///
 /// # Errors

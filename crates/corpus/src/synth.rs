@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use store::{Disk, LOCK_MARK, Locking, Store as _};
+use store::{Disk, LOCK, LOCK_MARK, Locking, Store as _};
 
 pub use self::answer::read_answer;
 use self::answer::{GENERATOR, Record, write_answer};
@@ -51,7 +51,8 @@ pub struct SynthSummary {
 /// Makes the corpus in `folder`, or finds it there complete and does nothing. `progress` hears now
 /// and then how many documents are done.
 ///
-/// One process at a time makes a folder; others that want to meanwhile are refused. Memory: the vocabulary and some 4 V weights.
+/// One process at a time makes a folder; others that want to meanwhile are refused. Memory: the vocabulary and some 4 V
+/// weights.
 ///
 /// # Errors
 ///
@@ -84,9 +85,8 @@ fn synthesize_in_files(
         return Ok(found);
     }
     let unfinished = unfinished_name(folder);
-    let lock = unfinished.join("_lock");
-    let held = Disk.lock(&lock, LOCK_MARK);
-    let held = held.map_err(|e| SynthError::io(&lock, e.source))?;
+    let lock = unfinished.join(LOCK);
+    let held = Disk.lock(&lock, LOCK_MARK)?;
     if let Locking::Busy(holder) = held {
         let path = folder.to_owned();
         return Err(SynthError::Busy { path, holder });
@@ -96,14 +96,9 @@ fn synthesize_in_files(
         store::remove_tree(&unfinished).map_err(|e| SynthError::io(&unfinished, e))?;
         return Ok(found);
     }
-    for name in Disk
-        .names(&unfinished)
-        .map_err(|e| SynthError::io(&unfinished, e.source))?
-    {
-        let left = unfinished.join(name);
-        if left != lock {
-            Disk.remove(&left)
-                .map_err(|e| SynthError::io(&left, e.source))?;
+    for name in Disk.names(&unfinished)? {
+        if name != LOCK {
+            Disk.remove(&unfinished.join(name))?;
         }
     }
     let answer = unfinished.join("answer");

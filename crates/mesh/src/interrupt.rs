@@ -48,7 +48,8 @@ pub fn set_words(words: Words) {
     let _ = WORDS.set(words);
 }
 
-/// Handles the signals from now on, SIGHUP unless `nohup` has this process ignore it. `notice` is called, once, for a signal that has to wait.
+/// Handles the signals from now on, SIGHUP unless `nohup` has this process ignore it. `notice` is called, once, for a
+/// signal that has to wait.
 ///
 /// # Errors
 /// The system refuses the handler or the thread.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use store::StoreError;
+
 /// Why no corpus was made, or no answer read.
 #[derive(Debug, thiserror::Error)]
 pub enum SynthError {
@@ -72,6 +74,12 @@ pub enum SynthError {
         /// The line, from 1.
         line: usize,
     },
+}
+
+impl From<StoreError> for SynthError {
+    fn from(StoreError { path, source }: StoreError) -> Self {
+        Self::Io { path, source }
+    }
 }
 
 impl SynthError {

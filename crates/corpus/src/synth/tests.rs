@@ -24,14 +24,14 @@ fn text(folder: &Path, files: u64) -> String {
 fn one_process_at_a_time_makes_a_corpus() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("made");
-    let lock = unfinished_name(&folder).join("_lock");
+    let lock = unfinished_name(&folder).join(LOCK);
     let held = Disk.lock(&lock, LOCK_MARK).unwrap();
     let refused = synthesize(&settings(), &folder, &mut |_| ()).unwrap_err();
     assert!(matches!(refused, SynthError::Busy { .. }), "{refused}");
-    // What a killed process has left is made anew.
+    // The leftovers of a killed process are replaced.
     drop(held);
     synthesize(&settings(), &folder, &mut |_| ()).unwrap();
-    assert!(!unfinished_name(&folder).exists() && !folder.join("_lock").exists());
+    assert!(!unfinished_name(&folder).exists() && !folder.join(LOCK).exists());
     assert!(
         synthesize(&settings(), &folder, &mut |_| ())
             .unwrap()
