@@ -4,6 +4,7 @@ Every case yields rows; it raises where a promise is broken. In the end of each 
 run, the same command resumes, and the result must be the bytes of an undisturbed run.
 """
 
+import glob
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from runs import PORT, Ground, Run
 
 STAGES = ("ingest", "train", "project")
 SHORT = ("--peer-timeout", "3")
-CHECKPOINT = "checkpoints/train.model"
+CHECKPOINTS = "checkpoints/train-*.model"
 # Seconds that a launch may take, of a large collection too.
 LONG = 3600.0
 
@@ -312,15 +313,14 @@ def damage(ground: Ground) -> Iterator[Row]:
     """A checkpoint that was damaged while nobody looked."""
     for case in ("a flipped byte", "the end cut off"):
         ground.clear()
-        path = os.path.join(ground.out, CHECKPOINT)
-        # A run killed between the two renames that turn checkpoints has no newest one: the next run goes on from there.
-        while not os.path.exists(path):
-            run = ground.start(*SHORT)
-            while not os.path.exists(path) or not os.path.exists(path.replace("train", "train.previous")):
-                check(run.poll() and not run.ended, "training lasts until the second checkpoint", run)
-                time.sleep(0.002)
-            run.kill()
-        with open(path, "r+b") as file:
+        checkpoints = os.path.join(ground.out, CHECKPOINTS)
+        run = ground.start(*SHORT)
+        while len(glob.glob(checkpoints)) < 2:
+            check(run.poll() and not run.ended, "training lasts until the second checkpoint", run)
+            time.sleep(0.002)
+        run.kill()
+        newest = max(glob.glob(checkpoints))
+        with open(newest, "r+b") as file:
             content = bytearray(file.read())
             content[len(content) // 2] ^= 0x20
             file.seek(0)
@@ -330,7 +330,7 @@ def damage(ground: Ground) -> Iterator[Row]:
         run.wait()
         with open(os.path.join(ground.out, "logs/process-00000.jsonl"), encoding="utf-8") as log:
             said = [json.loads(line).get("warning", "") for line in log]
-        said = [line for line in said if "train.model" in line]
+        said = [line for line in said if os.path.basename(newest) in line]
         check(bool(said), "the damage is told", run)
         check(ground.digest() == ground.expected, f"{case}: the same bytes", run)
         yield Row(f"newest checkpoint with {case}", "–", run.codes(), said[0], "yes, at once")

@@ -80,11 +80,9 @@ fn recognise(path: &Path) -> std::io::Result<Option<Thing>> {
             _ => None,
         });
     }
-    for name in ["topics.model", "train.model"] {
-        let model = path.join(name);
-        if model.is_file() {
-            return Ok(Some(Thing::Model(model)));
-        }
+    let model = path.join("topics.model");
+    if model.is_file() {
+        return Ok(Some(Thing::Model(model)));
     }
     let marks = [
         "_lock",

@@ -17,14 +17,24 @@ use corpus::collection::{COLLECTION_FILE, Collection, CollectionError};
 
 /// Path of the finished model in the output folder.
 pub const MODEL_FILE: &str = "model/topics.model";
-/// Path of training's newest checkpoint in the output folder.
-pub const CHECKPOINT_FILE: &str = "checkpoints/train.model";
-/// Path of the previous checkpoint, from which a run resumes if the newest is damaged.
-pub const PREVIOUS_CHECKPOINT_FILE: &str = "checkpoints/train.previous.model";
-/// Path to which a damaged checkpoint is moved; it only helps to find the cause.
-pub(crate) const DAMAGED_CHECKPOINT_FILE: &str = "checkpoints/train.damaged.model";
 /// Folder of the checkpoints and the assignments that belong to them.
-pub(crate) const CHECKPOINT_FOLDER: &str = "checkpoints";
+pub const CHECKPOINT_FOLDER: &str = "checkpoints";
+
+/// Path in the output folder of training's checkpoint after a number of rounds.
+pub fn checkpoint_file(rounds: u64) -> String {
+    format!("{CHECKPOINT_FOLDER}/train-{rounds:08}.model")
+}
+
+/// The numbers of rounds of the checkpoints among files of the folder, the newest first.
+pub fn checkpoint_rounds(names: impl IntoIterator<Item = String>) -> Vec<u64> {
+    let rounds = |name: String| {
+        let rounds = name.strip_prefix("train-")?.strip_suffix(".model")?;
+        rounds.parse().ok()
+    };
+    let mut found: Vec<u64> = names.into_iter().filter_map(rounds).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found
+}
 
 /// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,20 +118,14 @@ impl RunState {
             true => Some(Collection::read(root)?),
             false => None,
         };
-        let header = |file: &str| -> Result<Option<Header>, CheckpointError> {
-            let path = root.join(file);
-            path.exists()
-                .then(|| checkpoint::read_header(&path))
-                .transpose()
-        };
         Ok(Self {
             holder,
             collection,
-            checkpoint: match (header(CHECKPOINT_FILE), header(PREVIOUS_CHECKPOINT_FILE)) {
-                (Ok(None) | Err(CheckpointError::Damaged { .. }), Ok(Some(before))) => Some(before),
-                (newest, _) => newest?,
+            checkpoint: newest_checkpoint(root)?,
+            model: match root.join(MODEL_FILE) {
+                model if model.exists() => Some(checkpoint::read_header(&model)?),
+                _ => None,
             },
-            model: header(MODEL_FILE)?,
             tables: listing(root)?,
             unfinished: unfinished(&root.join(TEMPORARY))?,
             complete: root.join(SUCCESS).exists(),
@@ -192,6 +196,32 @@ pub(crate) fn output_state(job: &Job) -> Result<OutputState, StateError> {
         (Some(_), Some(_)) => "project",
     };
     Ok(OutputState::Resumable { next })
+}
+
+/// The header of the newest checkpoint; of the one before it if that is damaged.
+fn newest_checkpoint(root: &Path) -> Result<Option<Header>, StateError> {
+    let folder = root.join(CHECKPOINT_FOLDER);
+    let names = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries
+            .and_then(|entries| entries.map(name_of).collect::<io::Result<Vec<_>>>())
+            .map_err(|source| TableError::Io {
+                path: folder.clone(),
+                source,
+            })?,
+    };
+    let mut damaged = Ok(None);
+    for rounds in checkpoint_rounds(names) {
+        match checkpoint::read_header(&root.join(checkpoint_file(rounds))) {
+            Err(error @ CheckpointError::Damaged { .. }) => damaged = damaged.and(Err(error)),
+            header => return Ok(Some(header?)),
+        }
+    }
+    Ok(damaged?)
+}
+
+fn name_of(entry: io::Result<fs::DirEntry>) -> io::Result<String> {
+    Ok(entry?.file_name().to_string_lossy().into_owned())
 }
 
 /// Names and sizes of what lies in the folder of unfinished files, at any depth.
@@ -280,7 +310,7 @@ mod tests {
         assert_eq!(output_state(&job).unwrap(), OutputState::InUse { holder });
         fs::create_dir(output.temporary_path("drafts")).unwrap();
         fs::write(output.temporary_path("drafts/d-1"), "xyz").unwrap();
-        write_model(&output, CHECKPOINT_FILE, job.train_hash());
+        write_model(&output, &checkpoint_file(12), job.train_hash());
         drop(output);
         let state = RunState::read(&root).unwrap();
         assert_eq!(state.unfinished, [("drafts/d-1".to_owned(), 3)]);
@@ -294,12 +324,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = Output::lead(folder.path()).unwrap();
         let rounds = || RunState::read(folder.path()).map(|s| s.checkpoint.map(|h| h.rounds));
-        write_model(&output, CHECKPOINT_FILE, "s".into());
-        fs::write(output.path(CHECKPOINT_FILE), "tmmodel2 and no more").unwrap();
+        let newest = output.path(&checkpoint_file(20));
+        write_model(&output, &checkpoint_file(20), "s".into());
+        fs::write(&newest, "tmmodel2 and no more").unwrap();
         assert!(matches!(rounds(), Err(StateError::Checkpoint(_))));
-        write_model(&output, PREVIOUS_CHECKPOINT_FILE, "s".into());
+        write_model(&output, &checkpoint_file(12), "s".into());
         assert_eq!(rounds().unwrap(), Some(12));
-        fs::remove_file(output.path(CHECKPOINT_FILE)).unwrap();
+        fs::remove_file(newest).unwrap();
         assert_eq!(rounds().unwrap(), Some(12));
     }
 

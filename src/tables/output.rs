@@ -196,13 +196,6 @@ impl Output {
         Ok(self.writable()?.commit(temporary, &target)?)
     }
 
-    /// Renames a published file to another final name, replacing a previous file. Both names are in one
-    /// folder.
-    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), TableError> {
-        let (from, to) = (self.path(from), self.path(to));
-        Ok(self.writable()?.rename(&from, &to)?)
-    }
-
     /// Removes one published file, if it exists, to which nothing refers any more.
     pub(crate) fn remove(&self, relative: &str) -> Result<(), TableError> {
         Ok(self.writable()?.remove(&self.path(relative))?)

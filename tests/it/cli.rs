@@ -101,7 +101,7 @@ fn a_plan_tells_of_a_corpus_before_and_after_it_is_made() {
     place.write("job.toml", JOB);
     let before = place.printed("plan job.toml -w 1");
     assert!(
-        before.contains("the run makes the corpus first"),
+        before.contains("the run generates the corpus first"),
         "{before}"
     );
     assert!(before.contains("out (empty)"), "{before}");

@@ -213,7 +213,7 @@ fn what_cannot_be_corrected_is_refused() {
     denied(
         &["outline", "--merge", "money1, money2"],
         64,
-        "is no list of linked words",
+        "is not a list of linked words",
     );
 }
 

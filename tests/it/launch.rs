@@ -13,9 +13,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use topicmill::corpus::collection::COLLECTION_FILE;
-use topicmill::job::state::CHECKPOINT_FILE;
 
-use crate::workdir::{Workdir, send};
+use crate::workdir::{Workdir, newest_checkpoint, send};
 
 /// How long anything may take to happen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -115,11 +114,10 @@ impl Site {
 
     /// Waits until the run has written a checkpoint.
     fn await_training(&self, launcher: &mut Child) {
-        let checkpoint = self.path("out").join(CHECKPOINT_FILE);
         await_that("a checkpoint", PATIENCE, || {
             let ended = launcher.try_wait().expect("ours");
             assert!(ended.is_none(), "the launcher ended: {ended:?}");
-            checkpoint.exists()
+            newest_checkpoint(&self.path("out")).is_some()
         });
     }
 
@@ -235,7 +233,7 @@ fn what_is_to_be_replaced_is_removed_once_in_a_launch() {
     let collection = site.path("out").join(COLLECTION_FILE);
     await_that("training", PATIENCE, || {
         let is_other = site.path("out/manifest.json").exists();
-        !is_other && site.path("out").join(CHECKPOINT_FILE).exists()
+        !is_other && newest_checkpoint(&site.path("out")).is_some()
     });
     let ingested = || fs::metadata(&collection).and_then(|file| file.modified());
     let before = ingested().expect("it is ingested");
@@ -264,6 +262,40 @@ fn hosts_elsewhere_are_reached_through_ssh() {
         "{text}"
     );
     assert!(!site.path("ssh.log").exists() && !site.path("out").exists());
+}
+
+#[test]
+fn named_variables_reach_other_hosts() {
+    let site = Site::new();
+    let tell = "#!/bin/sh\nprintf %s \"$A_KEY\" > \"told-$5\"\nexit 64\n";
+    site.write("tell", tell);
+    let program = site.path("tell");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("ours");
+    let ssh = format!("env -u A_KEY {}", site.ssh()[2]);
+    let program = program.to_str().expect("text");
+    let arguments = ["--ssh-all", "--ssh", &ssh, "--program", program, "--env"];
+    let launch = |names: &str, value: &str| {
+        let mut command = site.launch(&arguments);
+        command.arg(names).env("A_KEY", value).env("OTHER", "x");
+        command.output().expect("it starts")
+    };
+    let value = " it's $HOME \\n ";
+    assert_eq!(launch("OTHER,A_KEY", value).status.code(), Some(64));
+    let told = |process| fs::read_to_string(site.path(&format!("told-{process}")));
+    let told: Vec<String> = (0..2).filter_map(|process| told(process).ok()).collect();
+    assert!(
+        !told.is_empty() && told.iter().all(|told| told == value),
+        "{told:?}"
+    );
+    for (names, value, reason) in [
+        ("A_KEY=x", "", "not the name of a variable"),
+        ("NOT_A_KEY", "", "not set"),
+        ("A_KEY", "one\ntwo", "more than one line"),
+    ] {
+        let output = launch(names, value);
+        assert_eq!(output.status.code(), Some(64));
+        assert!(said(&output).contains(reason), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -10,9 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use topicmill::job::state::CHECKPOINT_FILE;
 
-use crate::workdir::{Workdir, send, succeed};
+use crate::workdir::{Workdir, newest_checkpoint, send, succeed};
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -151,11 +150,7 @@ fn a_log_tells_of_every_start_and_of_the_end() {
     let mut first = place.job(&["-w", "2", "--quiet"]);
     let mut child = Started(first.env("TOPICMILL_RUN", "first").spawn().unwrap());
     wait_for("checkpoint", || {
-        place
-            .path("out")
-            .join(CHECKPOINT_FILE)
-            .exists()
-            .then_some(())
+        newest_checkpoint(&place.path("out")).map(drop)
     });
     child.0.kill().unwrap();
     child.0.wait().unwrap();

@@ -12,10 +12,9 @@ use std::time::{Duration, Instant};
 
 use lda::math::random::{Stage, hash};
 use topicmill::corpus::collection::COLLECTION_FILE;
-use topicmill::job::state::CHECKPOINT_FILE;
 use topicmill::job::state::MODEL_FILE;
 
-use crate::workdir::{self, Workdir, digest, program, said};
+use crate::workdir::{self, Workdir, digest, newest_checkpoint, program, said};
 
 /// Longest pause between a moment and the kill.
 const LONGEST_PAUSE_US: u64 = 30_000;
@@ -37,7 +36,7 @@ const MOMENTS: [Moment; 3] = [
     },
     // Training: the first checkpoint.
     Moment {
-        begins: |out| out.join(CHECKPOINT_FILE).exists(),
+        begins: |out| newest_checkpoint(out).is_some(),
         ends: MODEL_FILE,
     },
     // Projection: some parts.

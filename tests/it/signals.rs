@@ -8,9 +8,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use topicmill::checkpoint::read_header;
-use topicmill::job::state::CHECKPOINT_FILE;
 
-use crate::workdir::{Workdir, digest, program, send};
+use crate::workdir::{Workdir, digest, newest_checkpoint, program, send};
 
 /// How long a moment may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -124,8 +123,10 @@ fn leave_often(placement: &[&str], children_of: impl Fn(u32) -> u32) {
         send("TERM", children_of(child.id()));
         let (code, said) = end(child);
         assert_eq!(code, Some(143), "{said}");
-        if out.join(CHECKPOINT_FILE).exists() && said.contains("after round") {
-            let header = read_header(&out.join(CHECKPOINT_FILE)).unwrap();
+        if let Some(newest) = newest_checkpoint(&out)
+            && said.contains("after round")
+        {
+            let header = read_header(&newest).unwrap();
             assert_eq!(header.rounds, round_left(&said), "{said}");
             left.push(header.rounds);
         }

@@ -19,7 +19,7 @@ pub fn conforms(subject: &Subject<'_>) {
     nothing_is_no_error(subject);
     a_file_is_complete_or_absent(subject);
     names_are_whole(subject);
-    files_are_renamed_and_removed(subject);
+    files_are_removed(subject);
     one_holds_a_lock(subject);
 }
 
@@ -72,7 +72,6 @@ fn nothing_is_no_error(subject: &Subject<'_>) {
     let error = store.commit(&subject.work.join("none"), &subject.at("x"));
     assert!(error.unwrap_err().to_string().contains("none"));
     assert!(!store.exists(&subject.at("x")).unwrap());
-    assert!(store.rename(&subject.at("x"), &subject.at("y")).is_err());
 }
 
 fn a_file_is_complete_or_absent(subject: &Subject<'_>) {
@@ -125,24 +124,13 @@ fn names_are_whole(subject: &Subject<'_>) {
     assert_eq!(names(""), ["one-more"]);
 }
 
-fn files_are_renamed_and_removed(subject: &Subject<'_>) {
-    let store = subject.store;
-    subject.commit(b"old", "to");
-    subject.commit(b"new", "from");
-    assert_eq!(
-        fs::read(store.local(&subject.at("from")).unwrap()).unwrap(),
-        b"new"
-    );
-    store
-        .rename(&subject.at("from"), &subject.at("to"))
-        .unwrap();
-    assert_eq!(
-        (subject.read("from"), subject.read("to")),
-        (None, Some(b"new".to_vec()))
-    );
-    assert!(!store.local(&subject.at("from")).unwrap().exists());
-    store.remove(&subject.at("to")).unwrap();
-    assert_eq!(subject.read("to"), None);
+fn files_are_removed(subject: &Subject<'_>) {
+    let (store, path) = (subject.store, subject.at("file"));
+    subject.commit(b"new", "file");
+    assert_eq!(fs::read(store.local(&path).unwrap()).unwrap(), b"new");
+    store.remove(&path).unwrap();
+    assert_eq!(subject.read("file"), None);
+    assert!(!store.local(&path).unwrap().exists());
 }
 
 fn one_holds_a_lock(subject: &Subject<'_>) {
@@ -178,29 +166,28 @@ pub fn keeps_what_it_has<S: Store>(open: impl Fn() -> S, root: &Path, work: &Pat
             root,
             work,
         };
-        let (a, b) = (subject.at("a"), subject.at("b"));
+        let a = subject.at("a");
         let change = |step: usize| match step {
             0 => store.commit(&subject.unfinished(b"first"), &a),
             1 => store.commit(&subject.unfinished(b"second"), &a),
-            2 => store.rename(&a, &b),
-            3 => store.lock(&a, "mark").map(drop),
+            2 => store.lock(&a, "mark").map(drop),
             _ => store.remove(&subject.root),
         };
-        let states = || (subject.read("a"), subject.read("b"));
+        let state = || subject.read("a");
         let mut has_struck = false;
-        for step in 0..5 {
-            let before = states();
+        for step in 0..4 {
+            let before = state();
             if let Err(error) = change(step) {
                 assert_eq!(error.source.kind(), ErrorKind::PermissionDenied);
                 assert!(error.path.starts_with(&subject.root), "{error}");
-                assert_eq!(states(), before, "{error}");
+                assert_eq!(state(), before, "{error}");
                 change(step).unwrap();
                 has_struck = true;
             }
         }
-        assert_eq!(states(), (None, None));
+        assert_eq!(state(), None);
         if !has_struck {
-            assert_eq!(number, 6, "every change has met its fault");
+            assert_eq!(number, 5, "every change has met its fault");
             return;
         }
     }

@@ -30,8 +30,10 @@ use topicmill::dataflow::process_model::ProcessModel;
 use topicmill::dataflow::sample::Sample;
 pub use topicmill::dataflow::train::{ActiveDocuments, TrainPlan, recall_assignments, save, train};
 use topicmill::job::Job;
-use topicmill::job::state::{CHECKPOINT_FILE, MODEL_FILE};
+use topicmill::job::state::MODEL_FILE;
 use topicmill::tables::output::Output;
+
+use crate::workdir::newest_checkpoint;
 
 const TOPICS: usize = 6;
 const TERMS: usize = 240;
@@ -312,10 +314,7 @@ fn by_dataflow(folder: &std::path::Path, threads: usize, extra: &[&str]) -> (Vec
     let output = Output::lead(folder).unwrap();
     let (training, held_out) = corpus(extra);
     let priors = priors(&job, &training);
-    let checkpoint = folder.join(CHECKPOINT_FILE);
-    let saved = checkpoint
-        .exists()
-        .then(|| checkpoint::read(&checkpoint).unwrap());
+    let saved = newest_checkpoint(folder).map(|file| checkpoint::read(&file).unwrap());
     let warm = warm_start(&job);
     let partial = warm.as_ref().filter(|start| start.is_partial());
     let model = starting_model(&job, &priors, (saved.as_ref(), warm.as_ref()), threads);
@@ -562,7 +561,7 @@ fn a_run_resumed_from_a_checkpoint_ends_in_the_same_bytes() {
         let (expected, _) = by_dataflow(whole.path(), 2, settings);
         let resumed = tempfile::tempdir().unwrap();
         by_dataflow(resumed.path(), 2, &[settings, &[shorter]].concat());
-        let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
+        let checkpoint = checkpoint::read(&newest_checkpoint(resumed.path()).unwrap()).unwrap();
         let next = checkpoint.header.next.unwrap();
         assert_eq!((next.phase, checkpoint.header.averaged), (phase, averaged));
         assert_eq!(next.round, checkpoint.header.rounds);
@@ -579,7 +578,7 @@ fn a_run_resumed_between_the_phases_ends_in_the_same_bytes() {
     let resumed = tempfile::tempdir().unwrap();
     let short = ["train.passes=4", "train.checkpoint_every=45"];
     by_dataflow(resumed.path(), 2, &short);
-    let checkpoint = checkpoint::read(&resumed.path().join(CHECKPOINT_FILE)).unwrap();
+    let checkpoint = checkpoint::read(&newest_checkpoint(resumed.path()).unwrap()).unwrap();
     let next = checkpoint.header.next.unwrap();
     assert_eq!((next.phase, next.taken), (Phase::Gibbs, 0));
     let (bytes, _) = by_dataflow(resumed.path(), 3, &[]);
@@ -614,10 +613,10 @@ fn checkpoints_are_written_by_the_clock_too() {
     let folder = tempfile::tempdir().unwrap();
     let by_rounds = "train.checkpoint_every=0";
     by_dataflow(folder.path(), 2, &[by_rounds, "train.passes=4"]);
-    assert!(!folder.path().join(CHECKPOINT_FILE).exists());
+    assert_eq!(newest_checkpoint(folder.path()), None);
     let by_clock = "train.checkpoint_minutes=1e-6";
     by_dataflow(folder.path(), 2, &[by_rounds, by_clock, "train.passes=6"]);
-    let saved = checkpoint::read(&folder.path().join(CHECKPOINT_FILE)).unwrap();
+    let saved = checkpoint::read(&newest_checkpoint(folder.path()).unwrap()).unwrap();
     assert!(saved.header.rounds > 1);
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use topicmill::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use topicmill::tables;
 use topicmill::tables::read::head;
 
@@ -151,6 +152,14 @@ pub fn succeed(mut command: Command) -> Output {
 pub fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     format!("{}\n{text}", output.status)
+}
+
+/// Training's newest checkpoint in an output folder.
+pub fn newest_checkpoint(out: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(out.join(CHECKPOINT_FOLDER)).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let newest = *checkpoint_rounds(names).first()?;
+    Some(out.join(checkpoint_file(newest)))
 }
 
 /// The digest of a complete result, which must be sound.

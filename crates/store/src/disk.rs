@@ -62,12 +62,8 @@ impl Store for Disk {
         sync_file(file).map_err(named(file))?;
         let folder = folder_of(path);
         create_folder(folder).map_err(named(folder))?;
-        self.rename(file, path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        rename(from, to).map_err(named(to))?;
-        sync_folder(folder_of(to)).map_err(named(folder_of(to)))
+        rename(file, path).map_err(named(path))?;
+        sync_folder(folder).map_err(named(folder))
     }
 
     fn remove(&self, path: &Path) -> Result<(), StoreError> {

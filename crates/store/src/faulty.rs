@@ -75,11 +75,6 @@ impl<S: Store> Store for Faulty<S> {
         self.store.commit(file, path)
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        self.before("rename", &[from, to])?;
-        self.store.rename(from, to)
-    }
-
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
         self.before("remove", &[path])?;
         self.store.remove(path)

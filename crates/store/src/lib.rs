@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Unfinished files lie on the process's own disk: [`Writer`] writes a file from beginning to
+//! Unfinished files are on the process's own disk: [`Writer`] writes a file from beginning to
 //! end, [`Scratch`] is an unnamed file with random access, and plain functions do the rest. Their
 //! errors are the system's; callers name the path.
 
@@ -80,13 +80,6 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// The store refuses or does not answer; the disk. The name has its previous file or the new one.
     fn commit(&self, file: &Path, path: &Path) -> Result<(), StoreError>;
-
-    /// Renames a file within its folder, replacing a previous file. In an object store it has both
-    /// names for a moment.
-    ///
-    /// # Errors
-    /// There is no such file; the store refuses or does not answer.
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError>;
 
     /// Removes a file, or a folder with all that is in it; what is not there is no error.
     ///

@@ -202,13 +202,6 @@ impl Store for S3 {
         done.map_err(|e| self.bucket.disk(&key, file, &e))
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StoreError> {
-        let from = key_of(from)?;
-        self.bucket.copy(&from, &key_of(to)?)?;
-        self.bucket.delete(&from)?;
-        self.remove_copy(&from)
-    }
-
     fn remove(&self, path: &Path) -> Result<(), StoreError> {
         let key = key_of(path)?;
         for object in self.all(&key)? {

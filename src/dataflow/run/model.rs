@@ -19,7 +19,7 @@ use crate::dataflow::process_model::ProcessModel;
 use crate::dataflow::record::{self, TrainingRecord};
 use crate::dataflow::sample::{Sample, load_sample};
 use crate::dataflow::train::{ActiveDocuments, TrainPlan, Wanted, choose, save, train};
-use crate::job::state::{CHECKPOINT_FILE, MODEL_FILE};
+use crate::job::state::{CHECKPOINT_FOLDER, MODEL_FILE, checkpoint_file, checkpoint_rounds};
 use crate::job::{Summary, TrainSummary};
 use corpus::collection::Collection;
 use corpus::sample::SampleRule;
@@ -287,9 +287,13 @@ impl<'a> Run<'a> {
     /// Refuses a checkpoint of another job before anything is read for it. The code that resumes
     /// handles a damaged one.
     fn refuse_other_settings(&self, collection: &Collection) -> Result<(), RunError> {
-        let path = self.process.output.path(CHECKPOINT_FILE);
-        match checkpoint::read_header(&self.process.output.local(CHECKPOINT_FILE)?) {
-            Ok(header) => self.check_settings(&header, collection, path),
+        let output = &self.process.output;
+        let Some(&newest) = checkpoint_rounds(output.names(CHECKPOINT_FOLDER)?).first() else {
+            return Ok(());
+        };
+        let file = checkpoint_file(newest);
+        match checkpoint::read_header(&output.local(&file)?) {
+            Ok(header) => self.check_settings(&header, collection, output.path(&file)),
             Err(_) => Ok(()),
         }
     }

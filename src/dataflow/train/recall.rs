@@ -2,7 +2,7 @@
 //! processes.
 //!
 //! Two are kept, with the assignments that belong to them. If the newest one or its assignments are
-//! damaged, it is set aside and the previous one is used: its rounds are taken again, and end with
+//! damaged, it is removed and the previous one is used: its rounds are taken again, and end with
 //! the same bytes. Before any process resumes, every process checks all that it would resume from,
 //! and they compare their findings.
 
@@ -16,11 +16,9 @@ use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, read, round_of};
 use crate::checkpoint::{self, CheckpointError, Header, Saved};
 use crate::dataflow::error::RunError;
-use crate::dataflow::gather::all_gather;
+use crate::dataflow::gather::{all_gather, all_gather_blocks};
 use crate::dataflow::process::{Once, Process, TRAINING_FILE};
-use crate::job::state::{
-    CHECKPOINT_FILE, CHECKPOINT_FOLDER, DAMAGED_CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE,
-};
+use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file, checkpoint_rounds};
 use corpus::minibatches::Minibatches;
 
 /// The candidates that the workers of a process share when they choose.
@@ -51,7 +49,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) assignments: Option<&'a Assignments>,
 }
 
-/// The file under one of the names of checkpoints.
+/// What stands under the name of a checkpoint.
 enum Found {
     Absent,
     Sound(Box<Saved>),
@@ -69,17 +67,22 @@ pub(crate) fn choose<'a>(
     shared: &'a Candidates,
 ) -> Result<Option<&'a Saved>, RunError> {
     let mut damaged = Vec::new();
-    for (file, once) in [
-        (CHECKPOINT_FILE, &shared.newest),
-        (PREVIOUS_CHECKPOINT_FILE, &shared.previous),
-    ] {
-        let found = once.get(|| wanted.look_at(file))?;
+    let candidates = [&shared.newest, &shared.previous];
+    for (rounds, once) in checkpoints(worker, wanted.process)?
+        .into_iter()
+        .zip(candidates)
+    {
+        let found = once.get(|| wanted.look_at(&checkpoint_file(rounds)))?;
         match (agree(worker, found)?, found) {
             (Some(problem), _) => damaged.push(problem),
             (None, Found::Sound(saved)) => {
                 if worker.index() == 0 {
-                    set_aside(wanted.process, shared, &damaged)?;
-                    forget_after(wanted.process, saved.header.rounds)?;
+                    if let Some(reason) = damaged.first() {
+                        shared.warnings.lock().push(format!(
+                            "{reason}; training resumes from the previous checkpoint"
+                        ));
+                    }
+                    forget(wanted.process, |round| round <= saved.header.rounds)?;
                 }
                 return Ok(Some(saved));
             }
@@ -93,6 +96,20 @@ pub(crate) fn choose<'a>(
         damaged: damaged.join("; "),
         folder: wanted.process.output.path(CHECKPOINT_FOLDER),
     })
+}
+
+/// The rounds of the checkpoints that worker 0 sees, the newest first: the same for all workers.
+fn checkpoints(worker: &mut Worker, process: &Process) -> Result<Vec<u64>, RunError> {
+    let mut mine = Vec::new();
+    if worker.index() == 0 {
+        mine = checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?);
+    }
+    let all = all_gather_blocks(worker, vec![mine]);
+    Ok(all[0]
+        .iter()
+        .flat_map(|block| block.words())
+        .copied()
+        .collect())
 }
 
 /// Compares what the processes found under a name; returns what is wrong with it, if anything.
@@ -119,21 +136,6 @@ fn agree(worker: &mut Worker, found: &Found) -> Result<Option<String>, RunError>
 
 /// The first word of a message about a damaged checkpoint.
 const DAMAGED: &str = "damaged ";
-
-/// Moves a damaged newest checkpoint out of the way, and reports it.
-fn set_aside(process: &Process, shared: &Candidates, damaged: &[String]) -> Result<(), RunError> {
-    let Some(reason) = damaged.first() else {
-        return Ok(());
-    };
-    let output = &process.output;
-    if output.is_published(CHECKPOINT_FILE)? {
-        output.rename(CHECKPOINT_FILE, DAMAGED_CHECKPOINT_FILE)?;
-    }
-    shared.warnings.lock().push(format!(
-        "{reason}; training resumes from the previous checkpoint"
-    ));
-    Ok(())
-}
 
 impl Wanted<'_> {
     /// Reads a checkpoint and the assignments that belong to it.
@@ -248,27 +250,26 @@ fn assignment_files(process: &Process) -> Result<Vec<(String, u64)>, RunError> {
     Ok(names.filter_map(with_round).collect())
 }
 
-/// Removes the process's assignments of rounds that are not `kept`; of processes that are no more,
-/// too.
-pub(super) fn forget_assignments(process: &Process, kept: &[u64]) -> Result<(), RunError> {
+/// Removes checkpoints that are not kept: of each process its assignments, and by process 0 the
+/// models, and the assignments of processes that are no more.
+///
+/// Of rounds that have yet to be taken again, these are assignments written by a run that was
+/// stopped before its checkpoint stood, and what was found damaged.
+pub(super) fn forget(process: &Process, is_kept: impl Fn(u64) -> bool) -> Result<(), RunError> {
     let own = file_name(0, process.placement.process);
     let suffix = own.rsplit('-').next().unwrap_or_default();
+    let is_first = process.placement.process == 0;
     for (name, round) in assignment_files(process)? {
-        let is_mine = name.ends_with(suffix) || process.placement.process == 0;
-        if is_mine && !kept.contains(&round) {
+        if (is_first || name.ends_with(suffix)) && !is_kept(round) {
             process.output.remove(&name)?;
         }
     }
-    Ok(())
-}
-
-/// Removes assignments of rounds that have yet to be taken again: written by a run that was stopped
-/// before its checkpoint stood, or of a checkpoint that was set aside.
-fn forget_after(process: &Process, rounds: u64) -> Result<(), RunError> {
-    for (name, round) in assignment_files(process)? {
-        if round > rounds {
-            process.output.remove(&name)?;
-        }
+    let models = match is_first {
+        true => checkpoint_rounds(process.output.names(CHECKPOINT_FOLDER)?),
+        false => Vec::new(),
+    };
+    for rounds in models.into_iter().filter(|&rounds| !is_kept(rounds)) {
+        process.output.remove(&checkpoint_file(rounds))?;
     }
     Ok(())
 }

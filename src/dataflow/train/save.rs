@@ -9,14 +9,14 @@ use std::time::Instant;
 use timely::worker::Worker;
 
 use super::Trainer;
-use super::recall::forget_assignments;
+use super::recall::forget;
 use crate::assignments::Assignments;
 use crate::checkpoint::assignments::{file_name, write};
 use crate::checkpoint::{self, Header};
 use crate::dataflow::error::RunError;
 use crate::dataflow::process::Process;
 use crate::dataflow::process_model::ProcessModel;
-use crate::job::state::{CHECKPOINT_FILE, CHECKPOINT_FOLDER, PREVIOUS_CHECKPOINT_FILE};
+use crate::job::state::{CHECKPOINT_FOLDER, checkpoint_file};
 use corpus::minibatches::Minibatches;
 use lda::model::Priors;
 use lda::model::parameters::Parameters;
@@ -93,9 +93,8 @@ impl Trainer {
         self.rounds.sum(worker, &[0]).map(drop)
     }
 
-    /// Assignments first, then the checkpoint that names them; then older assignments are removed.
-    /// The previous checkpoint is kept, with its assignments; an existing checkpoint is not written
-    /// again.
+    /// Assignments first, then the model that they belong to; then older ones of both are removed.
+    /// The previous checkpoint is kept; an existing checkpoint is not written again.
     fn checkpoint(&mut self, worker: &mut Worker) -> Result<(), RunError> {
         if self.rounds_saved == Some(self.rounds_taken) {
             return Ok(());
@@ -111,14 +110,20 @@ impl Trainer {
         }
         self.barrier(worker)?;
         if self.index == 0 {
-            save_newest(process, model, &self.header())?;
-            bytes += length(&process.output.path(CHECKPOINT_FILE));
+            let temporary = write_model(process, model, &self.header())?.0;
+            bytes += length(&temporary);
+            process
+                .output
+                .publish(&temporary, &checkpoint_file(self.rounds_taken))?;
         }
         self.checkpointed = Instant::now();
         self.barrier(worker)?;
-        if self.part == 0 && self.plan.assignments.is_some() {
-            let before = self.rounds_saved.unwrap_or(self.rounds_taken);
-            forget_assignments(process, &[before, self.rounds_taken])?;
+        if self.part == 0 {
+            let kept = [
+                self.rounds_saved.unwrap_or(self.rounds_taken),
+                self.rounds_taken,
+            ];
+            forget(process, |round| kept.contains(&round))?;
         }
         self.rounds_saved = Some(self.rounds_taken);
         if self.part == 0 {
@@ -192,17 +197,6 @@ fn save_assignments(
 /// Bytes of a file, for the log; 0 if it cannot be asked.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
-}
-
-/// Writes the newest checkpoint, and keeps the one that was it until now under another name. At
-/// every moment one of the two names has a complete one.
-fn save_newest(process: &Process, model: &ProcessModel, header: &Header) -> Result<(), RunError> {
-    let output = &process.output;
-    let temporary = write_model(process, model, header)?.0;
-    if output.is_published(CHECKPOINT_FILE)? {
-        output.rename(CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE)?;
-    }
-    Ok(output.publish(&temporary, CHECKPOINT_FILE)?)
 }
 
 /// Writes what the process's model would publish under its final name; returns the hash that names

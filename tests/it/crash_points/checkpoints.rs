@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use topicmill::checkpoint;
-use topicmill::job::state::{CHECKPOINT_FILE, PREVIOUS_CHECKPOINT_FILE};
+use topicmill::job::state::checkpoint_file;
 
 use super::ground::{Ground, calm};
 use crate::workdir::said;
@@ -17,17 +17,19 @@ fn stopped() -> Ground {
     let end = calm().trace.iter().position(is_end).expect("training ends");
     let ended = ground.run(&format!("crash:{},", end + 1), "first");
     assert!(!ended.status.success());
-    let rounds = |file: &str| {
-        let saved = checkpoint::read(&ground.out().join(file)).expect("a checkpoint");
-        saved.header.rounds
-    };
-    let (newest, previous) = (rounds(CHECKPOINT_FILE), rounds(PREVIOUS_CHECKPOINT_FILE));
-    assert_eq!((newest, previous), (13, 10));
+    for (file, rounds) in [(newest(&ground), 13), (previous(&ground), 10)] {
+        let saved = checkpoint::read(&file).expect("a checkpoint");
+        assert_eq!(saved.header.rounds, rounds);
+    }
     ground
 }
 
 fn newest(ground: &Ground) -> PathBuf {
-    ground.out().join(CHECKPOINT_FILE)
+    ground.out().join(checkpoint_file(13))
+}
+
+fn previous(ground: &Ground) -> PathBuf {
+    ground.out().join(checkpoint_file(10))
 }
 
 fn assignments(ground: &Ground) -> PathBuf {
@@ -73,14 +75,14 @@ const TWO_PROCESSES: &[&str] = &["--processes", "2", "-w", "1"];
 
 #[test]
 fn a_flipped_byte_in_the_newest_checkpoint() {
-    survives(newest, flip_a_byte, "train.model: ", ONE);
-    survives(newest, flip_a_byte, "train.model: ", TWO_THREADS);
-    survives(newest, flip_a_byte, "train.model: ", TWO_PROCESSES);
+    survives(newest, flip_a_byte, "train-00000013.model: ", ONE);
+    survives(newest, flip_a_byte, "train-00000013.model: ", TWO_THREADS);
+    survives(newest, flip_a_byte, "train-00000013.model: ", TWO_PROCESSES);
 }
 
 #[test]
 fn a_newest_checkpoint_that_was_cut_short() {
-    survives(newest, cut_short, "train.model: ", TWO_THREADS);
+    survives(newest, cut_short, "train-00000013.model: ", TWO_THREADS);
 }
 
 #[test]
@@ -113,14 +115,14 @@ fn a_damaged_checkpoint_is_passed_over_by_a_run_that_is_killed_again() {
 fn without_a_sound_checkpoint_the_run_says_so_and_what_to_do() {
     let ground = stopped();
     flip_a_byte(&newest(&ground));
-    cut_short(&ground.out().join(PREVIOUS_CHECKPOINT_FILE));
+    cut_short(&previous(&ground));
     for placement in [ONE, TWO_PROCESSES] {
         let ended = resume(&ground, placement);
         let text = said(&ended);
         assert_eq!(ended.status.code(), Some(65), "{text}");
         for part in [
-            "train.model: ",
-            "train.previous.model: ",
+            "train-00000013.model: ",
+            "train-00000010.model: ",
             "remove ",
             "from the beginning",
         ] {

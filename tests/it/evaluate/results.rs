@@ -115,7 +115,7 @@ fn columns_that_hold_no_labels_are_told() {
                 "--set=evaluate.folds=900",
             ],
             65,
-            "cannot be cut in 900 folds",
+            "cannot be split into 900 folds",
         ),
     ];
     for (arguments, code, word) in cases {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use server::{BUCKET, Server};
 
-use crate::workdir::{Workdir, free_port, said, succeed};
+use crate::workdir::{Workdir, free_port, newest_checkpoint, said, succeed};
 
 /// How long something may take to come.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -141,12 +141,21 @@ impl Place {
 
     /// Waits until an object is there while `child` runs.
     fn wait_for(&self, object: &str, child: &mut Child) {
-        let started = Instant::now();
-        while !self.server.has(object) {
-            assert!(child.try_wait().unwrap().is_none(), "ended before {object}");
-            assert!(started.elapsed() < PATIENCE, "no sign of {object}");
-            sleep(Duration::from_millis(1));
-        }
+        wait_until(object, child, || self.server.has(object));
+    }
+
+    fn wait_for_checkpoint(&self, out: &str, child: &mut Child) {
+        let out = self.server.file(out);
+        wait_until("a checkpoint", child, || newest_checkpoint(&out).is_some());
+    }
+}
+
+fn wait_until(what: &str, child: &mut Child, is_there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_there() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before {what}");
+        assert!(started.elapsed() < PATIENCE, "no sign of {what}");
+        sleep(Duration::from_millis(1));
     }
 }
 
@@ -190,7 +199,7 @@ fn two_processes_share_nothing_but_the_store() {
 fn one_of_two_is_killed_in_training_and_in_projection() {
     let Some(place) = prepare() else { return };
     let mut children = place.start_two("killed");
-    place.wait_for("killed/checkpoints/train.model", &mut children[0]);
+    place.wait_for_checkpoint("killed", &mut children[0]);
     kill_one(children, 0);
     assert!(!place.server.has("killed/model/topics.model"), "too late");
     let mut children = place.start_two("killed");
@@ -274,7 +283,7 @@ fn a_server_that_does_not_come_back_ends_the_run() {
     let mut command = place.command(&stored("forsaken"));
     command.env("TOPICMILL_STORE_PATIENCE", "4");
     let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
-    place.wait_for("forsaken/checkpoints/train.model", &mut run);
+    place.wait_for_checkpoint("forsaken", &mut run);
     place.server.stop();
     let gone = Instant::now();
     let output = run.wait_with_output().unwrap();

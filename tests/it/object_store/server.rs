@@ -64,14 +64,19 @@ impl Server {
 
     /// Puts a file under a key.
     pub fn put(&self, file: &Path, key: &str) {
-        let target = self.root.join(BUCKET).join(key);
+        let target = self.file(key);
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::copy(file, target).unwrap();
     }
 
     /// Whether there is an object of this key, or any below it.
     pub fn has(&self, key: &str) -> bool {
-        holds_file(&self.root.join(BUCKET).join(key))
+        holds_file(&self.file(key))
+    }
+
+    /// Where the server keeps the object of a key.
+    pub fn file(&self, key: &str) -> PathBuf {
+        self.root.join(BUCKET).join(key)
     }
 
     /// Ends the server; its objects stay.

@@ -278,27 +278,18 @@ impl Bucket {
         put.map_err(disk)?.map_err(|e| self.error(key, &e))
     }
 
-    /// Makes an object the same as another one, within the store.
-    ///
-    /// # Errors
-    /// There is no such object; the store refuses or does not answer.
-    pub(crate) fn copy(&self, from: &str, to: &str) -> Result<(), StoreError> {
-        let (source, target) = (self.location(from)?, self.location(to)?);
-        let copy = runtime::wait(&self.handle, self.store.copy(&source, &target));
-        copy.map_err(|e| self.error(from, &e))
-    }
-
     /// Removes an object; an absent one is not an error.
     ///
     /// # Errors
     /// The store refuses or does not answer.
     pub fn delete(&self, key: &str) -> Result<(), StoreError> {
         let location = self.location(key)?;
-        let delete = runtime::wait(&self.handle, self.store.delete(&location));
+        let delete = self.persist(|| self.store.delete(&location));
         self.if_there(key, delete).map(|_| ())
     }
 
-    /// Repeats a read whose answer breaks off, within the patience.
+    /// Repeats what breaks off or is not answered, within the patience: the client repeats only what
+    /// is idempotent by HTTP, and no body.
     fn persist<T, F: Future<Output = Result<T, Error>>>(
         &self,
         ask: impl Fn() -> F,
