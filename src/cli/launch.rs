@@ -69,8 +69,38 @@ fn plan(args: &LaunchArgs) -> Result<Launch, Failure> {
         ssh: args.ssh.clone(),
         ssh_all: args.ssh_all,
         secret: Secret::find(None)?.map(|found| found.secret),
+        environment: variables(&args.env)?,
         max_restarts: args.max_restarts,
     })
+}
+
+/// The variables of this environment with these names.
+fn variables(names: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let variable = |name: &String| {
+        let refuse = |reason: &str, help: &str| {
+            let message = format!("--env {name}: {reason}");
+            Err(Failure::message(Exit::Usage, message).help(help.to_owned()))
+        };
+        let is_name = |name: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
+        };
+        if !is_name(name) {
+            return refuse(
+                "not the name of a variable",
+                "give names only, separated by commas; values come from the environment",
+            );
+        }
+        match std::env::var(name) {
+            Ok(value) if !value.contains('\n') => Ok((name.clone(), value)),
+            Ok(_) => refuse(
+                "has more than one line",
+                "set it on the other hosts instead",
+            ),
+            Err(_) => refuse("not set, or not UTF-8", "set it, or leave its name out"),
+        }
+    };
+    names.iter().map(variable).collect()
 }
 
 /// Threads of each process, if they are known here: on other hosts each process counts its cores.

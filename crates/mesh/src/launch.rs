@@ -2,9 +2,9 @@
 //! one is lost.
 //!
 //! A process on this machine is started directly, others through ssh or its replacement. Shared
-//! settings are passed in the environment: the addresses, the token of this attempt, and the
-//! secret, which is written to the process's standard input so that no process list on any host
-//! shows it. That input stays open: it is the process's lifeline (`family`).
+//! settings are passed in the environment: the addresses, the token of this attempt, and what is
+//! confidential, which is written to the process's standard input so that no process list on any
+//! host shows it. That input stays open: it is the process's lifeline (`family`).
 //!
 //! There is no recovery inside a run: when a process is lost, all are ended and restarted, and the
 //! run resumes from its newest checkpoint. That counts towards [`Launch::max_restarts`] over the
@@ -50,6 +50,9 @@ pub struct Launch {
     pub ssh_all: bool,
     /// The secret of the run, one line; a fresh one for each launch if nothing.
     pub secret: Option<Secret>,
+    /// Variables for the processes on other hosts; those on this machine inherit its environment.
+    /// Names are those of a shell, values have no line breaks.
+    pub environment: Vec<(String, String)>,
     /// How often all processes are started again when one is lost.
     pub max_restarts: u32,
 }
@@ -97,8 +100,8 @@ impl Launch {
     }
 
     /// The commands in the words of a shell, in order, with a placeholder for the attempt's token.
-    /// The secret is in none of them: the first line on standard input contains it, or for a process on
-    /// this machine its environment.
+    /// Neither the secret nor the values of [`environment`](Self::environment) are in them: they are the
+    /// first lines on standard input or, for a process on this machine, in its environment.
     pub fn commands(&self) -> Vec<OsString> {
         let token = "ATTEMPT";
         let command = |process| match self.is_remote(process) {
@@ -158,20 +161,33 @@ impl Launch {
             .env_remove(SECRET_FILE_VARIABLE);
         Member {
             command,
-            greeting: Some(secret.to_owned()),
+            greeting: Some(self.lines(secret)),
             is_read: true,
             is_remote: true,
         }
     }
 
-    /// The command for a login shell of any kind: reads the secret and becomes the process.
+    /// What a process on another host reads from its standard input, in the order of its script.
+    fn lines(&self, secret: &str) -> String {
+        let values = self.environment.iter().map(|(_, value)| value.as_str());
+        let lines: Vec<&str> = std::iter::once(secret).chain(values).collect();
+        lines.join("\n")
+    }
+
+    /// The command for a login shell of any kind: reads its variables and becomes the process.
     fn script(&self, process: usize, token: &str) -> OsString {
         let directory = quote(self.directory.as_os_str());
         let mut script = OsString::from("cd ");
         script.push(&directory);
-        script.push(format!(
-            " || exit 64; IFS= read -r {SECRET_VARIABLE}; export {SECRET_VARIABLE}"
-        ));
+        script.push(" || exit 64");
+        let names = self.environment.iter().map(|(name, _)| name.as_str());
+        for name in std::iter::once(SECRET_VARIABLE).chain(names) {
+            script.push(format!("; IFS= read -r {name}"));
+        }
+        script.push(format!("; export {SECRET_VARIABLE}"));
+        for (name, _) in &self.environment {
+            script.push(format!(" {name}"));
+        }
         self.push_variables(&mut script, token);
         script.push("; exec ");
         self.push_program(&mut script, process);
@@ -302,6 +318,7 @@ mod tests {
             ssh: "ssh -o BatchMode=yes".to_owned(),
             ssh_all: false,
             secret: Secret::new(b"the secret of this test", "test").ok(),
+            environment: vec![("KEY".to_owned(), " a 'key' ".to_owned())],
             max_restarts: 0,
         }
     }
@@ -354,6 +371,7 @@ mod tests {
             "{remote}"
         );
         assert!(!remote.contains("the secret of this test"));
+        assert!(remote.contains(" KEY") && !remote.contains("key"));
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(crate) struct LaunchArgs {
     /// Use that command for the processes of this machine too
     #[arg(long, help_heading = HEADING)]
     pub(crate) ssh_all: bool,
+    /// Variables of this environment that processes on other hosts get too, such as AWS_ACCESS_KEY_ID
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = HEADING)]
+    pub(crate) env: Vec<String>,
     /// Path of the program on every host [default: the path of this program]
     #[arg(long, value_name = "PATH", help_heading = HEADING)]
     pub(crate) program: Option<PathBuf>,
@@ -49,7 +52,7 @@ pub(crate) struct LaunchArgs {
     pub(crate) dry_run: bool,
 }
 
-const HEADING: &str = "How it is started";
+const HEADING: &str = "Launching";
 
 impl LaunchArgs {
     /// A given flag that places one process.
