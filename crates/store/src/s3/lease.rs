@@ -7,6 +7,7 @@
 //! long must assume that it is lost: it calls [`Lock::check`] before every write.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -77,6 +78,7 @@ impl Lease {
         terms: Terms,
     ) -> Result<Locking, StoreError> {
         let id = unique();
+        let mut failed = None;
         for _ in 0..ATTEMPTS {
             let found = bucket.get(key)?;
             let condition = match &found {
@@ -90,8 +92,13 @@ impl Lease {
                 }
             };
             let asked = Instant::now();
-            bucket.put(key, text(mark, &id, 0).as_bytes(), condition)?;
-            // The store's present state decides: the answer to a write may be that of its repetition.
+            let put = bucket.put(key, text(mark, &id, 0).as_bytes(), condition);
+            // The store's present state decides: the answer to a write may be lost, or that of its
+            // repetition.
+            match put {
+                Err(error) if error.source.kind() != ErrorKind::TimedOut => return Err(error),
+                put => failed = put.err(),
+            }
             let Some((meta, text)) = bucket.get(key)? else {
                 continue;
             };
@@ -113,6 +120,9 @@ impl Lease {
                 };
                 return Ok(Locking::Held(Box::new(Self::keep(shared))));
             }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         let text = bucket.get(key)?.map(|(_, text)| text).unwrap_or_default();
         Ok(Locking::Busy(holder_in(&String::from_utf8_lossy(&text))))
@@ -218,7 +228,11 @@ pub(super) fn holder_of(bucket: &Bucket, key: &str) -> Result<Option<String>, St
         return Ok(None);
     };
     let text = String::from_utf8_lossy(&text);
-    let is_over = is_over(bucket, &meta, &text, Terms::default(), &unique())?;
+    let is_over = match is_over(bucket, &meta, &text, Terms::default(), &unique()) {
+        // Who may only read cannot ask for the time: a lock that is not free is taken for held.
+        Err(error) if error.source.kind() == ErrorKind::PermissionDenied => false,
+        is_over => is_over?,
+    };
     Ok((!is_over).then(|| holder_in(&text)))
 }
 
