@@ -31,5 +31,6 @@ pub(crate) mod reference;
 pub mod rounds;
 pub(crate) mod run;
 pub mod sample;
+mod splits;
 pub(crate) mod sum;
 pub mod train;

@@ -32,6 +32,7 @@ use super::ingest::read_collection;
 use super::process::{Once, Process, Tickets};
 use super::profile::Recorder;
 use super::sample::{SampleShared, sample_rule};
+use super::splits::Splits;
 use super::sum::sum;
 use crate::evaluate::measure::{Figure, TopicScores, measures};
 use crate::job::Stages;
@@ -39,7 +40,6 @@ use crate::tables::FileMetadata;
 use association::KnownNorms;
 use coherence::{Coherence, TextsShared, wants_sample};
 use corpus::collection::Collection;
-use corpus::sample::SampleRule;
 use lda::infer::term_topics::TermTopics;
 use mesh::{ClusterError, ClusterSettings, execute};
 use model::Loaded;
@@ -165,7 +165,7 @@ impl Evaluation {
         })?;
         agree(worker, &model.fingerprint, "models")?;
         if worker.index() == 0 {
-            self.make_room(model)?;
+            self.refuse_other(model)?;
         }
         barrier(worker);
         let metadata = self.metadata(&collection, model);
@@ -193,11 +193,20 @@ impl Evaluation {
     ) -> Result<Made, RunError> {
         let job = &self.process.job;
         let settings = &job.evaluate;
-        let rule = self.rule(worker, collection)?;
-        let chosen = self.choose(worker, collection, rule)?;
+        let splits = self.splits(worker, collection)?;
+        let chosen = self.choose(worker, collection, splits.as_ref())?;
         // First, because files that the user has named may not be there.
         let norms = self.norms(worker, model)?;
-        let Coherence { scores, mut notes } = self.coherence(worker, collection, rule, model)?;
+        let compared = match &settings.compare {
+            Some(other) if worker.index() == 0 => Some(compare::figures(job, other)?),
+            _ => None,
+        };
+        let Coherence { scores, mut notes } =
+            self.coherence(worker, collection, splits.as_ref(), model)?;
+        if worker.index() == 0 {
+            self.make_room()?;
+        }
+        barrier(worker);
         let mut measures = measures(settings, job.model.seed);
         if !measures.is_empty() {
             let shards = Shards {
@@ -227,9 +236,7 @@ impl Evaluation {
             figures.extend(rows);
             notes.push(note);
         }
-        if let Some(other) = settings.compare.as_ref().filter(|_| worker.index() == 0) {
-            self.process.progress.begin("comparison", "", None);
-            let (rows, more) = compare::figures(job, other)?;
+        if let Some((rows, more)) = compared {
             figures.extend(rows);
             notes.extend(more);
         }
@@ -240,29 +247,29 @@ impl Evaluation {
         })
     }
 
-    /// The sample, if it is needed.
-    fn rule(
+    /// The documents' splits, if they are needed.
+    fn splits(
         &self,
         worker: &mut Worker,
         collection: &Collection,
-    ) -> Result<Option<SampleRule>, RunError> {
+    ) -> Result<Option<Splits>, RunError> {
         let job = &self.run.job;
-        let shared = &self.shared.sample;
-        match job.evaluate.split.is_some() || wants_sample(job) {
-            true => sample_rule(worker, &self.run, shared, collection).map(Some),
-            false => Ok(None),
+        if job.evaluate.split.is_none() && !wants_sample(job) {
+            return Ok(None);
         }
+        let rule = sample_rule(worker, &self.run, &self.shared.sample, collection)?;
+        Ok(Some(Splits::new(rule, &job.corpus, collection)))
     }
 
     /// Which documents are evaluated on.
-    fn choose(
+    fn choose<'a>(
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        rule: Option<SampleRule>,
-    ) -> Result<Chosen, RunError> {
+        splits: Option<&'a Splits>,
+    ) -> Result<Chosen<'a>, RunError> {
         let job = &self.run.job;
-        let chosen = Chosen::new(rule.zip(job.evaluate.split), job.model.seed);
+        let chosen = Chosen::new(splits.zip(job.evaluate.split), job.model.seed);
         match job.evaluate.documents {
             0 => Ok(chosen),
             most => chosen.at_most(worker, most, self, collection),

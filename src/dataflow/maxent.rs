@@ -16,11 +16,11 @@ use super::gather::barrier;
 use super::process::{Once, Process, Tickets};
 use super::process_model::ProcessModel;
 use super::sample::for_each_document;
+use super::splits::Splits;
 use crate::checkpoint::classifier::{self, CLASSIFIER_FILE, ClassifierHeader};
 use crate::job::Job;
 use corpus::collection::Collection;
 use corpus::sample::{SampleRule, Split};
-use corpus::shard::Columns;
 use lda::infer::Bag;
 use lda::infer::maxent::{Classifier, features};
 use lda::infer::project::Projector;
@@ -129,14 +129,15 @@ impl MaxEntPlan<'_> {
         let bound = *shared.bound.get(|| Ok::<_, RunError>(self.bound()))?;
         let total = process.share(self.collection);
         process.progress.begin("maxent", "documents", Some(total));
+        let splits = Splits::new(*self.rule, &process.job.corpus, self.collection);
         let settings = InferSettings::gibbs(SWEEPS.0, SWEEPS.1, Estimator::Soft);
         let (mut projector, mut words) = (Projector::default(), Vec::new());
         self.model.with_table(|table| {
             let visit = |number: u64, document: &corpus::ShardDocument| {
                 process.progress.add(1);
                 let is_wanted = document.status.has_terms()
-                    && self.rule.split(number) == Split::Sample
-                    && self.key(number) <= bound;
+                    && self.key(number) <= bound
+                    && splits.of(number, document) == Split::Sample;
                 if !is_wanted {
                     return Ok(());
                 }
@@ -149,13 +150,12 @@ impl MaxEntPlan<'_> {
                 pack(number, bag, proportions, &mut words);
                 Ok(())
             };
-            let columns = Columns::Counts;
             for_each_document(
                 worker,
                 process,
                 &shared.shards,
                 self.collection,
-                columns,
+                splits.columns(),
                 visit,
             )
         })?;

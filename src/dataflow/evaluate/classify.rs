@@ -55,7 +55,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        (chosen, model): (&Chosen, &Loaded),
+        (chosen, model): (&Chosen<'_>, &Loaded),
         name: &str,
     ) -> Result<Vec<Figure>, RunError> {
         let found = self.infer_labelled(worker, collection, (chosen, model), name)?;
@@ -91,7 +91,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        (chosen, model): (&Chosen, &Loaded),
+        (chosen, model): (&Chosen<'_>, &Loaded),
         name: &str,
     ) -> Result<Found, RunError> {
         let process = &self.process;
@@ -112,7 +112,7 @@ impl Evaluation {
         let tickets = &self.shared.labels;
         let visit = |number: u64, document: &ShardDocument| {
             process.progress.add(1);
-            if !chosen.is_of_split(number) {
+            if !chosen.is_of_split(number, document) {
                 return Ok(());
             }
             let text = text_of(document, column).filter(|text| !text.is_empty());

@@ -10,6 +10,7 @@ use crate::dataflow::ingest::read_vocabulary;
 use crate::dataflow::process::Once;
 use crate::dataflow::reference::{Reference, ReferenceCounts};
 use crate::dataflow::sample::for_each_document;
+use crate::dataflow::splits::Splits;
 use crate::dataflow::sum::sum;
 use crate::evaluate::measure::{Counted, TopicScores};
 use crate::evaluate::settings::Metric;
@@ -17,9 +18,8 @@ use crate::job::Job;
 use corpus::ShardDocument;
 use corpus::block::Share;
 use corpus::collection::Collection;
-use corpus::sample::{SampleRule, Split};
+use corpus::sample::Split;
 use corpus::settings::CorpusSettings;
-use corpus::shard::Columns;
 use corpus::vocabulary::Vocabulary;
 
 /// The split of a reference corpus, in tables.
@@ -67,7 +67,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        rule: Option<SampleRule>,
+        splits: Option<&Splits>,
         model: &Loaded,
     ) -> Result<Coherence, RunError> {
         let job = &self.process.job;
@@ -81,9 +81,9 @@ impl Evaluation {
             true => Some(self.count_texts(worker, collection, empty(with_windows))?),
             false => None,
         };
-        let of_sample = match rule {
-            Some(rule) if wants_sample(job) => {
-                Some(self.count_sample(worker, collection, rule, empty(false))?)
+        let of_sample = match splits {
+            Some(splits) if wants_sample(job) => {
+                Some(self.count_sample(worker, collection, splits, empty(false))?)
             }
             _ => None,
         };
@@ -119,7 +119,7 @@ impl Evaluation {
         &self,
         worker: &mut Worker,
         collection: &Collection,
-        rule: SampleRule,
+        splits: &Splits,
         mut counts: ReferenceCounts,
     ) -> Result<ReferenceCounts, RunError> {
         let process = &self.process;
@@ -131,12 +131,12 @@ impl Evaluation {
         let tickets = &self.shared.coherence;
         let visit = |number: u64, document: &ShardDocument| {
             process.progress.add(1);
-            if document.status.has_terms() && rule.split(number) == Split::Sample {
+            if document.status.has_terms() && splits.of(number, document) == Split::Sample {
                 mine.documents.add_document(&document.terms);
             }
             Ok(())
         };
-        let columns = Columns::Counts;
+        let columns = splits.columns();
         for_each_document(worker, &self.run, tickets, collection, columns, visit)?;
         counts.add_words(&sum(worker, &mine.words()));
         Ok(counts)

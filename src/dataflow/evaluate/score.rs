@@ -6,30 +6,41 @@ use super::Evaluation;
 use super::model::Loaded;
 use crate::dataflow::error::RunError;
 use crate::dataflow::sample::{for_each_document, next_shard, read_shard, smallest_bound};
+use crate::dataflow::splits::Splits;
 use crate::evaluate::measure::{FIXED_POINT, Measure, Seen};
 use crate::evaluate::settings::Metric;
 use crate::tables::document_scores::{self, DocumentScoreRow};
 use crate::tables::{FileMetadata, TableWriter, part_name};
 use corpus::ShardDocument;
 use corpus::collection::Collection;
-use corpus::sample::{SampleRule, SmallestKeys, Split};
+use corpus::sample::{SmallestKeys, Split};
 use corpus::shard::Columns;
 use lda::math::random::{Stage, hash};
 use lda::model::factors::FactorTable;
 
-/// Which documents are evaluated on: that depends on the seed and their numbers alone.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
-    rule: Option<(SampleRule, Split)>,
+/// Which documents are evaluated on: that depends on the seed, their numbers and their labels alone.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'a> {
+    splits: Option<(&'a Splits, Split)>,
     seed: u64,
     bound: u64,
 }
 
-impl Chosen {
+impl<'a> Chosen<'a> {
     /// All documents of a split; without one, all.
-    pub(super) fn new(rule: Option<(SampleRule, Split)>, seed: u64) -> Self {
+    pub(super) fn new(splits: Option<(&'a Splits, Split)>, seed: u64) -> Self {
         let bound = u64::MAX;
-        Self { rule, seed, bound }
+        Self {
+            splits,
+            seed,
+            bound,
+        }
+    }
+
+    /// What must be read of documents.
+    fn columns(&self) -> Columns {
+        let splits = self.splits.as_ref();
+        splits.map_or(Columns::Counts, |(splits, _)| splits.columns())
     }
 
     /// The documents with the smallest hash keys, up to the limit. All workers must call it.
@@ -42,7 +53,7 @@ impl Chosen {
     ) -> Result<Self, RunError> {
         let mut smallest = SmallestKeys::new(most);
         let tickets = &evaluation.shared.shards[0];
-        let columns = Columns::Counts;
+        let columns = self.columns();
         for_each_document(
             worker,
             &evaluation.run,
@@ -65,14 +76,16 @@ impl Chosen {
     }
 
     /// Whether a document is of the split, chosen or not.
-    pub(super) fn is_of_split(&self, number: u64) -> bool {
-        let is_split = |(rule, split): &(SampleRule, Split)| rule.split(number) == *split;
-        self.rule.as_ref().is_none_or(is_split)
+    pub(super) fn is_of_split(&self, number: u64, document: &ShardDocument) -> bool {
+        let is_split = |(splits, split): (&Splits, Split)| splits.of(number, document) == split;
+        self.splits.is_none_or(is_split)
     }
 
     /// Whether a document is evaluated on.
     pub(super) fn holds(&self, number: u64, document: &ShardDocument) -> bool {
-        document.status.has_terms() && self.is_of_split(number) && self.key(number) <= self.bound
+        document.status.has_terms()
+            && self.key(number) <= self.bound
+            && self.is_of_split(number, document)
     }
 }
 
@@ -89,7 +102,7 @@ impl Shards<'_> {
     pub(super) fn score(
         &self,
         worker: &mut Worker,
-        chosen: &Chosen,
+        chosen: &Chosen<'_>,
         model: &Loaded,
         measures: &mut [(Metric, Box<dyn Measure>)],
     ) -> Result<i64, RunError> {
@@ -107,7 +120,7 @@ impl Shards<'_> {
                 run,
                 self.collection,
                 shard,
-                Columns::Counts,
+                chosen.columns(),
                 |number, document| {
                     process.progress.add(1);
                     if !chosen.holds(number, document) {

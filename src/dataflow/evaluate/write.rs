@@ -11,8 +11,8 @@ use crate::tables::{FileMetadata, Manifest};
 use corpus::collection::Collection;
 
 impl Evaluation {
-    /// Takes away what an earlier evaluation has left, if it may.
-    pub(super) fn make_room(&self, model: &Loaded) -> Result<(), RunError> {
+    /// Refuses to replace another evaluation unasked.
+    pub(super) fn refuse_other(&self, model: &Loaded) -> Result<(), RunError> {
         let output = &self.process.output;
         if output.is_complete()? && !self.process.overwrites {
             let manifest = Manifest::read(output.local_root(&[MANIFEST])?)?;
@@ -22,6 +22,12 @@ impl Evaluation {
                 return Err(RunError::OtherEvaluation { path });
             }
         }
+        Ok(())
+    }
+
+    /// Removes what an earlier evaluation has left.
+    pub(super) fn make_room(&self) -> Result<(), RunError> {
+        let output = &self.process.output;
         for table in ["evaluation", "topic_scores", "document_scores"] {
             output.clear(table)?;
         }
