@@ -15,6 +15,7 @@ use lda::model::Priors;
 use lda::model::parameters::Row;
 use lda::model::published::{PublishedTopic, publish};
 use lda::train::warm_start::WarmStart;
+use lda::tree::Tree;
 
 /// A model to start from, on the vocabulary of this job.
 pub(super) struct Start {
@@ -59,8 +60,10 @@ impl<'a> Run<'a> {
             topics
                 .iter_mut()
                 .for_each(|topic| translate(topic, &numbers));
-            // Its structures do not depend on η.
-            let tree = self.grow(1.0)?.map(|(tree, _)| tree);
+            // Some priors within its structures are measured by η: by that of the model, they differ
+            // only where the knowledge does.
+            let eta = header.priors.tree.as_deref().map_or(header.priors.eta, Tree::eta);
+            let tree = self.grow(eta)?.map(|(tree, _)| tree);
             let model = (parameters, &header.priors);
             let model = WarmStart::new(unassigned, model, terms, tree.as_ref());
             if model.is_partial() {
@@ -88,9 +91,9 @@ impl<'a> Run<'a> {
         match is_same {
             true => Ok(()),
             false => Err(RunError::Data(format!(
-                "train.warm_start: with another tree.file than that of {0}, the job must be of the same documents: \
-                 the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and model.seed as in \
-                 {0}/job.toml",
+                "train.warm_start: with a tree.file that differs from that of {0}, the job must have the same \
+                 documents: the same input, and [corpus], [tokens], [phrases], [vocabulary], [sample] and \
+                 model.seed as in {0}/job.toml",
                 folder.display()
             ))),
         }

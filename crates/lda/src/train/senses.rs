@@ -5,7 +5,10 @@
 //!
 //! The edges of a cannot-link have tiny priors, so the first token of a topic fixes its branch for all
 //! later ones. Documents of the first round are sampled independently, and would start every branch in
-//! every topic. So each topic starts with a small weight (`start`) on one branch, dealt in turn.
+//! every topic. So each topic starts with a small weight (`start`) on one branch: the one that a model to
+//! start from has most of, otherwise one dealt in turn.
+
+use std::collections::BTreeMap;
 
 use crate::infer::Bag;
 use crate::infer::sampler::Sampler;
@@ -40,7 +43,7 @@ pub(super) fn start(
     seed: u64,
     [part, part_count]: [usize; 2],
 ) -> Parameters {
-    let row = first_weights(tree, topic_count, seed);
+    let row = first_weights(tree, topic_count, seed, |_| Vec::new());
     let mut totals = vec![0.0; topic_count];
     for entry in (0..tree.leaf_count() as u32).flat_map(&row) {
         totals[entry.topic as usize] += f64::from(entry.value);
@@ -49,49 +52,71 @@ pub(super) fn start(
 }
 
 /// The row that each leaf begins with: a small weight in each topic that begins on its branch of a
-/// cannot-link.
+/// cannot-link. `known` gives a leaf's counts by topic in the model to start from, as far as there is one.
 pub(super) fn first_weights(
     tree: &Tree,
     topic_count: usize,
     seed: u64,
+    known: impl Fn(u32) -> Vec<Entry>,
 ) -> impl Fn(u32) -> Vec<Entry> {
     let weight = FIRST_WEIGHT * tree.eta();
-    // The branches of each node, and the largest prior of an edge to them; each branch's place.
-    let mut branches = vec![(0u64, 0.0f64); tree.inner_count()];
-    let mut places = vec![0; tree.node_count()];
-    for node in 1..tree.node_count() {
-        let (count, largest) = &mut branches[tree.parent(node as u32) as usize];
-        places[node] = *count;
-        *count += 1;
-        *largest = largest.max(tree.prior(node as u32));
+    // The branches of each node, in order, and the largest prior of an edge to them.
+    let mut branches = vec![(Vec::new(), 0.0f64); tree.inner_count()];
+    for node in 1..tree.node_count() as u32 {
+        let (children, largest) = &mut branches[tree.parent(node) as usize];
+        children.push(node);
+        *largest = largest.max(tree.prior(node));
     }
+    let is_link = |node: u32| {
+        let (children, largest) = &branches[node as usize];
+        node != ROOT && children.len() > 1 && largest * FAR_BELOW <= weight
+    };
+    let links = |leaf: u32| {
+        let path = tree.path(leaf);
+        path.filter(|&node| is_link(tree.parent(node)))
+            .collect::<Vec<_>>()
+    };
+    let mut counts: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for leaf in 0..tree.leaf_count() as u32 {
+        for branch in links(leaf) {
+            for entry in known(leaf) {
+                *counts.entry((branch, entry.topic)).or_default() += f64::from(entry.value);
+            }
+        }
+    }
+    let deal = |(link, (children, _)): (usize, &(Vec<u32>, f64))| {
+        if !is_link(link as u32) {
+            return Vec::new();
+        }
+        let count = children.len() as u64;
+        let first = Stream::keyed(seed, Stage::Start, 1, link as u64).below(count);
+        let begun = |topic: u32| {
+            let dealt = children[((u64::from(topic) + first) % count) as usize];
+            let of = |branch: u32| counts.get(&(branch, topic)).copied().unwrap_or(0.0);
+            let better = |best: u32, &branch: &u32| match of(branch) > of(best) {
+                true => branch,
+                false => best,
+            };
+            children.iter().fold(dealt, better)
+        };
+        (0..topic_count as u32).map(begun).collect()
+    };
+    // Of each cannot-link, the branch that each topic begins on.
+    let begun: Vec<Vec<u32>> = branches.iter().enumerate().map(deal).collect();
     move |leaf: u32| -> Vec<Entry> {
-        let is_link = |node: u32| {
-            let (count, largest) = branches[node as usize];
-            node != ROOT && count > 1 && largest * FAR_BELOW <= weight
-        };
-        let first = |node: u32| {
-            Stream::keyed(seed, Stage::Start, 1, u64::from(node)).below(branches[node as usize].0)
-        };
-        let links = tree.path(leaf).filter(|&node| is_link(tree.parent(node)));
-        let begun: Vec<_> = links
-            .map(|node| {
-                let link = tree.parent(node);
-                let count = branches[link as usize].0;
-                ((places[node as usize] + count - first(link)) % count, count)
-            })
+        let links: Vec<u32> = tree
+            .path(leaf)
+            .filter(|&node| !begun[tree.parent(node) as usize].is_empty())
             .collect();
-        let begins = |&k: &u32| {
-            begun
-                .iter()
-                .all(|&(place, count)| u64::from(k) % count == place)
+        let begins = |&topic: &u32| {
+            let is_begun = |&node: &u32| begun[tree.parent(node) as usize][topic as usize] == node;
+            !links.is_empty() && links.iter().all(is_begun)
         };
-        let topics = (0..topic_count as u32).filter(|_| !begun.is_empty());
         let entry = |topic| Entry {
             topic,
             value: weight as f32,
         };
-        topics.filter(begins).map(entry).collect()
+        (0..topic_count as u32).filter(begins).map(entry).collect()
     }
 }
 

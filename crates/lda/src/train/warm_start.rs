@@ -1,14 +1,14 @@
-//! Training that starts from another model: its topics are the first, and keep their numbers.
+//! Training that starts from another model: its topics are the initial ones, and keep their numbers.
 //!
 //! Where the tree-structured priors of the two models are alike, each document is sampled against that
 //! model first ([`Action::Assign`](super::schedule::Action::Assign)), which takes the place of random
 //! topics.
 //!
-//! Where they differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): the terms around which
-//! they differ lose what was learnt of them, and only documents that contain such terms are visited
-//! ([`Unassigned`]). These are sampled against the model first, and what that gives is taken out of it
-//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, and Gibbs passes
-//! add what they find in those documents.
+//! Where they differ, training is interactive (Hu, Boyd-Graber & Satinoff 2011): what was learnt about the terms around
+//! which they differ is forgotten, and only documents that contain such terms are visited ([`Unassigned`]). These are
+//! sampled against the model first, and the resulting counts are removed from it
+//! ([`Action::Withdraw`](super::schedule::Action::Withdraw)); the rest stays as it is, and Gibbs passes add what they
+//! find in those documents.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl WarmStart {
         };
         let needs_first = self.unassigned == Unassigned::Documents;
         let first = tree.filter(|_| needs_first);
-        let first = first.map(|tree| senses::first_weights(tree, priors.topic_count(), seed));
+        let first = first.map(|tree| self.first_weights(tree, priors.topic_count(), seed));
         let begun = |row: u32| first.as_ref().map_or_else(Vec::new, |first| first(row));
         let rows = self.changed_terms().flat_map(rows);
         rows.map(|row| (row, begun(row))).collect()
@@ -139,7 +139,7 @@ impl WarmStart {
         let topics = priors.topic_count();
         let rows = priors.row_count(self.terms.len());
         let tree = priors.tree.as_deref();
-        let first = tree.map(|tree| senses::first_weights(tree, topics, seed));
+        let first = tree.map(|tree| self.first_weights(tree, topics, seed));
         let row = |row: u32| {
             let (term, place) = match tree {
                 Some(tree) => (tree.term(row), row - tree.leaves_of(tree.term(row)).start),
@@ -162,6 +162,21 @@ impl WarmStart {
             totals[entry.topic as usize] += f64::from(entry.value);
         }
         Parameters::new(topics, rows, part, part_count).restore(1.0, totals, row)
+    }
+
+    /// The weights that topics begin with on the branches of cannot-links: on those whose terms the model
+    /// has most of.
+    fn first_weights<'a>(
+        &'a self,
+        tree: &'a Tree,
+        topics: usize,
+        seed: u64,
+    ) -> impl Fn(u32) -> Vec<Entry> + 'a {
+        let known = move |leaf: u32| {
+            let term = tree.term(leaf);
+            self.shared_row(term, tree.leaves_of(term).len(), topics)
+        };
+        senses::first_weights(tree, topics, seed, known)
     }
 
     /// The rows of the model that are a term's.
