@@ -186,13 +186,15 @@ fn json_of(found: &Comparison, pairs: &[Pair<'_>]) -> Value {
         let [a, b] = pair.topics.map(|topic| topic.map(|line| line.topic));
         json!({ "first": a, "second": b, "distance": pair.distance })
     };
+    // Over no documents there is no mean.
+    let mean = |figure: Figure| (found.documents > 0).then_some(figure);
     json!({
         "documents": found.documents,
         "unmatched": found.unmatched,
         "ambiguous": found.ambiguous,
-        "cosine": found.cosine,
-        "kl_divergence": found.kl_divergence,
-        "f1": found.f1,
+        "cosine": mean(found.cosine),
+        "kl_divergence": mean(found.kl_divergence),
+        "f1": mean(found.f1),
         "same_model": found.topics.is_none(),
         "same_topics": found.topics.as_ref().map(|topics| topics.same),
         "mean_distance": found.topics.as_ref().map(|topics| topics.mean_distance),

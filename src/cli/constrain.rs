@@ -67,7 +67,6 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     }
     fit(result, &finished, &all)?;
     let text: String = all.iter().map(|one| format!("{one}\n")).collect();
-    write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     let mut template = template(args, &finished, &output, &list)?;
     template.say(format!(
         "The result in {}, corrected by the constraints in {}. Run it with: topicmill run {}",
@@ -79,6 +78,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     if !args.start.overwrite {
         refuse_other_job(&job)?;
     }
+    write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
     start(job, path, args.start)
 }
@@ -123,15 +123,14 @@ fn asked(args: &ConstrainArgs) -> Result<Vec<Constraint>, Failure> {
         .iter()
         .any(|one| matches!(one, Constraint::Cannot(_)));
     if separates && args.unassign == Unassign::Nothing {
-        let message = "with --unassign nothing, words that share a topic go on sharing it";
+        let message =
+            "with --unassign nothing, words that share a topic would continue to share it";
         return Err(Failure::message(Exit::Usage, message)
             .help("--separate needs --unassign terms, documents or all"));
     }
     match constraints.is_empty() {
-        true => Err(
-            Failure::message(Exit::Usage, "there is nothing to correct the model by")
-                .help("name words: --merge, --separate, --split, or a --file of them"),
-        ),
+        true => Err(Failure::message(Exit::Usage, "no constraints were given")
+            .help("name words: --merge, --separate, --split, or a --file of them")),
         false => Ok(constraints),
     }
 }
@@ -148,8 +147,8 @@ fn known(job: &Job) -> Result<Vec<Constraint>, Failure> {
         return Ok(Vec::new());
     };
     links(tree.read()?).ok_or_else(|| {
-        let message = format!("{}: is no list of linked words", tree.path.display());
-        let failure = Failure::message(Exit::Usage, format!("{message}, which could be added to"));
+        let message = format!("{}: is not a list of linked words", tree.path.display());
+        let failure = Failure::message(Exit::Usage, format!("{message}, so nothing can be added to it"));
         failure.help("change that file, and run a job with it in tree.file and the result in train.warm_start")
     })
 }

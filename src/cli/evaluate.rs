@@ -83,11 +83,13 @@ fn alpha_value(given: &str) -> Result<String, Failure> {
     }
     let refuse = |error: io::Error| {
         let exit = match error.kind() {
-            io::ErrorKind::NotFound => Exit::Usage,
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Exit::Usage,
             _ => Exit::Io,
         };
         let failure = Failure::new(exit, error).context(format!("--alpha {given}"));
-        failure.help("pass one number for every topic, or a file with one per topic")
+        failure.help(
+            "pass one number for every topic, or a text file with one per topic (numpy.savetxt writes one)",
+        )
     };
     let text = std::fs::read_to_string(given).map_err(refuse)?;
     let values: Vec<&str> = text.split_whitespace().collect();

@@ -40,10 +40,10 @@ pub(crate) struct ConstrainArgs {
     /// Words that belong together, as in 'king, queen'; may be repeated
     #[arg(long, value_name = "WORDS")]
     pub(crate) merge: Vec<String>,
-    /// Words that do not belong together, any two of them; may be repeated; needs --unassign terms or all
+    /// Words that do not belong together, any two of them; may be repeated; not with --unassign nothing
     #[arg(long, value_name = "WORDS")]
     pub(crate) separate: Vec<String>,
-    /// A word with several senses and words that tell them, as in 'bank: money | river'; may be repeated
+    /// A word with several senses and words that identify each, as in 'bank: money | river'; may be repeated
     #[arg(long, value_name = "SENSES")]
     pub(crate) split: Vec<String>,
     /// A list of linked words, as in docs/TREES.md
@@ -59,7 +59,7 @@ pub(crate) struct ConstrainArgs {
     #[arg(long, value_name = "TOKENS")]
     #[arg(help = format!("How close words that belong together are, in tokens [default: the result's, or {}]", keys::default_of("tree.must_link")))]
     pub(crate) strength: Option<f64>,
-    /// The folder of the new result [default: OUT-constrained]
+    /// The folder of the new result [default: OUT-constrained, then OUT-constrained-2]
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
