@@ -109,7 +109,7 @@ pub(crate) enum Command {
     /// Write a result in another program's format: MALLET, pyLDAvis, gensim, NumPy
     #[command(after_help = export::EXAMPLES)]
     Export(ExportArgs),
-    /// Compare two results: which topics are the same, and how alike the documents are
+    /// Compare two results: which topics are the same, and how similar the documents are
     #[command(after_help = inspect::COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Write an HTML report of a result: topics, map, trends, documents, figures
@@ -204,7 +204,7 @@ pub(crate) struct RunArgs {
     /// How much time to spend on a document's topics: sets `project.budget`
     #[arg(long, value_name = "BUDGET", value_parser = ["fast", "balanced", "thorough"])]
     pub(crate) budget: Option<String>,
-    /// Replace an output of another configuration, instead of refusing to touch it
+    /// Replace the output of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print only errors

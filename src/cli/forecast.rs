@@ -166,7 +166,7 @@ impl Forecast {
     fn files(&self) -> String {
         let content = figures::bytes(self.survey.content_bytes);
         if self.makes_corpus {
-            return format!("none yet: the run makes the corpus first, about {content}");
+            return format!("none yet: the run generates the corpus first, about {content}");
         }
         let kind = |(name, kind): (&String, &crate::plan::survey::Kind)| {
             let (files, bytes) = (figures::grouped(kind.files), figures::bytes(kind.bytes));
@@ -368,7 +368,7 @@ mod tests {
     fn a_corpus_to_be_made_is_said_to_be() {
         let rows = forecast(u64::MAX).rows(&job());
         assert!(
-            rows[0].1.contains("the run makes the corpus first"),
+            rows[0].1.contains("the run generates the corpus first"),
             "{rows:?}"
         );
         assert!(rows[1].1.starts_with("1,000,000 with"), "{rows:?}");

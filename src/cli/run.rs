@@ -254,9 +254,9 @@ fn without_vocabulary(summary: &Summary, job: &Job) -> Option<String> {
     let all: u64 = summary.documents_by_status.values().sum();
     (20 * without > all).then(|| {
         format!(
-            "{} of {} documents have no term of the vocabulary: terms in fewer than {} documents or in more than {} % of \
-             them are dropped (vocabulary.min_documents, vocabulary.max_share), which takes everything from documents \
-             that are rare of their kind, or copies of one text",
+            "{} of {} documents have no term of the vocabulary: terms in fewer than {} documents or in more \
+             than {} % of them are dropped (vocabulary.min_documents, vocabulary.max_share), which can remove \
+             every term of unusual documents, and of many copies of one text",
             figures::grouped(*without),
             figures::grouped(all),
             job.vocabulary.min_documents,

@@ -56,7 +56,7 @@ fn of_topic(topic: i32, topics: &[TopicLine]) -> Result<Subject, Failure> {
         let failure = Failure::message(Exit::Usage, format!("there is no topic {topic}"));
         return Err(match topics.len().checked_sub(1) {
             Some(last) => failure.help(format!("topics are numbered from 0 to {last}")),
-            None => failure.help("this result has no topics: pass that of a run"),
+            None => failure.help("this result has no topics: pass the result of a run"),
         });
     }
     Ok(Subject {

@@ -150,7 +150,7 @@ impl Process {
     /// What shows that the processes do not share the output, and the remedy.
     fn not_shared(&self, sign: &str) -> RunError {
         RunError::Data(format!(
-            "{sign}, {}: all hosts must see the same folder under the same path, as of a shared file system",
+            "{sign}, {}: all hosts must see the same folder under the same path, as on a shared file system",
             self.output.root().display()
         ))
     }

@@ -85,8 +85,8 @@ pub enum ForeignError {
     },
     /// The form needs the list of terms, and none was given.
     #[error(
-        "{}: a matrix does not name its terms: give them by --terms FILE, one a line, in the \
-         order of its columns",
+        "{}: a matrix does not name its terms: pass them with --terms FILE, one per line, in the order of its \
+         columns",
         path.display()
     )]
     NoTerms {
@@ -157,7 +157,7 @@ impl ForeignError {
 /// forms that need one.
 ///
 /// # Errors
-/// The file cannot be read, has no form that is known, or is damaged.
+/// The file cannot be read, is in no known format, or is damaged.
 pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignError> {
     let reading = |source| ForeignError::reading(path, source);
     let refuse = |problem: &str| Err(ForeignError::content(path, problem));
@@ -173,7 +173,7 @@ pub fn read(path: &Path, terms: Option<&Path>) -> Result<ForeignModel, ForeignEr
         return refuse("is Parquet that is cut short or damaged: write or copy it again");
     }
     let mut first = None;
-    let unknown = "has no form that is known: .npy with --terms, Parquet, a topicmill output, MALLET's \
+    let unknown = "is in no known format: .npy with --terms, Parquet, a topicmill output, MALLET's \
                    state, topic-word weights or word-topic counts (docs/EVALUATION.md)";
     let looked = for_each_line(path, open(path)?, |_, line| {
         let is_blank = line.trim().is_empty();

@@ -173,7 +173,7 @@ fn pair(line: u64, fields: Vec<String>, delimiter: char) -> Result<(String, Pair
     let number = |text: String| {
         let value = text.parse::<f64>().ok();
         let value = value.filter(|value| value.is_finite() && *value >= 0.0);
-        value.ok_or_else(|| format!("\"{text}\" is no strength, a number from 0"))
+        value.ok_or_else(|| format!("\"{text}\" is not a strength (a number from 0)"))
     };
     let strength = strength.map(number).transpose()?;
     let pair = Pair {
@@ -229,9 +229,12 @@ mod tests {
             ("dog\tcat\n\ndog,bone\n", format!("line 3: {form} tabs")),
             ("dog,cat,1,2\n", format!("line 1: {form}")),
             ("dog,,1\n", format!("line 1: {form}")),
-            ("dog,cat,many\n", "line 1: \"many\" is no strength".into()),
-            ("dog,cat,-1\n", "\"-1\" is no strength".into()),
-            ("dog,cat,NaN\n", "\"NaN\" is no strength".into()),
+            (
+                "dog,cat,many\n",
+                "line 1: \"many\" is not a strength".into(),
+            ),
+            ("dog,cat,-1\n", "\"-1\" is not a strength".into()),
+            ("dog,cat,NaN\n", "\"NaN\" is not a strength".into()),
             ("dog,cat,1\ndog,bone\n", "line 2: either every line".into()),
             (
                 "dog,cat\na,b\ndog,cat\n",

@@ -146,7 +146,8 @@ fn parse_split(line: &str, text: &str) -> Result<Constraint, SyntaxError> {
     for group in groups.split('|') {
         let sense = words(line, group)?;
         if let Some(repeated) = sense.iter().find(|&other| !known.insert(other.clone())) {
-            let problem = format!("`{repeated}` tells no sense of `{word}`: it is named before");
+            let problem =
+                format!("`{repeated}` cannot identify a sense of `{word}`: it is already named");
             return error(group, problem);
         }
         senses.push(sense);

@@ -25,7 +25,7 @@ pub(super) fn warnings(
     warnings.extend(left_out.iter().map(|column| {
         plain(
             format!("Column {} is not shown: {}.", column.name, column.reason),
-            "Nothing to do if it holds ids. Group its values before, to see topics by them.",
+            "Ignore this if it contains ids. To see topics by its values, group them first.",
         )
     }));
     warnings

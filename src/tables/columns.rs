@@ -70,5 +70,5 @@ fn values(path: &Path, batch: &RecordBatch, name: &str) -> Result<Values, TableE
     }
     cells::numbers(array)
         .map(Values::Numbers)
-        .ok_or_else(|| refuse("is neither of numbers nor of texts"))
+        .ok_or_else(|| refuse("contains neither numbers nor text"))
 }

@@ -1,12 +1,11 @@
 //! Blocks: the units in which input is parsed and, later, stored and projected.
 //!
-//! A block contains complete documents and is numbered (source, number), the source being the index of
-//! its file in [`Input::files`]; ascending keys are the order of the documents. Block boundaries
-//! depend on the input and the settings alone, never on the reader: the n-th block of a file of
-//! lines owns the records that begin in bytes [n·B, (n+1)·B) of its decompressed content, B being
-//! [`block_bytes`]; a block of texts, volumes, or files shorter than B is some files of at least B bytes together,
-//! one of Parquet or Arrow some row groups of at least B bytes, one of a bag of words a range of document numbers. A block
-//! may hold no document at all.
+//! A block contains complete documents and is numbered (source, number), the source being the index of its file in
+//! [`Input::files`]; ascending keys are the order of the documents. Block boundaries depend on the input and the
+//! settings alone, never on the reader: the n-th block of a file of lines owns the records that begin in bytes [n·B,
+//! (n+1)·B) of its decompressed content, B being [`block_bytes`]; a block of texts, volumes, or files shorter than B is
+//! several files with at least B bytes in total; a block of Parquet or Arrow is several row groups with at least B
+//! bytes; a block of a bag of words is a range of document numbers. A block may contain no document.
 
 pub mod columnar;
 pub mod cutter;
@@ -39,7 +38,7 @@ const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
 pub struct Block {
     /// The place of its (first) file in [`Input::files`].
     pub source: u32,
-    /// Its number within the source; ascending, not always without gaps.
+    /// Its number within the source: ascending, possibly with gaps.
     pub number: u32,
     pub(crate) input: Arc<Input>,
     pub(crate) content: Content,
@@ -56,8 +55,8 @@ impl Block {
         &self.input.files[self.source as usize]
     }
 
-    /// About how many bytes of content it has, by the same measure as [`Input::expected_bytes`]
-    /// where that is exact: for showing how far a run is.
+    /// About how many bytes of content it has, measured as [`Input::expected_bytes`] where that is exact: to show
+    /// progress.
     pub fn content_bytes(&self) -> u64 {
         match &self.content {
             Content::Files(files) => self.input.files[files.clone()]

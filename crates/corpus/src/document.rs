@@ -1,7 +1,6 @@
 //! A document at each stage of ingest: as a reader returns it, and as a shard stores it.
 //!
-//! Every input document keeps one row for ever: what went wrong with it is its [`DocumentStatus`],
-//! never a missing row.
+//! Every input document keeps its row: if something goes wrong, its [`DocumentStatus`] says so; no row is ever missing.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,11 +1,10 @@
 //! The files of a job's input, their order and their kinds.
 //!
-//! The order is that of the files' names, byte by byte, and everything after depends on it:
-//! document numbers, blocks, shards. A file's **name** is its path from `corpus.base` (the job
-//! file's folder) if it lies below it or is named relative to it (`../books/a.txt` stays so), and
-//! its whole path otherwise. The name is also the `source_id` of a text file, and the first half of
-//! `name@offset`, the id of a record without one: offset is where the record begins, in bytes of
-//! the decompressed file (in rows, for Parquet).
+//! Files are ordered by name, byte by byte, and everything that follows depends on this order: document numbers,
+//! blocks, shards. A file's **name** is its path from `corpus.base` (the job file's folder) if it lies below it or is
+//! named relative to it (`../books/a.txt` stays so), and its whole path otherwise. The name is also the `source_id` of
+//! a text file, and the first half of `name@offset`, the id of a record without one: offset is where the record begins,
+//! in bytes of the decompressed file (in rows, for Parquet).
 
 mod error;
 mod examine;

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{CorpusSettings, LabelSettings};
 use lda::model::MAX_TOPICS;
 
-/// A label of the collection; its number, and that of its topic, is its place in the list, which is
-/// sorted by name.
+/// A label of the collection. Its number, and that of its topic, is its position in the list, which is sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Label {
@@ -63,7 +62,7 @@ impl LabelCounter {
                 settings.column
             )),
             0 => Err(format!(
-                "none of {found} labels is that of {least} documents: lower corpus.label_min_documents"
+                "none of the {found} labels has {least} documents: lower corpus.label_min_documents"
             )),
             1..=MAX_TOPICS => Ok(labels),
             count => Err(format!(

@@ -1,8 +1,8 @@
 //! Plain text from HTML and XML: what is left when tags, comments, scripts and styles are removed.
 //!
-//! A scanner, not a parser: it needs no document that is well-formed, and memory for the text only. An element within a
-//! line, such as `<b>` or TEI's `<hi>`, leaves nothing, so that `H<sub>2</sub>O` is one word; any other tag leaves a line
-//! break. Character references are decoded as in HTML.
+//! A scanner, not a parser: it does not require well-formed documents, and needs memory only for the text. An element
+//! within a line, such as `<b>` or TEI's `<hi>`, leaves nothing, so that `H<sub>2</sub>O` is one word; any other tag
+//! leaves a line break. Character references are decoded as in HTML.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Phrases: tokens that follow each other and count as one.
 //!
-//! A list of the user's says which (`lists`), or their counts do: two tokens are a phrase if their
-//! normalised pointwise mutual information ([`npmi`]) is high. As in gensim's `Phrases`, a second pass
-//! over the joined text finds phrases of phrases. Either way the tokenizer joins them by rules, in every
-//! text that is tokenized for the same model.
+//! They are listed by the user (`lists`) or found by their counts: two tokens are a phrase if their normalised
+//! pointwise mutual information ([`npmi`]) is high. As in gensim's `Phrases`, a second pass over the joined text finds
+//! phrases of phrases. Either way the tokenizer joins them by rules, in every text that is tokenized for the same
+//! model.
 
 mod lists;
 

@@ -1,4 +1,4 @@
-//! Files of words that a job names: UTF-8, an entry a line, `#` comments.
+//! Files of words that a job names: UTF-8, one entry per line, `#` comments.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};

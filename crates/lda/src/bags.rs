@@ -58,7 +58,7 @@ impl Bags {
         self.documents.len()
     }
 
-    /// True without documents.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }

@@ -41,7 +41,7 @@ pub struct Proportions {
 }
 
 impl Proportions {
-    /// Forgets the document before.
+    /// Forgets the previous document.
     pub fn start(&mut self, topic_count: usize) {
         self.document_part.clear();
         self.document_part.resize(topic_count, 0.0);

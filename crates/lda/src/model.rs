@@ -41,12 +41,12 @@ impl Priors {
     /// The priors a job asks for, for a sample of some documents and tokens; `learns_alpha` says
     /// whether training learns α.
     ///
-    /// Without a value in the job, α is symmetric. Where it is learnt it begins at 0.1 a topic, in
-    /// all at least 10 and at most 2 √K: wide enough for documents to try many topics before they
-    /// settle (docs/EXPERIMENTS.md, “Where α starts”). The sum is a fifth of the mean length of a
-    /// document at most, or it would outweigh what short documents say: on 262,000 commit messages
-    /// of 28 tokens on average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. Held
-    /// fixed its sum is 5: a document has a handful of topics, however many there are in all.
+    /// Without a value in the job, α is symmetric. If it is learnt, its sum starts at 0.1 per topic (but at
+    /// least 10), or at 2 √K if that is less: wide enough for documents to try many topics before they
+    /// settle (docs/EXPERIMENTS.md, “Where α starts”). The sum is at most a fifth of the mean document
+    /// length, or the prior would outweigh short documents: on 262,000 commit messages of 28 tokens on
+    /// average, 16 passes with 20, 10 and 5 reach −7.220, −7.172 and −7.164. If α is fixed, its sum is 5:
+    /// a document has a handful of topics, however many there are in all.
     ///
     /// Without a value in the job, η = 0.05 √(N / KV) within [0.005, 0.5]. Held-out likelihood is
     /// flat around it (docs/EXPERIMENTS.md). The geometry of Mimno 2012 needs more smoothing, since

@@ -107,8 +107,8 @@ pub enum RegressionError {
     NoExamples,
     /// It would take too much memory.
     #[error(
-        "a regression of {classes} classes on {features} features takes {} MiB of memory, of at \
-         most {} MiB: allow it more, or take fewer features or classes, or another method",
+        "a regression of {classes} classes on {features} features takes {} MiB of memory, but at most {} MiB \
+         are allowed: raise the limit, use fewer features or classes, or use another method",
         bytes >> 20,
         most_bytes >> 20
     )]

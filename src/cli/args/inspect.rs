@@ -8,7 +8,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   topicmill inspect out/quickstart                            the tables and the topics
   topicmill inspect out/quickstart --topic 7                  its terms, documents and neighbours
-  topicmill inspect out/labels --label 7                      the same of a label (jobs/labels.toml)
+  topicmill inspect out/labels --label 7                      the same for a label (jobs/labels.toml)
   topicmill inspect out/quickstart/model                      the model's settings and size
   topicmill inspect out/quickstart/document_topics --rows 20  the columns and the first rows";
 

@@ -42,14 +42,14 @@ pub(crate) struct StarterArgs {
     /// Column or key with the document's id [default: detected]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// Language of the texts, by ISO 639-1 code: chooses stop words and tokens [default: detected]
+    /// Language of the texts, by ISO 639-1 code: sets stop words and tokenization [default: detected]
     #[arg(long, value_name = "CODE", hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(languages()))]
     pub(crate) language: Option<String>,
     /// Stop words, instead of the language's: a language, a file, or `none`; may be repeated
     #[arg(long, value_name = "LIST")]
     pub(crate) stop_words: Vec<String>,
-    /// The seed of every random choice
+    /// Seed of every random choice [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(i64).range(0..))]
     pub(crate) seed: Option<i64>,
     /// Set any other key of the job, as in `--set train.passes=5`; may be repeated
@@ -63,7 +63,7 @@ pub(crate) struct StartArgs {
     /// Threads [default: the machine's cores]
     #[arg(short = 'w', long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Replace a job and a result of another configuration, instead of refusing to touch them
+    /// Replace the job and the result of a different configuration, instead of refusing to run
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print only errors

@@ -4,7 +4,7 @@ use clap::Args;
 
 /// How a run is watched, as typed.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Watching")]
+#[command(next_help_heading = "Monitoring")]
 pub(crate) struct WatchingArgs {
     /// Serve OpenMetrics at http://HOST:PORT/metrics; process I listens on PORT + I, 0 means any free port
     #[arg(long, value_name = "HOST:PORT")]

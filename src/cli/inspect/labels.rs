@@ -90,6 +90,6 @@ pub(super) fn find(topics: &[TopicLine], wanted: &str) -> Result<usize, Failure>
             failure.help(format!("did you mean {label:?}?"))
         }
         Some(_) => failure.help("the table `labels` lists them"),
-        None => failure.help("topics are no labels: the job has no corpus.labels; pass --topic"),
+        None => failure.help("topics are not labels: the job has no corpus.labels; pass --topic"),
     })
 }

@@ -228,14 +228,17 @@ impl View {
     }
 }
 
-/// "in 412 documents; predicted for 120, 98 of them rightly: precision 0.817, recall 0.790, F1 0.803".
+/// "in 412 documents; predicted for 120, 98 of them correctly: precision 0.817, recall 0.790, F1 0.803".
 fn of_label(line: &LabelLine) -> String {
     let count = |count: i64| figures::grouped(count.unsigned_abs());
     let mut text = format!("in {} documents", count(line.documents));
     if let (Some(predicted), Some(hits)) = (line.predicted, line.hits) {
         let (predicted, hits) = (count(predicted), count(hits));
         // Writing to a string cannot fail.
-        let _ = write!(text, "; predicted for {predicted}, {hits} of them rightly");
+        let _ = write!(
+            text,
+            "; predicted for {predicted}, {hits} of them correctly"
+        );
     }
     let scores = [
         ("precision", line.precision()),

@@ -74,7 +74,7 @@ fn name_of(target: &Path) -> String {
 
 fn differs(target: &Path) -> Failure {
     let message = format!(
-        "{}: contains other documents than standard input",
+        "{}: contains documents other than those on standard input",
         target.display()
     );
     Failure::message(Exit::Usage, message)

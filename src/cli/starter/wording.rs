@@ -70,7 +70,7 @@ pub(super) fn heading(preview: &Preview, path: &Path) -> [String; 4] {
         format!("Show what this job would do: topicmill plan {path}"),
         format!("Run it: topicmill run {path}"),
         format!(
-            "Keys that are not here have their defaults: docs/JOB.md lists them, and \
+            "Keys that are not listed here have their defaults: docs/JOB.md lists them, and \
              `topicmill plan {path} --resolved` prints them."
         ),
     ]

@@ -134,7 +134,7 @@ fn check_keys(
         }
         if worker.index() == 0 {
             shared.warn(format!(
-                "htrc.unique_by: no volume has `{key}`, so that no volumes are told apart by it"
+                "htrc.unique_by: no volume has `{key}`, so it distinguishes no volumes"
             ));
         }
     }

@@ -43,8 +43,8 @@ impl<'a> Run<'a> {
             };
             if remembers && !are_remembered(&tree, priors.topic_count()) {
                 return Err(RunError::Data(format!(
-                    "{} topics and terms of up to {} senses are more than is remembered of a token: their \
-                     product may be 65,536 at most. Set train.memory = \"off\", or lower tree.max_senses or \
+                    "{} topics and up to {} senses per term are more than a remembered token can store: their \
+                     product may be at most 65,536. Set train.memory = \"off\", or lower tree.max_senses or \
                      model.topics",
                     priors.topic_count(),
                     tree.most_senses()

@@ -131,10 +131,10 @@ impl Priors {
             let beta = beta.filter(|&b: &f64| (1e-20..=1e20).contains(&b));
             if self
                 .beta
-                .replace(beta.ok_or("its beta is no number above 0 (from 1e-20 to 1e20)")?)
+                .replace(beta.ok_or("its beta is not a number above 0 (from 1e-20 to 1e20)")?)
                 .is_some()
             {
-                return Err("there is a beta before".to_owned());
+                return Err("there is a second beta".to_owned());
             }
             return Ok(true);
         }
@@ -151,12 +151,12 @@ fn token(line: &str) -> Result<Token<'_>, String> {
         .parse()
         .ok()
         .filter(|&k| usize::from(k) < MAX_TOPICS)
-        .ok_or_else(|| format!("\"{topic}\" is no topic"))?;
+        .ok_or_else(|| format!("\"{topic}\" is not a topic"))?;
     let index: usize = index
         .parse()
         .ok()
         .filter(|&i: &usize| i < lda::model::statistics::MAX_TERMS)
-        .ok_or_else(|| format!("\"{index}\" is no number of a term"))?;
+        .ok_or_else(|| format!("\"{index}\" is not the number of a term"))?;
     let document = fields.nth(1).unwrap_or_default();
     Ok(Token {
         document,

@@ -68,7 +68,7 @@ fn header_error(path: &Path, error: io::Error) -> ForeignError {
             ForeignError::content(path, problem)
         }
         io::ErrorKind::InvalidData if error.get_ref().is_some() => {
-            ForeignError::content(path, format!("is no .npy that can be read: {error}"))
+            ForeignError::content(path, format!("is not a readable .npy file: {error}"))
         }
         _ => ForeignError::reading(path, error),
     }

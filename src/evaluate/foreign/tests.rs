@@ -173,7 +173,7 @@ fn a_state_gives_smoothed_counts_and_both_priors() {
         }
     }
     for (from, to, word) in [
-        ("whale 0", "whale x", "line 4: \"x\" is no topic"),
+        ("whale 0", "whale x", "line 4: \"x\" is not a topic"),
         ("#alpha : 0.3 0.7 0.1", "#alpha : 0.3", "topics up to 1"),
         ("#alpha : 0.3", "#alpha : -0.3", "line 2"),
         ("#beta : 0.01", "#beta : no", "its beta"),
@@ -220,12 +220,12 @@ fn lists_of_weights_and_counts_are_read() {
             "line 2: the weight of \"b\" in topic 0",
         ),
         ("0\ta\t1e-300\n", "topic 0 has no weight at all"),
-        ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is no topic"),
+        ("0\ta\t1\n-1\tb\t1\n", "line 2: \"-1\" is not a topic"),
         ("0\ta\t1\n70000\tb\t1\n", "topic 70000: topics are numbered"),
         ("0 a 0:1\n1 a 0:1\n", "line 2: \"a\" is in line 1"),
         ("0 a 0:1\n1 b 0=1\n", "\"0=1\" is not topic:count"),
-        ("once upon a time\n", "no form that is known"),
-        ("", "no form that is known"),
+        ("once upon a time\n", "is in no known format"),
+        ("", "is in no known format"),
     ] {
         let told = refused(&place.write("bad", content), None);
         assert!(told.contains(word), "{told}");
@@ -298,7 +298,7 @@ fn what_is_cut_short_or_something_else_is_told_as_that() {
             &b"PAR1 and then nothing"[..],
             "is Parquet that is cut short",
         ),
-        (b"\x80\x04\x95pickle", "no form that is known"),
+        (b"\x80\x04\x95pickle", "is in no known format"),
         (b"\xfd7zXZ\0\0", "compressed with xz"),
     ] {
         let told = refused(&place.write("other", bytes), None);
@@ -308,15 +308,15 @@ fn what_is_cut_short_or_something_else_is_told_as_that() {
     assert_eq!(read(&marked, None).unwrap().terms, ["whale"]);
     let endless = vec![b'7'; (MOST_LINE + 5) as usize];
     let told = refused(&place.write("endless", endless), None);
-    assert!(told.contains("no form that is known"), "{told}");
+    assert!(told.contains("is in no known format"), "{told}");
     let state = |more: &str| {
         let lines =
             "#doc source pos typeindex type topic\n#alpha : 1 1 \n#beta : 0.01\n0 NA 0 0 a 1\n";
         refused(&place.write("state", format!("{lines}{more}\n")), None)
     };
-    assert!(state("#beta : 0.5").contains("line 5: there is a beta before"));
+    assert!(state("#beta : 0.5").contains("line 5: there is a second beta"));
     assert!(state("#alpha : 1").contains("line 5: there are alpha before"));
-    assert!(state("#beta : -1").contains("line 5: its beta is no number above 0"));
+    assert!(state("#beta : -1").contains("line 5: its beta is not a number above 0"));
 }
 
 fn vocabulary(terms: &[(&str, u64)]) -> Vocabulary {

@@ -38,9 +38,11 @@ pub fn read_weights(path: &Path, file: impl BufRead) -> Result<ForeignModel, For
             return Err(refuse("is not `topic TAB term TAB weight`".to_owned()));
         };
         let topic = topic.trim();
-        let topic: u64 = topic
-            .parse()
-            .map_err(|_| refuse(format!("\"{topic}\" is no topic, a whole number from 0")))?;
+        let topic: u64 = topic.parse().map_err(|_| {
+            refuse(format!(
+                "\"{topic}\" is not a topic (a whole number from 0)"
+            ))
+        })?;
         let weight: f64 = weight
             .trim()
             .parse()

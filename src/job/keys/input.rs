@@ -68,12 +68,12 @@ pub(super) const CORPUS: Section = rows! {
     languages: List(|codes| is_distinct(codes) && codes.iter().all(|code| is_code(code)),
         "a list of distinct ISO 639-1 codes of languages that can be identified, such as \"en\", or \"und\""),
         Default([]), Later;
-    /// Key or column with a document's labels: a list, or a text in which `label_separator` stands between them. Each
-    /// label becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
+    /// Key or column with a document's labels: a list, or a text in which `label_separator` separates them. Each label
+    /// becomes a topic (Labeled LDA): the job sets no `model.topics`. The column is copied into `documents` too.
     labels: Text, Default(""), Later;
-    /// What stands between the labels of a text; `""`: the text is one label.
+    /// The separator between the labels of a text; `""`: the text is one label.
     label_separator: Text, Default(","), Labelled, Later;
-    /// A label that fewer documents have is dropped.
+    /// Labels that fewer documents have are dropped.
     label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.
@@ -107,9 +107,9 @@ pub(super) const HTRC: Section = rows! {
     first_year: Whole(0, 9_999), Default(0), Later;
     /// Last year of publication that is read. A volume without a year is read only if neither year is set.
     last_year: Whole(0, 9_999), Default(9999), Later;
-    /// Keys of the metadata by which copies are known: of the volumes that agree in all of them one is read, that with the
-    /// smallest id, and the others get status `filtered`. `["record", "enumerationChronology"]`: a copy of each edition.
-    /// `["title", "author", "enumerationChronology"]`: an edition of each work. `[]`: all volumes are read.
+    /// Keys of the metadata that identify copies: of the volumes that agree in all of them, only the one with the
+    /// smallest id is read; the others get status `filtered`. `["record", "enumerationChronology"]`: a copy of each
+    /// edition. `["title", "author", "enumerationChronology"]`: an edition of each work. `[]`: all volumes are read.
     unique_by: List(|keys| is_distinct(keys) && is_named(keys), "a list of distinct names"), Default([]), Later;
     /// Parts of speech that are read, `*` for any ending: `["NN*", "JJ*"]` for the nouns and adjectives of English.
     /// `[]`: all.
@@ -155,19 +155,19 @@ pub(super) const PHRASES: Section = rows! {
     /// A file with the words on each line that are deleted where they follow each other (MALLET's `--deletion-files`),
     /// after replacements. `""`: none.
     deletions: File, Default(""), Later;
-    /// `corpus/collection.json` of a result that has looked for phrases: they are joined here too, as in texts that its
-    /// model is to be evaluated on. `""`: none.
+    /// `corpus/collection.json` of a result with detected phrases, which are joined here too: for texts on which its
+    /// model is to be evaluated. `""`: none.
     found: File, Default(""), Later;
     /// Join two words that follow each other more often than by chance: those whose normalised pointwise mutual
     /// information (NPMI) in the collection is above `threshold`.
     detect: Flag, Default(false), Later;
-    /// Two words that follow each other less often are no phrase.
+    /// Two words must follow each other at least this often to be a phrase.
     // gensim's.
     min_count: Whole(1, COUNT), Default(5), Detected, Later;
     /// NPMI above which two words are a phrase: 1 if neither occurs without the other, 0 if as often as by chance.
     threshold: Real(NPMI), Default(0.5), Detected, Later;
-    /// The most words of a phrase. Above 2, a second pass joins phrases with words; with 4, also with each other, as
-    /// gensim's `Phrases` applied twice.
+    /// Maximum number of words in a phrase. Above 2, a second pass joins phrases with words; with 4, also with each
+    /// other, as gensim's `Phrases` applied twice.
     max_words: Whole(2, 4), Default(2), Detected, Later;
 };
 
@@ -201,7 +201,7 @@ pub(super) const SYNTH: Section = rows! {
     /// Topics to plant.
     // Few enough that each can be looked at.
     topics: Whole(1, 65_535), Default(20);
-    /// Documents to make.
+    /// Documents to generate.
     // Some seconds of work.
     documents: Whole(1, i64::MAX as u64), Default(10000);
     /// Terms in the vocabulary.
@@ -218,6 +218,6 @@ pub(super) const SYNTH: Section = rows! {
     zipf: Real(NOT_NEGATIVE), Default(1);
     /// The seed of every random choice.
     seed: Whole(0, i64::MAX as u64), Default(1);
-    /// A list of words to use, one per line, relative to the job file; `""` makes up pronounceable ones.
+    /// A list of words to use, one per line, relative to the job file; `""` generates pronounceable ones.
     words: File, Default("");
 };

@@ -59,12 +59,13 @@ pub(super) const PROJECT: Section = rows! {
     label_count: Auto(&Whole(1, 65_535)), Default("auto"), Labelled, Later;
     /// If above 0, all labels with at least this share of a document's tokens are predicted, however many they are.
     label_threshold: Real(PART), Default(0.0), Labelled, Later;
-    /// Columns of `corpus.metadata`, or `language` if it is identified, for whose values the shares of topics are summed,
-    /// in the table `topic_trends` ([FORMATS.md](FORMATS.md#topic_trends)).
+    /// Columns of `corpus.metadata`, or `language` if it is identified, for each of whose values the table
+    /// `topic_trends` has the shares of the topics ([FORMATS.md](FORMATS.md#topic_trends)).
     // Which columns are worth it, a job has to say.
     trends: List(|names| is_distinct(names) && is_named(names), "a list of distinct names"), Default([]), Inference,
         RolledUp, Later;
-    /// Whether documents are summed up in `group_topics`, `topic_trends` and `topic_correlations`.
+    /// Whether the tables `group_topics`, `topic_trends` and `topic_correlations`, which sum over documents, are
+    /// written.
     // They take little of a projection's time, and answer what most results are made for.
     rollups: Flag, Default(true), Inference, Later;
     /// Documents listed per topic.

@@ -38,8 +38,9 @@ pub(super) const MODEL: Section = rows! {
     seed: Whole(0, i64::MAX as u64), Default(1);
     /// The Dirichlet prior over a document's topics: one number for every topic, or a list with one per topic.
     alpha: Prior(CONCENTRATION), Absent;
-    /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` means 0.1 a topic, in all
-    /// at least 10 and at most 2 √`topics` or a fifth of the mean document length; 5 if it is fixed.
+    /// The sum of that prior over the topics, shared evenly; if α is learnt, `"auto"` is the least of 0.1 per topic
+    /// (but at least 10 in all), 2 √`topics`, and a fifth of the mean document length (but at least 1); 5 if α is
+    /// fixed.
     alpha_sum: Auto(&Real(CONCENTRATION)), Default("auto");
     /// The Dirichlet prior over a topic's terms in training; `"auto"` derives it from the sample's size.
     eta: Auto(&Real(CONCENTRATION)), Default("auto");
@@ -71,12 +72,12 @@ pub(super) const TREE: Section = rows! {
     /// the more strictly they are separated.
     // Far below any count, and far above the smallest number.
     cannot_link: Real(POSITIVE), Default(0.000000000001), Later, Tree;
-    /// What is used of WordNet: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
+    /// Which part of WordNet is used: its `"synsets"`, each as words that belong together, or its `"hierarchy"`.
     // The paper's experiments link synsets.
     structure: Word(STRUCTURES), Default("synsets"), Later, Tree;
-    /// Parts of speech that are used of WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
+    /// Parts of speech that are taken from WordNet: `"noun"`, `"verb"`, `"adjective"`, `"adverb"`.
     parts_of_speech: Words(PARTS), Default(["noun", "verb", "adjective", "adverb"]), Later, Tree;
-    /// Maximum number of a term's senses, in each part of speech, that are used of WordNet: the most frequent ones.
+    /// Maximum number of senses of a term, in each part of speech, that are taken from WordNet: the most frequent ones.
     max_senses: Whole(1, 1000), Default(3), Later, Tree;
 };
 

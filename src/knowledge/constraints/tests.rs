@@ -50,11 +50,11 @@ fn a_line_that_is_no_constraint_is_named() {
         ("split: bank: money | ", "column 21: a word is missing here"),
         (
             "split: bank: money | a, money",
-            "column 21: `money` tells no sense of `bank`",
+            "column 21: `money` cannot identify a sense of `bank`",
         ),
         (
             "split: bank: money, bank | a",
-            "column 13: `bank` tells no sense of `bank`",
+            "column 13: `bank` cannot identify a sense of `bank`",
         ),
     ] {
         let text = format!("# links\nmust: x, y\n{line}\n");

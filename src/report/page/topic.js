@@ -41,7 +41,7 @@ function labelFigures(label) {
   const [precision, recall, f1] = labelScores(label);
   return figures([
     [count(label.documents), "documents have the label", ""],
-    label.predicted === null ? null : [count(label.predicted), "are predicted to have it", `${count(label.hits)} rightly`],
+    label.predicted === null ? null : [count(label.predicted), "are predicted to have it", `${count(label.hits)} correctly`],
     precision === null ? null : [decimals(precision, 3), "precision", ""],
     recall === null ? null : [decimals(recall, 3), "recall", `of ${count(label.evaluated)} documents`],
     f1 === null ? null : [decimals(f1, 3), "F1", ""],

@@ -96,7 +96,7 @@ pub(crate) struct Layout {
     pub(crate) groups: Box<dyn Groups>,
     /// The columns that are read.
     pub(crate) selection: Selection,
-    /// Which of its leaves is for what.
+    /// The role of each of its leaves.
     pub(crate) columns: Columns,
     /// The one with counts, if a row is a term.
     pub(crate) counts: Option<usize>,

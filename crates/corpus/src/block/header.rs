@@ -1,4 +1,4 @@
-//! Which columns of a file of records, or of rows, are for what.
+//! The roles of the columns of a file of records or rows.
 
 use super::cutter::{Dialect, lines};
 use crate::input::{InputError, InputFile, partitions, vocabulary};
@@ -8,7 +8,7 @@ use std::io::Read;
 /// The id column that a job means when it does not say: a file may do without it.
 const DEFAULT_ID: &str = "id";
 
-/// Which columns of a file are for what.
+/// The roles of a file's columns.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) fields: usize,

@@ -167,7 +167,8 @@ impl CountStream {
         let range = self.next_document..=self.document_count;
         if !self.held.is_empty() && !range.contains(&last) {
             let reason = format!(
-                "document {last}, where {} to {} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document",
+                "document {last}, but {} to {} is expected: numbers must not decrease, or exceed the number of \
+                 documents in the header; sort the entries by document",
                 range.start(),
                 range.end()
             );

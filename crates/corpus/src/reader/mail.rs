@@ -22,7 +22,9 @@ pub(super) fn read(
                 let fields = fields.each_ref().map(String::as_bytes);
                 emit(header.document(context, begins, &fields));
             }
-            None => emit(context.unparsable(begins, "not an e-mail, which begins with headers")),
+            None => {
+                emit(context.unparsable(begins, "not an e-mail: it does not begin with headers"))
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! MALLET's one document a line, as its `import-file` reads it by default: an id, a label and the
-//! text, parted by white space and commas.
+//! MALLET's one document a line, as its `import-file` reads it by default: an id, a label and the text, separated by
+//! white space and commas.
 
 use super::{Context, DocumentSink};
 use crate::block::cutter::lines;

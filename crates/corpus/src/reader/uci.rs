@@ -37,7 +37,8 @@ pub(super) fn read(
         if document < next || document >= block.documents.end {
             let (last, end) = (next, block.documents.end - 1);
             return Err(failure(format!(
-                "document {document}, where {last} to {end} can stand: numbers must not fall, nor pass the number of documents in the header; sort the entries by document"
+                "document {document}, but {last} to {end} is expected: numbers must not decrease, or exceed \
+                 the number of documents in the header; sort the entries by document"
             )));
         }
         let term_count = block.vocabulary.len();

@@ -66,7 +66,7 @@ pub enum ClassificationError {
     OneClass(usize),
     /// Fewer documents than folds, or one fold.
     #[error(
-        "{documents} documents cannot be cut in {folds} folds; take 2 folds or more, and no more than documents"
+        "{documents} documents cannot be split into {folds} folds; use at least 2, and at most one per document"
     )]
     Folds {
         /// Documents given.
@@ -288,7 +288,7 @@ mod tests {
         assert!(told(7, &[1, 2, 3], 2).contains("7 proportions of 2 topics"));
         assert!(told(6, &[1, 1, 1], 2).contains("1 different labels"));
         assert!(told(0, &[], 2).contains("0 different labels"));
-        assert!(told(6, &[1, 2, 2], 4).contains("3 documents cannot be cut in 4 folds"));
+        assert!(told(6, &[1, 2, 2], 4).contains("3 documents cannot be split into 4 folds"));
         assert!(told(6, &[1, 2, 2], 1).contains("1 folds"));
     }
 }

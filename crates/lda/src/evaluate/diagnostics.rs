@@ -2,10 +2,9 @@
 //! effective number of terms, exclusivity, distance from the corpus, and whether a topic is dead,
 //! a duplicate or junk.
 //!
-//! The measures are those of MALLET's `TopicModelDiagnostics`, which people know, taken of the
-//! smoothed φ that the tables publish (MALLET takes entropy-like ones of the raw counts). Those that
-//! tell top terms apart are in [`terms`], those of a topic's spread over documents in
-//! [`allocation`]. What differs from MALLET is said at each.
+//! The measures are the well-known ones of MALLET's `TopicModelDiagnostics`, computed from the smoothed φ that the
+//! tables publish (MALLET computes the entropy-like ones from raw counts). Figures of single top terms are in
+//! [`terms`], those of a topic's spread over documents in [`allocation`]. Differences from MALLET are stated at each.
 
 pub mod allocation;
 pub mod terms;

@@ -1,12 +1,11 @@
 //! Junk topics: topics with tokens but without information.
 //!
-//! After AlSumait, Barbará, Gentle & Domeniconi 2009, *Topic significance ranking of LDA generative
-//! models* (ECML PKDD), who measure how far a topic is from distributions that are junk for certain:
-//! that of the whole corpus (their W-Vacuous; "low-quality topics may be very similar to the global
-//! distribution", says MALLET of its `corpus_dist`), and the uniform one (W-Uniform; MALLET's
-//! `uniform_dist`). Their third, a topic that is spread evenly over the documents, makes no topic
-//! junk here: with few topics, or a large α, every sound topic is in every document. The spread is
-//! published beside the other figures, for people to judge.
+//! After AlSumait, Barbará, Gentle & Domeniconi 2009, *Topic significance ranking of LDA generative models* (ECML
+//! PKDD), who measure how far a topic is from distributions that are certainly junk: that of the whole corpus (their
+//! W-Vacuous; "low-quality topics may be very similar to the global distribution", says MALLET of its `corpus_dist`),
+//! and the uniform one (W-Uniform; MALLET's `uniform_dist`). Their third, even spread over the documents, does not
+//! count as junk here: with few topics, or a large α, every sound topic is in every document. The spread is published
+//! beside the other figures, for people to judge.
 
 use crate::evaluate::TermDistribution;
 use crate::math::special::ln;

@@ -1,8 +1,8 @@
 //! How well labels are predicted: F1 over documents, over labels and over both, and measures of the
 //! order in which the labels come (Tsoumakas, Katakis & Vlahavas 2010; Papanikolaou 2017, §6.2).
 //!
-//! The labels of a document are ranked by their proportions, and the first few are predicted. Where its
-//! own labels stand in that order says everything there is to know.
+//! The labels of a document are ranked by their proportions, and the first few are predicted. All figures follow from
+//! the ranks of its own labels in that order.
 
 /// A document's figures, each from 0 to 1 but for `coverage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,11 +1,10 @@
 //! How far topics are from each other, the nearest topics of each, and a map of all of them in two
 //! dimensions (after LDAvis, Sievert & Shirley 2014).
 //!
-//! A topic counts here as its listed terms without the smoothing, scaled to sum 1: where its tokens
-//! lie. Smoothing is the same for all topics and would draw small ones together. The distance is the
-//! square root of the Jensen–Shannon divergence in bits: a metric from 0 to 1 (Endres & Schindelin
-//! 2003), and Euclidean in some space of many dimensions (Fuglede & Topsøe 2004), which classical
-//! scaling projects on two (`scaling`).
+//! A topic is represented here by its listed terms without the smoothing, scaled to sum to 1. Smoothing is the same for
+//! all topics and would pull small ones together. The distance is the square root of the Jensen–Shannon divergence in
+//! bits: a metric from 0 to 1 (Endres & Schindelin 2003), and Euclidean in some space of many dimensions (Fuglede &
+//! Topsøe 2004), which classical scaling projects on two (`scaling`).
 
 mod scaling;
 

@@ -8,7 +8,7 @@ use super::label_topics::LabelTopics;
 use crate::math::special::ln;
 use crate::regression::Linear;
 
-/// The model of labels besides their topics.
+/// What is learnt about labels in addition to their topics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelModel {
     /// How many labels a document has, from its [`count_features`].

@@ -9,18 +9,18 @@
 //! ```
 //!
 //! Where we depart from the dense form (`variational`), and what it buys:
-//! 1. What a term has from h_k is the same for all terms but for its scale. It is added up in one
-//!    number, and spread over all topics once an iteration: O(Σ_w K_w + K) and not O(W K).
+//! 1. The part that comes from h_k is the same for all terms except for its scale. It is summed in one number, and
+//!    spread over all topics once per iteration: O(Σ_w K_w + K) instead of O(W K).
 //! 2. CVB0 leaves a token's own share out of g_kw (a_k − γ_wk) only; h_k γ_wk is below what h_k a_k
 //!    is by the factor of a document's length, and neglected.
 //! 3. CVB0 begins like the sampler: one term after the other, rare ones first, each given those
 //!    before it.
-//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below a thousandth; what is left goes the
-//!    way of h_k, so that nothing is lost. Most of the topics that a term has are forgotten after
-//!    the first iteration, which therefore takes most of the time.
+//! 4. CVB0 goes through `TermTopics`, and forgets a topic of a term whose share falls below a thousandth; the remainder
+//!    is treated like h_k, so that nothing is lost. Most of the topics that a term has are forgotten after the first
+//!    iteration, which therefore takes most of the time.
 //!
-//! More iterations are not better: CVB0 is nearest to the posterior's mean after two to five of
-//! them (docs/INFERENCE.md), then it leans towards a mode.
+//! More iterations are not better: CVB0 is nearest to the posterior's mean after two to five of them
+//! (docs/INFERENCE.md), then it drifts towards a mode.
 
 use super::label_topics::LabelTopics;
 use super::lanes::{add_scaled, dot};

@@ -1,5 +1,5 @@
-//! Naive Bayes inference, the baseline of Yao 2009 (§5): every token votes for topics as φ has it,
-//! whatever the other tokens say.
+//! Naive Bayes inference, the baseline of Yao 2009 (§5): every token votes for topics by φ, independently of the other
+//! tokens.
 
 use super::Bag;
 use crate::model::factors::FactorTable;

@@ -1,7 +1,7 @@
 //! The sampler as the paper states it: dense, in f64, one line a step (Mimno 2012, Eq. 9).
 //!
-//! It documents and tests the fast one. `e[i][k]` is the factor e_kw of the document's i-th token
-//! and topic k; the factors are held fixed, so tokens are all there is to a document.
+//! It documents and tests the fast one. `e[i][k]` is the factor e_kw of the document's i-th token and topic k; the
+//! factors are held fixed, so a document is nothing but its tokens.
 
 use crate::math::random::Stream;
 

@@ -19,17 +19,16 @@
 //!    branches predictable: the terms without dense rows come together.
 //! 4. Sums run over blocks of four topics, so that one addition in four waits for the one before
 //!    it, and places are found by counting instead of stopping: 7 % less time than term by term.
-//! 5. Counts have a place for every topic that a `u16` can name: reading one needs no comparison
-//!    with their length. With one sum a block, for sparse rows too, a draw takes 540 instructions
-//!    for 588 at K = 1000, and 1190 for 1570 at K = 10,000, most of which go through long rows.
+//! 5. Counts have a place for every topic that a `u16` can name: reading one needs no comparison with their length.
+//!    With one sum a block, for sparse rows too, a draw takes 540 instructions instead of 588 at K = 1000, and 1190
+//!    instead of 1570 at K = 10,000, most of which go through long rows.
 //! 6. Topics that the document has lost stay listed, with a count of 0, until the next sweep.
 //!
-//! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model
-//! it is sampled against. There a token's own count is left out of λ̃_kw, as collapsed Gibbs
-//! sampling asks (Griffiths & Steyvers 2004): g_kw less f_k in the token's old topic k, which has a
-//! mass of its own in a draw, beside the other topics'. With 5, draws that looked out for it in the
-//! row took 726 instructions for 640 at K = 1000, and 2110 for 1320 at K = 10,000. That the count
-//! stands in λ̃_k too is neglected, an error of one in n_k.
+//! A document whose assignments are remembered ([`resume`](Sampler::resume)) counts in the model it is sampled against.
+//! There a token's own count is left out of λ̃_kw, as collapsed Gibbs sampling asks (Griffiths & Steyvers 2004): g_kw
+//! less f_k in the token's old topic k, which has a mass of its own in a draw, beside the other topics'. With departure
+//! 5, draws that looked for it in the row took 726 instructions instead of 640 at K = 1000, and 2110 instead of 1320 at
+//! K = 10,000. The count is also part of λ̃_k; this is neglected, an error of one in n_k.
 
 mod draw;
 mod few;

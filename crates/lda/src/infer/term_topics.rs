@@ -1,8 +1,8 @@
-//! Each term's topics without those that hardly any of its tokens has: what CVB0 goes through.
+//! Each term's topics, without those that hardly any of its tokens have: the topics that CVB0 visits.
 //!
-//! After averaging over passes a term has a tail of topics with a sample or two. At K = 1000 those
-//! that together have some 3 % of a term's prior mass are six in seven of its entries; without
-//! them inference takes half the time and loses nothing (docs/INFERENCE.md).
+//! After averaging over passes a term has a tail of topics with a sample or two. At K = 1000 those that together have
+//! some 3 % of a term's prior mass are six sevenths of its entries; without them inference takes half the time and
+//! loses nothing (docs/INFERENCE.md).
 
 use crate::model::factors::FactorTable;
 

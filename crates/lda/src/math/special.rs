@@ -1,8 +1,8 @@
 //! exp, ln, ln Γ, digamma and exp Ψ, the same bits on every CPU and system.
 //!
-//! The elementary functions are those of the `libm` crate (musl's, in Rust); digamma and exp Ψ
-//! stand on top of them. Square roots need no wrapper: IEEE 754 fixes their every bit. Code whose
-//! numbers reach a result calls these, never `f64::exp` and its like.
+//! The elementary functions are those of the `libm` crate (musl's, in Rust); digamma and exp Ψ are built on them.
+//! Square roots need no wrapper: IEEE 754 fixes every bit of them. Code whose numbers reach a result calls these, never
+//! `f64::exp` and its like.
 
 /// eˣ.
 #[inline]

@@ -1,7 +1,7 @@
 //! The weights of least loss, by L-BFGS with the line search of Moré and Thuente.
 //!
-//! The loss is convex; but for a constant added to every bias, which changes no probability and is
-//! taken out at the end, its minimum is one point.
+//! The loss is convex. Its minimum is unique, except for a constant added to every bias, which changes no probability
+//! and is removed at the end.
 
 use std::cell::RefCell;
 

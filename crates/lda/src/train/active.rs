@@ -1,15 +1,15 @@
 //! Schedules that draw each round's documents (Wahabzada & Kersting 2011, Algorithm 3): a document of
 //! influence ξ(d) is visited with a probability proportional to ξ(d)².
 //!
-//! A round of expected length S includes each document by itself, with probability
+//! A round of expected length S includes each document independently, with probability
 //!
 //! ```text
 //! π(d) = min(1, r p(d)),   p(d) = ξ(d)² / Σ_i ξ(i)²,   r such that Σ_d π(d) = S
 //! ```
 //!
-//! so that whether a document is drawn depends on (seed, round, document), its own weight and some
-//! sums of integers: on any number of workers the same documents are drawn, and nothing but the sums
-//! travels. A draw costs the hashes of D / S documents, some 2 ns each.
+//! so that whether a document is drawn depends on (seed, round, document), its own weight and some sums of integers:
+//! any number of workers draws the same documents, and only the sums are exchanged. A draw costs the hashes of D / S
+//! documents, some 2 ns each.
 //!
 //! Departures from the paper:
 //!

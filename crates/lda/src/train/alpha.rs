@@ -8,8 +8,8 @@
 //! Documents enter through histograms of n_dk and N_d. Each worker sums over its own, in fixed
 //! point: integers, whose sums over workers do not depend on the order.
 //!
-//! Taken step by step, passes apart, α anneals training: a large α lets documents try many topics,
-//! and as it shrinks they settle.
+//! Learnt in single steps, several passes apart, α anneals training: a large α lets documents try many topics, and as
+//! it shrinks they settle.
 
 use crate::estimate::Sampled;
 use crate::math::special::digamma;

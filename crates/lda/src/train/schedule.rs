@@ -13,10 +13,9 @@
 //! sampling whose counts are fresh to the round (AD-LDA; Newman, Asuncion, Smyth & Welling 2009).
 //! Values of ρ_t in between were measured to gain nothing (docs/EXPERIMENTS.md).
 //!
-//! Documents are dealt to minibatches once, by a hash of (seed, document)
-//! ([`place`](super::minibatches::place)): minibatches are random over the whole sample, any worker
-//! can tell which of its documents belong to a round, and a document comes back after exactly one
-//! pass, when its own counts are in the model.
+//! Documents are assigned to minibatches once, by a hash of (seed, document) ([`place`](super::minibatches::place)):
+//! minibatches are random over the whole sample, any worker can tell which of its documents belong to a round, and a
+//! document comes back after exactly one pass, when its own counts are in the model.
 //!
 //! A round samples against the model as it was [`LAG`] rounds before, so that merging the
 //! statistics of one round overlaps with sampling the next. Pass ends and evaluations wait for all,

@@ -2,8 +2,8 @@
 //! "Interactive topic modeling"; cannot-links as Andrzejewski, Zhu & Craven 2009, "Incorporating
 //! domain knowledge into topic modeling via Dirichlet forest priors", Section 3).
 //!
-//! - **Must-link** is transitive: the terms that lists connect become one node, of as many leaves. A
-//!   large β_1 on their edges makes a topic that likes one of them like all.
+//! - **Must-link** is transitive: the terms that lists connect become one node, of as many leaves. With a large β_1 on
+//!   their edges, a topic in which one of them is probable makes all of them probable.
 //! - **Cannot-link** holds between such nodes, or single terms: units. The units that lists connect
 //!   become one node. Below it is a node for each largest set of units without a cannot-link among
 //!   them, a maximal clique of the graph's complement; a unit in several has a leaf, or its node, in

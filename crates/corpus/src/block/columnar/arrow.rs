@@ -1,11 +1,11 @@
 //! Arrow IPC: record batches, from files (Feather version 2 is another name for them) and streams, as the datasets of
 //! Hugging Face are stored. A file is a stream between two marks, followed by a footer that lists the messages. It is
-//! read as a stream, so that a damaged one can be; but where the stream does not begin with a schema, as in files of
-//! polars, by its footer.
+//! read as a stream, so that a damaged file can be read too; only if the stream does not begin with a schema, as in
+//! files of polars, it is read by its footer.
 //!
 //! A stream is a sequence of messages: a length, a description, and a body of as many bytes as that says. All
-//! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own.
-//! Everything that the decoder would take on trust is checked before.
+//! descriptions are read first. Bodies may be compressed by LZ4 or zstd, each column's buffers on their own. Everything
+//! that the decoder would trust is checked first.
 
 use super::{Batches, Group, Groups, Opened};
 use crate::input::{InputError, InputFile};

@@ -1,10 +1,10 @@
-//! Long tables: a row is a term of a document and its count, and a document is a run of rows with the same id. Its
-//! other columns are read from the first of them. A row without term and count says that there is a document.
+//! Long tables: a row is a term of a document and its count, and a document is a run of rows with the same id. The
+//! other columns are read from its first row. A row without term and count only says that the document exists.
 //!
-//! Rows are sorted by document, numbers by their value and texts by their bytes, so that one document's follow
-//! each other; a row whose document belongs above the one before it is an error. A block leaves out the rows of a
-//! document that began before its groups, and reads on behind them to the end of its last document: no document is
-//! cut, wherever groups end.
+//! Rows are sorted by document, numbers by their value and texts by their bytes, so that one document's follow each
+//! other; a row whose document belongs above the one before it is an error. A block skips the rows of a document that
+//! began before its groups, and reads past its groups to the end of its last document: no document is cut, wherever
+//! groups end.
 
 use super::batch::{Batch, Key};
 use super::{Context, DocumentSink, lose_rest};

@@ -46,7 +46,7 @@ fn what_breaks_the_format_is_an_error_with_its_line() {
         check(
             "3\n3\n3\n1 1 1\n3 1 1\n2 1 1\n",
             "docword.x.txt, line ",
-            "numbers must not fall",
+            "numbers must not decrease",
         );
         check("2\n3\n2\n1 1 1\n3 1 1\n", "line 5: ", "document 3");
         check(

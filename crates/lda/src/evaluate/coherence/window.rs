@@ -4,9 +4,9 @@
 //! p(w) and p(w, w′) as shares of windows of 110 tokens (their P_sw(110)), compares each top term
 //! with the whole set (their S_one^set) by the cosine of NPMI vectors, and averages.
 //!
-//! Windows are documents of their own to a [`CoherenceCounter`], so that UMass and NPMI can be had
-//! of them as well. They are not visited one by one: a token at place i is in the windows that begin
-//! at i − 109 to i, so a term's windows are a few intervals, and a pair's those that two have in common.
+//! A [`CoherenceCounter`] treats each window as a document, so UMass and NPMI can be computed over windows as well.
+//! They are not visited one by one: a token at place i is in the windows that begin at i − 109 to i, so a term's
+//! windows are a few intervals, and a pair's those that two have in common.
 
 use super::{CoherenceCounter, UNTRACKED};
 use crate::math::special::ln;

@@ -1,5 +1,5 @@
-//! A topic's top terms one by one: the figures that MALLET's `TopicModelDiagnostics` gives for each
-//! word, and what a topic gets of them.
+//! A topic's top terms one by one: the figures that MALLET's `TopicModelDiagnostics` reports for each word, and the
+//! topic's figures derived from them.
 //!
 //! MALLET takes p(w|k) from the assignments of its last sweep; here it is the published φ_kw, smoothing
 //! included. Its sums over a topic run over the words that have tokens in it; ours over all terms.

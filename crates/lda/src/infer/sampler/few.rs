@@ -7,9 +7,9 @@
 //! draw the first topic k with a_0 e_0w + … + a_k e_kw > target
 //! ```
 //!
-//! Where we depart from it, and what it buys against `draw`, which adds up the document's topics
-//! alone (K = 100, 20 Newsgroups; five sweeps a document: 327 instructions a draw for 416, 0.78 to
-//! 0.86 of the time; one sweep a visit: 532 for 527, 0.82 to 0.94 of the time):
+//! Where we depart from it, and what it buys against `draw`, which adds up the document's topics alone (K = 100, 20
+//! Newsgroups; five sweeps a document: 327 instructions a draw instead of 416, 0.78 to 0.86 of the time; one sweep a
+//! visit: 532 instead of 527, 0.82 to 0.94 of the time):
 //! 1. Rows are written side by side, e_kw for all k, when a document starts, and a_k lies beside
 //!    them. A draw then needs no list of topics, no look-up by topic and no search in the prior's
 //!    part, and cold rows come from memory one after the other, before any draw waits for them.
@@ -21,8 +21,8 @@
 //! 4. How many chunks there are is known to the compiler, and tokens are gone through one by one,
 //!    not term by term: together a sixth of the instructions.
 //!
-//! Tried and given up: AVX2 beside the baseline (295 instructions for 342, no faster), changing a_k
-//! by whole vectors (slower).
+//! Tried and dropped: AVX2 beside the baseline (295 instructions instead of 342, no faster), changing a_k by whole
+//! vectors (slower).
 
 use super::{Sampler, UNASSIGNED};
 use crate::infer::ImpossibleDraw;
