@@ -124,7 +124,7 @@ pub enum TableError {
         /// The holder, as the lock names it.
         holder: String,
     },
-    /// Another run has taken the lock of an output in an object store, or it could not be renewed.
+    /// The lock was removed; or, in an object store, another run has taken it, or it could not be renewed.
     #[error(
         "{root}: {reason}, so this run ends without writing more; make sure that only one run uses \
          this output, then rerun the same command to resume"
@@ -163,9 +163,10 @@ impl TableError {
     }
 
     fn parquet(path: &Path, source: ParquetError) -> Self {
-        Self::Parquet {
-            path: path.to_owned(),
-            source,
+        let path = path.to_owned();
+        match corpus::shard::io_error(source) {
+            Ok(source) => Self::Io { path, source },
+            Err(source) => Self::Parquet { path, source },
         }
     }
 

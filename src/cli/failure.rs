@@ -1,5 +1,6 @@
 //! A failure that ends the program: an error, its exit code, its remedy.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -97,6 +98,14 @@ impl Failure {
         self
     }
 
+    fn is_of_full_disk(&self) -> bool {
+        let errors = self.error.chain().map(<dyn Error>::downcast_ref);
+        let kinds = errors.flatten().map(io::Error::kind);
+        kinds
+            .into_iter()
+            .any(|kind| kind == io::ErrorKind::StorageFull)
+    }
+
     /// The same, with a remedy.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -122,10 +131,15 @@ impl fmt::Display for Failure {
         }
         match &self.help {
             Some(help) => writeln!(f, "help: {help}"),
+            None if self.is_of_full_disk() => writeln!(f, "help: {FULL_DISK}"),
             None => Ok(()),
         }
     }
 }
+
+/// The remedy where no other is known.
+const FULL_DISK: &str =
+    "free space on this disk, or choose another output.path, then rerun the same command";
 
 impl From<JobError> for Failure {
     fn from(error: JobError) -> Self {

@@ -55,7 +55,7 @@ pub enum ShardError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// Parquet refused: the disk is full, or the file is damaged.
+    /// Parquet refused: the file is damaged.
     #[error("{path}: {source}; if the file is damaged, remove it and run ingest again")]
     Parquet {
         /// The file.
@@ -85,9 +85,12 @@ pub enum ShardError {
 
 impl ShardError {
     fn parquet(path: &Path, source: ParquetError) -> Self {
-        Self::Parquet {
-            path: path.to_owned(),
-            source,
+        match io_error(source) {
+            Ok(source) => Self::io(path, source),
+            Err(source) => Self::Parquet {
+                path: path.to_owned(),
+                source,
+            },
         }
     }
 
@@ -107,6 +110,20 @@ impl ShardError {
             path: path.to_owned(),
             reason: reason.into(),
         }
+    }
+}
+
+/// The system's error that Parquet passes on, if it does.
+///
+/// # Errors
+/// It is an error of Parquet's own.
+pub fn io_error(error: ParquetError) -> Result<std::io::Error, ParquetError> {
+    match error {
+        ParquetError::External(source) => match source.downcast() {
+            Ok(source) => Ok(*source),
+            Err(source) => Err(ParquetError::External(source)),
+        },
+        error => Err(error),
     }
 }
 

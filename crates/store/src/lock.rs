@@ -1,9 +1,9 @@
 //! The lock of a file: the kernel releases it when its holder ends, for whatever reason;
 //! the text in the file names the holder for people.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Lock, Locking, faulty};
@@ -43,20 +43,43 @@ pub(super) fn unique() -> String {
 
 /// The open file whose lock is held.
 #[derive(Debug)]
-struct Held(File);
+struct Held {
+    file: File,
+    path: PathBuf,
+}
 
 impl Lock for Held {
-    /// The kernel keeps it as long as the file is open.
+    /// The kernel keeps the lock as long as the file is open, but another run locks another file once
+    /// this one has been removed.
     fn check(&self) -> Result<(), String> {
-        Ok(())
+        let is_there = match (fs::metadata(&self.path), self.file.metadata()) {
+            (Ok(there), Ok(held)) => is_same(&there, &held),
+            (Err(error), _) => error.kind() != io::ErrorKind::NotFound,
+            _ => true,
+        };
+        match is_there {
+            true => Ok(()),
+            false => Err("the lock was removed while it was held".to_owned()),
+        }
     }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    one.created().ok() == other.created().ok()
 }
 
 impl Drop for Held {
     /// Closing is not enough: a process that another thread is starting has the file open, too, until it execs.
     fn drop(&mut self) {
         // A lock that cannot be released here is released when the last copy of the file is closed.
-        let _ = self.0.unlock();
+        let _ = self.file.unlock();
     }
 }
 
@@ -82,7 +105,10 @@ pub(super) fn take(path: &Path, text: &str) -> io::Result<Locking> {
     // On a network file system other hosts see the text from now on, not only once the file is closed.
     file.sync_all()?;
     Ok(match is_held {
-        true => Locking::Held(Box::new(Held(file))),
+        true => Locking::Held(Box::new(Held {
+            file,
+            path: path.to_owned(),
+        })),
         false => Locking::Unsupported,
     })
 }
@@ -132,6 +158,23 @@ mod tests {
     }
 
     #[test]
+    fn it_is_lost_once_its_file_is_removed_or_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let Locking::Held(lock) = take(&path, "mark\nfirst\n").unwrap() else {
+            panic!("nobody else wants it");
+        };
+        lock.check().unwrap();
+        fs::remove_file(&path).unwrap();
+        lock.check().unwrap_err();
+        let Locking::Held(other) = take(&path, "mark\nsecond\n").unwrap() else {
+            panic!("it is another file");
+        };
+        lock.check().unwrap_err();
+        other.check().unwrap();
+    }
+
+    #[test]
     fn its_text_names_the_holder_and_the_run() {
         let run = unique();
         let text = text("mark", &run);
@@ -150,7 +193,10 @@ mod tests {
         file.try_lock().unwrap();
         let _copy = file.try_clone().unwrap();
         assert!(holder_of(&path).unwrap().is_some());
-        drop(Held(file));
+        drop(Held {
+            file,
+            path: path.clone(),
+        });
         assert_eq!(holder_of(&path).unwrap(), None);
     }
 }

@@ -18,8 +18,8 @@ pub struct Place {
 
 impl Place {
     /// The place of one process of a run. What it works on in an object store lies below `scratch`,
-    /// without which the system's temporary folder is taken, in a folder that depends on the address
-    /// and the process's number alone: who is started again finds what it had.
+    /// without which the system's temporary folder is taken, in a folder that depends on the store, the
+    /// address and the process's number alone: a process that is started again finds what it had.
     pub(crate) fn new(root: &Path, scratch: Option<&Path>, process: usize) -> Self {
         if !is_remote(root) {
             let [root, local] = [root, root].map(Path::to_owned);
@@ -27,7 +27,10 @@ impl Place {
         }
         let address = root.to_string_lossy();
         let address = address.trim_end_matches('/');
-        let digest = hex::encode(Sha256::digest(address));
+        // Two stores may have buckets of one name.
+        let endpoints = ["AWS_ENDPOINT_URL", "AWS_ENDPOINT"].map(std::env::var_os);
+        let digest = Sha256::digest(format!("{endpoints:?} {address}"));
+        let digest = hex::encode(digest);
         let name = format!("topicmill-{}-{process}", &digest[..16]);
         let scratch = scratch.map_or_else(std::env::temp_dir, Path::to_owned);
         Self {

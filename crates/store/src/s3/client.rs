@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
-    UpdateVersion,
+    BackoffConfig, ClientConfigKey, Error, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+    RetryConfig, UpdateVersion,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -33,6 +33,10 @@ use crate::{SCHEME, StoreError, Writer, named};
 const PATIENCE_VARIABLE: &str = "TOPICMILL_STORE_PATIENCE";
 /// For how long when it does not say.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The variable that says how long one request may take.
+const TIMEOUT_VARIABLE: &str = "AWS_TIMEOUT";
+/// How long when it does not say: enough for the parts in flight on a link of half a megabyte per second.
+const TIMEOUT: &str = "120 seconds";
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -68,7 +72,12 @@ impl Bucket {
         let patience = patience().map_err(refuse)?;
         // The client uses the provider of the process. An error means that one is installed: the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let store = AmazonS3Builder::from_env()
+        let mut builder = AmazonS3Builder::from_env();
+        if std::env::var_os(TIMEOUT_VARIABLE).is_none() {
+            builder =
+                builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), TIMEOUT);
+        }
+        let store = builder
             .with_bucket_name(name)
             .with_retry(RetryConfig {
                 backoff: BackoffConfig {
@@ -250,8 +259,15 @@ impl Bucket {
             }),
         };
         let payload = PutPayload::from(bytes.to_vec());
-        let put = self.store.put_opts(&location, payload, mode.into());
-        match runtime::wait(&self.handle, put) {
+        let ask = || {
+            let (payload, mode) = (payload.clone(), mode.clone());
+            self.store.put_opts(&location, payload, mode.into())
+        };
+        let put = match condition {
+            Condition::Always => self.persist(ask),
+            _ => runtime::wait(&self.handle, ask()),
+        };
+        match put {
             Ok(put) => Ok(Some(put.e_tag.unwrap_or_default())),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
             Err(e) => Err(self.error(key, &e)),
@@ -274,8 +290,8 @@ impl Bucket {
             return Ok(put.unwrap_or_default());
         }
         let location = self.location(key)?;
-        let put = runtime::wait(&self.handle, put_parts(&self.store, &location, file, bytes));
-        put.map_err(disk)?.map_err(|e| self.error(key, &e))
+        let put = self.persist(|| put_parts(&self.store, &location, path, bytes));
+        put.map_err(|e| self.error(key, &e))?.map_err(disk)
     }
 
     /// Removes an object; an absent one is not an error.
@@ -288,18 +304,20 @@ impl Bucket {
         self.if_there(key, delete).map(|_| ())
     }
 
-    /// Repeats what breaks off or is not answered, within the patience: the client repeats only what
-    /// is idempotent by HTTP, and no body.
+    /// Repeats what breaks off or is not answered, once at least, and within the patience: the client
+    /// repeats only what is idempotent by HTTP, and no body.
     fn persist<T, F: Future<Output = Result<T, Error>>>(
         &self,
         ask: impl Fn() -> F,
     ) -> Result<T, Error> {
         let started = Instant::now();
+        let mut is_repeated = false;
         loop {
             match runtime::wait(&self.handle, ask()) {
                 Err(e @ Error::Generic { .. })
-                    if !is_final(&e) && started.elapsed() < self.patience =>
+                    if !is_final(&e) && (!is_repeated || started.elapsed() < self.patience) =>
                 {
+                    is_repeated = true;
                     sleep(LONGEST_PAUSE / 4);
                 }
                 answer => return answer,

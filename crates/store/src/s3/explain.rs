@@ -15,7 +15,9 @@ pub(super) fn lacks_bucket(error: &Error) -> bool {
 
 /// Whether the store has understood the request and refuses it: asking again does not help.
 pub(super) fn is_final(error: &Error) -> bool {
-    causes(error).contains("status code: 4")
+    let causes = causes(error);
+    // The one such answer that means: once more.
+    causes.contains("status code: 4") && !causes.contains("RequestTimeout")
 }
 
 /// The error in our words.
@@ -46,6 +48,20 @@ fn told_by_kind(error: &Error, causes: &str) -> (ErrorKind, String) {
         Error::Precondition { .. } | Error::NotModified { .. } | Error::AlreadyExists { .. } => (
             ErrorKind::StaleNetworkFileHandle,
             "has changed in the meantime; no other program may write there during a run".to_owned(),
+        ),
+        _ if causes.contains("object with invalid path") => (
+            ErrorKind::InvalidData,
+            format!("a key of the bucket cannot be read here: {said}; rename it, or name another folder"),
+        ),
+        _ if causes.contains("RequestTimeTooSkewed") => (
+            ErrorKind::PermissionDenied,
+            "the clock of this machine differs from the store's: set it, then rerun the same command"
+                .to_owned(),
+        ),
+        _ if causes.contains("ExpiredToken") => (
+            ErrorKind::PermissionDenied,
+            "the session token has expired: set another AWS_SESSION_TOKEN, then rerun the same command"
+                .to_owned(),
         ),
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => refused(&said),
         _ if is_refusal => refused(&said),

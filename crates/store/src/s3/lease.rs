@@ -281,7 +281,10 @@ fn is_known_dead(text: &str) -> bool {
         return false;
     };
     let is_here = place().is_some_and(|here| here == there);
-    is_here && !begun_then.is_empty() && begun(process).as_deref() != Some(begun_then)
+    // Where processes of other users are hidden, so is the first.
+    let sees_all = begun(1).is_some();
+    let is_gone = || begun(process).as_deref() != Some(begun_then);
+    is_here && sees_all && !begun_then.is_empty() && is_gone()
 }
 
 /// The identity of this machine since it was started: only processes of the same place

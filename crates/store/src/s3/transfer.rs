@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::path::Path;
 use std::time::SystemTime;
 
 use object_store::aws::AmazonS3;
 use object_store::path::Path as Key;
 use object_store::{Error, GetOptions, MultipartUpload, ObjectStore, PutMultipartOptions};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::ObjectMeta;
@@ -18,6 +20,10 @@ pub(super) const PART_BYTES: u64 = 8 << 20;
 const MOST_PARTS: u64 = 9_000;
 /// Parts or ranges of one file that are on their way at a time.
 pub(super) const IN_FLIGHT: usize = 4;
+
+/// Parts on their way up from this process at a time, whatever the number of files: more would only
+/// share the link, and time out together.
+static UPLOADS: Semaphore = Semaphore::const_new(8);
 
 /// The crate's metadata of an object as ours.
 pub(super) fn meta(object: object_store::ObjectMeta) -> ObjectMeta {
@@ -55,55 +61,64 @@ pub(super) async fn read_range(
     }
 }
 
-/// Copies a file of the given size to an object, part by part; returns its tag. If a part fails,
-/// the uploaded parts are discarded.
+/// Copies a file of the given size to an object, part by part; returns its tag, or the error of the
+/// disk. If a part fails, the uploaded parts are discarded.
 pub(super) async fn put_parts(
     store: &AmazonS3,
     location: &Key,
-    mut file: File,
+    path: &Path,
     bytes: u64,
-) -> io::Result<Result<String, Error>> {
-    let mut upload = match store
+) -> Result<io::Result<String>, Error> {
+    let mut upload = store
         .put_multipart_opts(location, PutMultipartOptions::default())
-        .await
-    {
-        Ok(upload) => upload,
-        Err(error) => return Ok(Err(error)),
-    };
-    let sent = send_parts(upload.as_mut(), &mut file, bytes).await;
+        .await?;
+    let sent = send_parts(upload.as_mut(), path, bytes).await;
     if !matches!(sent, Ok(Ok(()))) {
         // The store keeps the parts until it is told to discard them, and may not be responding.
         let _ = upload.abort().await;
     }
-    match sent? {
-        Ok(()) => Ok(upload
-            .complete()
-            .await
-            .map(|put| put.e_tag.unwrap_or_default())),
-        Err(error) => Ok(Err(error)),
+    if let Err(error) = sent? {
+        return Ok(Err(error));
+    }
+    match upload.complete().await {
+        Ok(put) => Ok(Ok(put.e_tag.unwrap_or_default())),
+        // Some stores know an upload no longer whose completion they have acknowledged, unheard.
+        Err(Error::NotFound { .. }) => Err(broken("the store no longer knows the upload")),
+        Err(error) => Err(error),
     }
 }
 
 async fn send_parts(
     upload: &mut dyn MultipartUpload,
-    file: &mut File,
+    path: &Path,
     bytes: u64,
-) -> io::Result<Result<(), Error>> {
+) -> Result<io::Result<()>, Error> {
     let part_bytes = PART_BYTES.max(bytes.div_ceil(MOST_PARTS));
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
     let mut on_their_way = JoinSet::new();
     let mut left = bytes;
     while left > 0 || !on_their_way.is_empty() {
         if left > 0 && on_their_way.len() < IN_FLIGHT {
             let mut part = vec![0; left.min(part_bytes) as usize];
-            file.read_exact(&mut part)?;
+            if let Err(error) = file.read_exact(&mut part) {
+                return Ok(Err(error));
+            }
             left -= part.len() as u64;
-            on_their_way.spawn(upload.put_part(part.into()));
+            let part = upload.put_part(part.into());
+            on_their_way.spawn(async {
+                // A semaphore that is never closed has permits.
+                let _permit = UPLOADS.acquire().await;
+                part.await
+            });
             continue;
         }
         match on_their_way.join_next().await {
-            Some(Ok(Err(error))) => return Ok(Err(error)),
-            Some(Err(error)) => return Ok(Err(error.into())),
-            Some(Ok(Ok(()))) | None => {}
+            Some(Ok(sent)) => sent?,
+            Some(Err(error)) => return Err(error.into()),
+            None => {}
         }
     }
     Ok(Ok(()))
