@@ -25,6 +25,8 @@ use lda::train::settings::{DocumentSchedule, LocalMethod, Memory};
 /// `train.sample_mib` without memory: the order of what a process reads ahead; small samples need no
 /// file.
 const STREAMED_SAMPLE_MIB: f64 = 32.0;
+/// exp Ψ of a smaller η is next to nothing, in every topic.
+const LEAST_ETA_OF_EXP_PSI: f64 = 0.01;
 
 /// The value of every key of a job, by path. Keys without effect in it are absent.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,6 +244,12 @@ impl Values {
             source.refuse("model.geometry", || {
                 "\"mean\", unless train.memory is \"off\": Gibbs passes support only the mean"
                     .into()
+            })?;
+        }
+        let eta = self.value("model.eta").and_then(Value::as_float);
+        if is_exp_psi && eta.is_some_and(|eta| eta < LEAST_ETA_OF_EXP_PSI) {
+            source.refuse("model.eta", || {
+                format!("at least {LEAST_ETA_OF_EXP_PSI} with model.geometry = \"exp-psi\"")
             })?;
         }
         Ok(())

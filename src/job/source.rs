@@ -122,7 +122,12 @@ impl Source {
         key: &str,
         value: Value,
     ) -> Result<(), JobError> {
-        let place = Place::Flag(format!("--{} {value}", key.replace('_', "-")));
+        let flag = match (section, key) {
+            ("output", "path") => "output".to_owned(),
+            ("tree", "must_link") => "strength".to_owned(),
+            (_, key) => key.replace('_', "-"),
+        };
+        let place = Place::Flag(format!("--{flag} {value}"));
         let section = self.open(section, &place)?;
         self.put(section, key, Entry { value, place }).map(drop)
     }

@@ -230,10 +230,9 @@ impl<'a> Trainer<'a> {
                 round: position.round,
                 document: self.sample.document(index),
             };
-            let weight = self
-                .active
-                .as_ref()
-                .map_or(1, |active| active.weight(index));
+            let weight = self.active.as_ref().map_or(1, |active| {
+                active.weight(index, [key.seed, key.round, key.document])
+            });
             let visit = Visit {
                 key,
                 bag,

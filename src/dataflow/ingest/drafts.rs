@@ -210,6 +210,7 @@ pub(super) fn rewrite(
         first_volume.get_or_insert_with(|| volume_digest(document.group.as_deref()));
         tokens_stopped += u64::from(document.tokens_stopped);
         if let Some((settings, place)) = labelled
+            && document.status.has_terms()
             && let Some(value) = &document.metadata[place]
         {
             labels.add(value, settings);

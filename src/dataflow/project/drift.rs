@@ -103,8 +103,12 @@ impl DriftCounter {
     pub(super) fn new(collection: &Collection, topics: &[PublishedTopic]) -> Self {
         let vocabulary_size = collection.terms_kept as usize;
         let mut known = TermSet::new(vocabulary_size);
-        let weights = topics.iter().flat_map(|topic| &topic.weights);
-        weights.for_each(|&(term, _)| known.insert(term));
+        // Under a tree, terms of its structures are listed that no topic has.
+        let weights = topics
+            .iter()
+            .flat_map(|topic| topic.weights.iter().zip(&topic.counts));
+        let seen = weights.filter(|&(_, &count)| count > 0.0);
+        seen.for_each(|(&(term, _), _)| known.insert(term));
         let empty = DriftSums::new(topics.len(), collection.terms_total as usize);
         let of_group = DriftSums::new(topics.len(), vocabulary_size);
         Self {

@@ -26,6 +26,8 @@ pub struct ActiveDocuments {
 /// The draw of a round, and the process's documents that it took.
 struct Drawn {
     draw: Draw,
+    seed: u64,
+    round: u64,
     minibatch: Minibatch,
     /// Documents and tokens.
     length: [u64; 2],
@@ -84,7 +86,7 @@ impl ActiveDocuments {
         let takes = |&index: &u32| {
             let (influence, number) =
                 (self.influence(index as usize), self.numbers[index as usize]);
-            draw.takes(influence, seed, round, number)
+            draw.takes(influence, [seed, round, number])
         };
         let list = (0..self.numbers.len() as u32).filter(takes).collect();
         let minibatch = training.pick(list).expect("documents in memory");
@@ -102,6 +104,8 @@ impl ActiveDocuments {
         ];
         *self.drawn.write() = Some(Drawn {
             draw,
+            seed,
+            round,
             minibatch,
             length,
         });
@@ -125,7 +129,11 @@ impl ActiveDocuments {
 
     /// How often an assignment of a drawn document counts.
     pub(super) fn weight(&self, index: usize) -> u32 {
-        self.with_drawn(|drawn| drawn.draw.weight(self.influence(index)))
+        let number = self.numbers[index];
+        self.with_drawn(|drawn| {
+            let key = [drawn.seed, drawn.round, number];
+            drawn.draw.weight(self.influence(index), key)
+        })
     }
 }
 

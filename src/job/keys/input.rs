@@ -73,7 +73,7 @@ pub(super) const CORPUS: Section = rows! {
     labels: Text, Default(""), Later;
     /// The separator between the labels of a text; `""`: the text is one label.
     label_separator: Text, Default(","), Labelled, Later;
-    /// Labels that fewer documents have are dropped.
+    /// Labels that fewer documents with terms have are dropped.
     label_min_documents: Whole(1, COUNT), Default(1), Labelled, Later;
     /// MiB of uncompressed input that are parsed as one unit, which becomes one shard and one output part; `"auto"`
     /// derives it from the input's size.

@@ -1,5 +1,5 @@
 //! Which labels come together: topics over labels, and the prior that a document's labels have through
-//! them (Dependency-LDA; Rubin, Chambers, Smyth & Steyvers 2012; Papanikolaou 2017, §2.3).
+//! them (Dependency-LDA; Rubin, Chambers, Smyth & Steyvers 2012; Papanikolaou 2017, §2.4).
 //!
 //! A document has a mixture θ′ of T topics over labels, φ′. Its labels have the prior of Prior-LDA with
 //! the mixture's labels in the place of the collection's:

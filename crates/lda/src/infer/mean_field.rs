@@ -26,16 +26,13 @@ use super::label_topics::LabelTopics;
 use super::lanes::{add_scaled, dot};
 use super::search::check;
 use super::settings::InferSettings;
-use super::term_topics::TermTopics;
+use super::term_topics::{TermTopics, least_share};
 use super::{Bag, ImpossibleDraw};
 use crate::math::special::{digamma, exp};
 use crate::model::factors::{FactorTable, Row};
 
 /// How often a document's topics and its own α are estimated in turn.
 const TURNS: usize = 4;
-
-/// CVB0 forgets the topics that have a smaller share of a term.
-const LEAST_SHARE: f32 = 1e-3;
 
 /// Infers documents, one after the other, with the same buffers.
 #[derive(Clone, Debug, Default)]
@@ -245,6 +242,7 @@ impl MeanField {
     fn begin_term(&mut self, index: usize, topics: &TermTopics) -> Result<f32, ImpossibleDraw> {
         let (term, row, count) = self.terms[index];
         let everywhere = smoothing_mass(row, self.everywhere);
+        let least = least_share(row.is_whole(), self.alpha.len());
         let a = &mut self.dirichlet[..];
         let from = self.entries.len();
         let mut sum = 0.0;
@@ -263,7 +261,7 @@ impl MeanField {
         for place in 0..entries.len() {
             let mut entry = entries[place];
             entry.share *= ratio;
-            let (share, is_kept) = keep(entry.share);
+            let (share, is_kept) = keep(entry.share, least);
             kept += share;
             a[entry.topic as usize] += count * share;
             entries[length] = entry;
@@ -289,11 +287,12 @@ impl MeanField {
                 mass
             }));
             let everywhere = smoothing_mass(row, self.everywhere);
+            let least = least_share(row.is_whole(), self.alpha.len());
             let ratio = 1.0 / check(term, sum, everywhere, 0.0)?;
             let mut kept = 0.0;
             for (place, mass) in (from..*end).zip(&self.masses) {
                 let entry = entries[place];
-                let (share, is_kept) = keep(mass * ratio);
+                let (share, is_kept) = keep(mass * ratio, least);
                 let difference = count * (share - entry.share);
                 a[entry.topic as usize] += difference;
                 change += difference.abs();
@@ -339,10 +338,10 @@ fn smoothing_mass(row: Row, everywhere: f32) -> f32 {
     if row.is_whole() { 0.0 } else { everywhere }
 }
 
-/// A share, or 0 where it is too small to be kept; and 1, or 0. Written without a branch: which it
+/// A share, or 0 where it is less than the least to be kept; and 1, or 0. Written without a branch: which it
 /// is cannot be foreseen.
 #[inline(always)]
-fn keep(share: f32) -> (f32, usize) {
-    let is_kept = share >= LEAST_SHARE;
+fn keep(share: f32, least: f32) -> (f32, usize) {
+    let is_kept = share >= least;
     (if is_kept { share } else { 0.0 }, usize::from(is_kept))
 }

@@ -6,8 +6,17 @@
 
 use crate::model::factors::FactorTable;
 
-/// A topic stays if its share of α_k g_kw of the term is at least this.
-const LEAST_SHARE: f32 = 1e-3;
+/// The least share of a term that a topic must have to be kept.
+///
+/// Rows that are whole have no smoothing that stands for the rest: of K topics the largest share is at
+/// least 1 / K, and is always kept.
+pub(super) fn least_share(is_whole: bool, topic_count: usize) -> f32 {
+    const LEAST: f32 = 1e-3;
+    match is_whole {
+        true => LEAST.min(0.5 / topic_count as f32),
+        false => LEAST,
+    }
+}
 
 /// A topic of a term.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +47,7 @@ impl TermTopics {
                     Some(factors) => (factors, table.prior_mass(row)),
                     None => (sparse.weights, row.alpha_mass),
                 };
-                let least = LEAST_SHARE * mass;
+                let least = least_share(row.is_whole(), alpha.len()) * mass;
                 let entries = sparse.topics.iter().zip(weights);
                 let heavy = entries.filter(|(k, g)| alpha[usize::from(**k)] * **g >= least);
                 topics.extend(heavy.map(|(&topic, &weight)| TermTopic {

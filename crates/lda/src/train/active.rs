@@ -349,19 +349,23 @@ impl Draw {
     }
 
     /// Whether a document is drawn in a round.
-    pub fn takes(&self, influence: Influence, seed: u64, round: u64, document: u64) -> bool {
+    pub fn takes(&self, influence: Influence, [seed, round, document]: [u64; 3]) -> bool {
         hash_unit(seed, Stage::Draw, round, document) < self.probability(influence)
     }
 
     /// The weight by which a drawn document's counts are multiplied: S/D over π(d), in units of
     /// [`WEIGHT_UNIT`], so that the sum over a round's documents estimates
     /// S/D times that over all without bias (Horvitz & Thompson 1952); 1 where documents are not weighed.
-    pub fn weight(&self, influence: Influence) -> u32 {
+    /// It is rounded at random, by what is left of the number that decided the draw: of documents that are
+    /// drawn, that is uniform between 0 and π(d).
+    pub fn weight(&self, influence: Influence, [seed, round, document]: [u64; 3]) -> u32 {
         if !self.is_weighted {
             return 1;
         }
-        let weight = WEIGHT_UNIT * self.uniform / self.probability(influence);
-        weight.round_ties_even().clamp(1.0, LARGEST_WEIGHT) as u32
+        let probability = self.probability(influence);
+        let weight = WEIGHT_UNIT * self.uniform / probability;
+        let rounding = hash_unit(seed, Stage::Draw, round, document) / probability;
+        (weight + rounding).floor().min(LARGEST_WEIGHT) as u32
     }
 }
 

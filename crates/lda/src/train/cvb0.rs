@@ -9,7 +9,7 @@
 //! random (`units::spread`): n' are integers, and what leaves them is what has entered. Within a document n'_dk
 //! changes with every term; n'_kw and n'_k are those of the pass before, as where processors share documents
 //! (Newman, Asuncion, Smyth & Welling 2009). A document with labels has γ of its labels only (Papanikolaou
-//! 2017, §2.3). O(K) a distinct term, or O(labels), in loops over f32 of which a processor takes several at
+//! 2017, §2.4). O(K) a distinct term, or O(labels), in loops over f32 of which a processor takes several at
 //! once.
 
 use super::units::{FINE, TOKEN, spread};

@@ -140,17 +140,18 @@ pub fn start(
 }
 
 /// λ_kw ~ Gamma(100, 1/100), as Hoffman's program begins, less η: expected counts never tell equal
-/// topics apart. Part `part` of `part_count`.
+/// topics apart. Where η is above a half, λ_kw is larger by as much, so that something is left. Part `part` of `part_count`.
 pub(crate) fn random_parameters(
     seed: u64,
     eta: f64,
     [topics, terms]: [usize; 2],
     [part, part_count]: [usize; 2],
 ) -> Parameters {
+    let mean = (2.0 * eta).max(1.0);
     let row = |term: u32| {
         let mut stream = Stream::keyed(seed, Stage::Start, 0, u64::from(term));
         let draws = (0..topics as u32).map(move |topic| {
-            let value = (gamma(&mut stream, 100.0) / 100.0 - eta).max(0.0) as f32;
+            let value = (mean * gamma(&mut stream, 100.0) / 100.0 - eta).max(0.0) as f32;
             Entry { topic, value }
         });
         draws.filter(|entry| entry.value > 0.0)
@@ -281,6 +282,19 @@ mod tests {
         assert_eq!(counted(0.01), Ok([0.0, 3.0, 0.0, 0.0, 2.0]));
         let refused: Result<_, ImpossibleDraw> = counted(0.002);
         assert_eq!(refused.unwrap_err().term, 4);
+    }
+
+    #[test]
+    fn a_random_start_differs_by_topic_whatever_the_prior() {
+        for eta in [1e-6, 0.5, 2.0, 1e6] {
+            let parameters = random_parameters(7, eta, [TOPICS, 40], [0, 1]);
+            for term in 0..40 {
+                let row = parameters.row(term);
+                let values = |k: u32| row.iter().find(|e| e.topic == k).map(|e| e.value);
+                assert_eq!(row.len(), TOPICS, "{eta}");
+                assert_ne!(values(0), values(1), "{eta}");
+            }
+        }
     }
 
     #[test]

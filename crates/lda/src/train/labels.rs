@@ -1,5 +1,5 @@
 //! Documents with labels, one topic each: Labeled LDA (Ramage, Hall, Nallapati & Manning 2009) and Prior-LDA (Rubin,
-//! Chambers, Smyth & Steyvers 2012), as defined in Papanikolaou 2017, §2.3 and §6.
+//! Chambers, Smyth & Steyvers 2012), as defined in Papanikolaou 2017, §2.4 and §6.
 //!
 //! In training a document has the topics of its labels only
 //! ([`Sampler::restrict`](crate::infer::sampler::Sampler::restrict)); everything else is as without

@@ -18,9 +18,9 @@ pub fn place(seed: u64, document: u64) -> u64 {
 
 /// The place of a document in the order of a schedule:
 ///
-/// - sorted: the longest first; documents of one length in a random order;
+/// - sorted: the longest first; documents whose lengths differ by less than a hundredth in a random order;
 /// - influence: without replacement with p(d) ∝ Σ_w n_dw² (isLDA; Wahabzada & Kersting 2011, Eq. 3):
-///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006);
+///   ascending by E/p(d), with E exponential (Efraimidis & Spirakis 2006), to within a hundredth;
 /// - any other: random.
 ///
 /// After a warm start with another prior, the documents that are visited again come first, and both they
@@ -34,36 +34,43 @@ pub fn scheduled_place(
     if let Some(start) = warm_start.filter(|start| start.is_partial()) {
         return place(seed, document) >> 1 | u64::from(!start.revisits(bag)) << (u64::BITS - 1);
     }
-    let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
+    let within = hash(seed, Stage::Minibatch, 1, document);
     match schedule {
         DocumentSchedule::Sorted => {
             let tokens: f64 = bag.counts.iter().map(|&n| f64::from(n)).sum();
-            logarithmic(-ln(tokens + stream.uniform_positive()))
+            logarithmic(-ln(tokens.max(1.0)), within)
         }
         DocumentSchedule::Influence => {
             let squares = bag.counts.iter().map(|&n| f64::from(n) * f64::from(n));
+            let mut stream = Stream::keyed(seed, Stage::Minibatch, 0, document);
             let exponential = -ln(stream.uniform_positive());
-            logarithmic(ln(exponential.max(f64::MIN_POSITIVE)) - ln(squares.sum::<f64>().max(1.0)))
+            let influence = squares.sum::<f64>().max(1.0);
+            let order = ln(exponential.max(f64::MIN_POSITIVE)) - ln(influence);
+            logarithmic(order, within)
         }
         _ => place(seed, document),
     }
 }
 
-/// A place for the logarithm of a number: the order is kept, and [`CELLS`] tell numbers apart that
-/// differ by a hundredth.
-fn logarithmic(logarithm: f64) -> u64 {
+/// A place for the logarithm of a number: in its cell, which tells numbers apart that differ by a
+/// hundredth, where `random` says.
+fn logarithmic(logarithm: f64, random: u64) -> u64 {
     const LEAST: f64 = -36.0;
     const MOST: f64 = 4.0;
     let share = ((logarithm - LEAST) / (MOST - LEAST)).clamp(0.0, 1.0);
-    (share * (1u64 << 53) as f64).min((1u64 << 53) as f64 - 1.0) as u64 * (1 << 11)
+    let cell = ((share * CELLS as f64) as u64).min(CELLS as u64 - 1);
+    cell << WITHIN_BITS | random >> (u64::BITS - WITHIN_BITS)
 }
 
 /// Ranges of places, alike in size, that documents are counted in.
-pub const CELLS: usize = 1 << 12;
+pub const CELLS: usize = 1 << CELL_BITS;
+const CELL_BITS: u32 = 12;
+/// Bits of a place within its cell.
+const WITHIN_BITS: u32 = u64::BITS - CELL_BITS;
 
 /// The cell of a place.
 pub fn cell(place: u64) -> usize {
-    minibatch_at(place, CELLS as u64) as usize
+    (place >> WITHIN_BITS) as usize
 }
 
 /// Where minibatches begin and end.
@@ -71,15 +78,16 @@ pub fn cell(place: u64) -> usize {
 pub enum Deal {
     /// This many, each of the same range of places.
     Even(u64),
-    /// This many, and the one that each cell belongs to.
-    ByCell(u64, Vec<u32>),
+    /// This many, and the documents before each cell; of all documents, minibatches are ranges of the same
+    /// size, where those of a cell are taken to be spread evenly over it.
+    ByCell(u64, Vec<u64>),
     /// Minibatches that passes visit, and others; each of the same range of its half of the places.
     Partial(u64, u64),
 }
 
 impl Deal {
     /// The minibatches of `schedule`; where its documents are ordered, `in_cell` are in each cell, over all
-    /// workers, and minibatches are whole cells with about the same number of documents.
+    /// workers, and minibatches have about the same number of documents.
     pub fn new(schedule: &Schedule, in_cell: &[i64]) -> Self {
         let count = schedule.minibatch_count;
         if schedule.unvisited_count > 0 {
@@ -88,15 +96,12 @@ impl Deal {
         if !schedule.order().is_ordered() {
             return Self::Even(count);
         }
-        let all = in_cell.iter().sum::<i64>().max(1) as u128;
-        let mut before = 0;
-        let minibatch = |own: &i64| {
-            // That of the document in the middle of the cell.
-            let middle = (before + own / 2) as u128;
-            before += own;
-            (middle * u128::from(count) / all).min(u128::from(count) - 1) as u32
-        };
-        Self::ByCell(count, in_cell.iter().map(minibatch).collect())
+        let mut before = vec![0];
+        before.extend(in_cell.iter().scan(0, |sum, &own| {
+            *sum += own as u64;
+            Some(*sum)
+        }));
+        Self::ByCell(count, before)
     }
 
     /// Minibatches.
@@ -111,7 +116,13 @@ impl Deal {
     pub fn minibatch(&self, place: u64) -> u64 {
         match self {
             Self::Even(count) => minibatch_at(place, *count),
-            Self::ByCell(_, minibatches) => u64::from(minibatches[cell(place)]),
+            Self::ByCell(count, before) => {
+                let (cell, within) = (cell(place), place << CELL_BITS);
+                let [first, end] = [before[cell], before[cell + 1]].map(u128::from);
+                let all = u128::from(before[CELLS]).max(1);
+                let at = (first << u64::BITS) + (end - first) * u128::from(within);
+                minibatch_at((at / all) as u64, *count)
+            }
             Self::Partial(visited, others) => match place >> (u64::BITS - 1) {
                 0 => minibatch_at(place << 1, *visited),
                 _ => visited + minibatch_at(place << 1, *others),
@@ -183,13 +194,22 @@ mod tests {
         };
         for pair in minibatches.windows(2) {
             let (longer, shorter) = (lengths(&pair[0]), lengths(&pair[1]));
-            assert!(longer.iter().min() >= shorter.iter().max());
+            let [shortest, longest] = [longer.iter().min(), shorter.iter().max()];
+            let [shortest, longest] = [shortest, longest].map(|n| f64::from(*n.unwrap()));
+            assert!(shortest >= 0.99 * longest, "{shortest}, {longest}");
         }
         assert!(
             minibatches
                 .iter()
                 .all(|minibatch| minibatch.len().abs_diff(250) < 40)
         );
+    }
+
+    #[test]
+    fn documents_of_one_length_are_dealt_to_all_minibatches() {
+        let minibatches = dealt(DocumentSchedule::Sorted, &[500; 400], 20, 1);
+        let sizes: Vec<usize> = minibatches.iter().map(Vec::len).collect();
+        assert!(sizes.iter().all(|size| (5..40).contains(size)), "{sizes:?}");
     }
 
     /// The first document of a draw without replacement has the probability p(d): χ² over seeds.

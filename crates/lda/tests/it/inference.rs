@@ -1,5 +1,7 @@
 //! Inference: fast and reference forms agree, on random models of every density.
 
+use std::sync::Arc;
+
 use lda::estimate::Proportions;
 use lda::infer::inferrer::{Inferrer, Target};
 use lda::infer::project::{Projector, log_likelihood};
@@ -11,8 +13,9 @@ use lda::infer::{Bag, reference};
 use lda::math::random::{Stage, Stream};
 use lda::model::Priors;
 use lda::model::factors::{FactorTable, Factors};
-use lda::model::parameters::{GlobalStep, Parameters};
+use lda::model::parameters::{Entry, GlobalStep, Parameters};
 use lda::model::statistics::Assigned;
+use lda::tree::{Node, Tree};
 
 fn model(
     topics: usize,
@@ -380,5 +383,38 @@ fn naive_bayes_adds_up_probabilities() {
     let proportions = inferred(bag, (table, 30), Method::NaiveBayes, 1, 0.0);
     for (proportion, score) in proportions.iter().zip(scores) {
         assert!((f64::from(*proportion) - score / sum).abs() < 1e-6);
+    }
+}
+
+/// Under a tree every topic has a share of a term in its structures, however many topics there are.
+#[test]
+fn cvb0_infers_terms_of_a_tree_that_no_topic_has_met() {
+    let topics = 1200;
+    let node = Node {
+        name: "rare".to_owned(),
+        prior: 0.02,
+        leaf_prior: 100.0,
+        children: Vec::new(),
+        terms: vec![0, 1],
+    };
+    let priors = Priors {
+        alpha: vec![0.05; topics],
+        eta: 0.01,
+        exp_psi: false,
+        tree: Some(Arc::new(Tree::new(12, 0.01, &[node]).unwrap())),
+    };
+    let row = |term: u32| -> Vec<Entry> {
+        let topics = (0..topics as u32).filter(|topic| term > 1 && topic % 10 == term - 2);
+        topics.map(|topic| Entry { topic, value: 20.0 }).collect()
+    };
+    let parameters = Parameters::new(topics, 12, 0, 1).restore(1.0, vec![20.0; topics], row);
+    let factors = Factors::prepare(&parameters, &priors, |_| true, None);
+    let references = [&factors];
+    let table = FactorTable::new(&references);
+    for (terms, counts) in [(&[0][..], &[1][..]), (&[0, 1, 5], &[1, 2, 3])] {
+        let bag = Bag { terms, counts };
+        let proportions = inferred(bag, (table, 12), Method::Cvb0, 4, 0.0);
+        let sum: f32 = proportions.iter().sum();
+        assert!((sum - 1.0).abs() < 1e-4, "{sum}");
     }
 }

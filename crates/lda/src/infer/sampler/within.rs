@@ -1,5 +1,5 @@
 //! Sweeps over a document that may have some topics only: those of its labels (Labeled LDA; Ramage,
-//! Hall, Nallapati & Manning 2009; Papanikolaou 2017, §2.3). The plain loop over them: a document has
+//! Hall, Nallapati & Manning 2009; Papanikolaou 2017, §2.4). The plain loop over them: a document has
 //! a few labels, however many there are in all.
 
 use super::{Sampler, UNASSIGNED, is_few};

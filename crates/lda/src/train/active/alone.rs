@@ -40,15 +40,15 @@ impl ActiveBags {
         let draw = self.schedule.draw(&sums, length);
         let documents = (0..).zip(&self.influences);
         let taken = documents.filter(|&(index, &influence)| {
-            draw.takes(influence, seed, round, sample.document(index as usize))
+            draw.takes(influence, [seed, round, sample.document(index as usize)])
         });
         self.drawn = taken.map(|(index, _)| index).collect();
         self.draw = Some(draw);
     }
 
-    /// How often an assignment of a document counts.
-    pub(in crate::train) fn weight(&self, index: usize) -> u32 {
+    /// How often an assignment of a document counts; `key` is the seed, the round and the document.
+    pub(in crate::train) fn weight(&self, index: usize, key: [u64; 3]) -> u32 {
         let influence = self.influences[index];
-        self.draw.map_or(1, |draw| draw.weight(influence))
+        self.draw.map_or(1, |draw| draw.weight(influence, key))
     }
 }

@@ -159,7 +159,7 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
     let mut visits = vec![0u64; influences.len()];
     for round in 0..ROUNDS {
         for (document, &influence) in influences.iter().enumerate() {
-            visits[document] += u64::from(draw.takes(influence, 5, round, document as u64));
+            visits[document] += u64::from(draw.takes(influence, [5, round, document as u64]));
         }
     }
     // Each document's visits are binomial: the squares of 200 normal deviates, with mean 200 and
@@ -178,6 +178,7 @@ fn documents_are_drawn_as_often_as_their_probabilities_say() {
     assert!((mean - 12.0).abs() < 0.2, "{mean} documents a round");
 }
 
+/// Also that of a document which is so much longer than the others that its weight is below one unit.
 #[test]
 fn weighted_draws_estimate_the_sum_over_all_without_bias() {
     const ROUNDS: u64 = 20_000;
@@ -187,29 +188,32 @@ fn weighted_draws_estimate_the_sum_over_all_without_bias() {
         ..TrainSettings::default()
     };
     let schedule = ActiveSchedule::new(&settings, 1).unwrap();
-    let influences: Vec<Influence> = (0..50u32)
-        .map(|i| {
+    let alike = (0..50u32).map(|i| (4 + i % 9, i % 7)).collect();
+    let longest = (0..50u32).map(|i| if i == 0 { (400, 40) } else { (4, 3) });
+    let cases: [(Vec<(u32, u32)>, f64); 2] = [(alike, 10.0), (longest.collect(), 1.5)];
+    for (documents, length) in cases {
+        let first = |&(count, _): &(u32, u32)| {
             schedule.first(Bag {
                 terms: &[0],
-                counts: &[4 + i % 9],
+                counts: &[count],
             })
-        })
-        .collect();
-    let (length, documents) = (10.0, influences.len() as f64);
-    let draw = schedule.draw(&sums(&influences), length);
-    let value = |document: usize| (document % 7) as f64;
-    let mut estimate = 0.0;
-    for round in 0..ROUNDS {
-        for (document, &influence) in influences.iter().enumerate() {
-            if draw.takes(influence, 9, round, document as u64) {
-                estimate += value(document) * f64::from(draw.weight(influence));
+        };
+        let influences: Vec<Influence> = documents.iter().map(first).collect();
+        let draw = schedule.draw(&sums(&influences), length);
+        let mut estimate = 0.0;
+        for round in 0..ROUNDS {
+            for (number, (&influence, &(_, value))) in (0..).zip(influences.iter().zip(&documents))
+            {
+                let key = [9, round, number];
+                if draw.takes(influence, key) {
+                    estimate += f64::from(value) * f64::from(draw.weight(influence, key));
+                }
             }
         }
+        estimate *= documents.len() as f64 / length / WEIGHT_UNIT / ROUNDS as f64;
+        let sum: f64 = documents.iter().map(|&(_, value)| f64::from(value)).sum();
+        assert!((estimate / sum - 1.0).abs() < 0.02, "{estimate} for {sum}");
     }
-    estimate *= documents / length / WEIGHT_UNIT / ROUNDS as f64;
-    let sum: f64 = (0..influences.len()).map(value).sum();
-    // Weights are rounded to a sixteenth.
-    assert!((estimate / sum - 1.0).abs() < 0.02, "{estimate} for {sum}");
 }
 
 #[test]
