@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::CertificatesArgs;
-use super::{Exit, Failure};
+use super::{Exit, Failure, figures};
 use mesh::certificates::{file_name, make};
 use mesh::hosts::{host_of, parse};
 use store::Writer;
@@ -77,9 +77,10 @@ fn write_new(path: &Path, contents: &str, access: Access) -> io::Result<()> {
 
 /// How to use the certificates.
 fn usage(out: &Path, hosts: usize, days: u32) -> String {
+    let hosts = figures::counted(hosts as u64, "host");
     let out = out.display();
     format!(
-        "certificates for {hosts} hosts, valid for {days} days, in {out}\n\
+        "certificates for {hosts}, valid for {days} days, in {out}\n\
          Give each host ca.pem and its own .pem and .key, and start every process with\n  \
          --tls-ca {out}/ca.pem --tls-cert '{out}/{{host}}.pem' --tls-key '{out}/{{host}}.key'\n\
          where {{host}} is a placeholder: each process substitutes its own host of the host file.\n\

@@ -67,6 +67,7 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     }
     fit(result, &finished, &all)?;
     let text: String = all.iter().map(|one| format!("{one}\n")).collect();
+    write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     let mut template = template(args, &finished, &output, &list)?;
     template.say(format!(
         "The result in {}, corrected by the constraints in {}. Run it with: topicmill run {}",
@@ -78,7 +79,6 @@ pub(super) fn run(args: &ConstrainArgs) -> Result<(), Failure> {
     if !args.start.overwrite {
         refuse_other_job(&job)?;
     }
-    write_beside(&list, text.as_bytes(), args.start.overwrite)?;
     write_beside(&path, template.to_toml().as_bytes(), args.start.overwrite)?;
     start(job, path, args.start)
 }

@@ -60,6 +60,7 @@ exits!(CheckpointError {
 });
 
 exits!(CollectionError {
+    CollectionError::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Data,
     CollectionError::Read { .. } => Io,
     CollectionError::Format { .. } => Data,
 });

@@ -78,9 +78,9 @@ fn report(summary: &Summary, seconds: f64) -> String {
         bad => format!(" ({} of them invalid)", figures::grouped(bad)),
     };
     format!(
-        "{} documents{bad}, {} tokens, {per_second:.1} documents/s",
-        figures::grouped(summary.documents),
-        figures::grouped(summary.tokens),
+        "{}{bad}, {}, {per_second:.1} documents/s",
+        figures::counted(summary.documents, "document"),
+        figures::counted(summary.tokens, "token"),
     )
 }
 

@@ -31,12 +31,14 @@ pub(super) fn run(args: &ReportArgs) -> Result<(), Failure> {
 
 /// Refuses what is no result, and a result whose run has not ended.
 pub(super) fn check_finished(root: &Path) -> Result<(), Failure> {
-    if exists(&root.join(SUCCESS))? {
+    // An evaluation has none.
+    let has_collection = exists(&root.join("corpus"))?;
+    if has_collection && exists(&root.join(SUCCESS))? {
         return Ok(());
     }
     let path = root.display();
     let is_file = !is_remote(root) && root.is_file();
-    if is_file || check_ours(root).is_err() || !exists(&root.join("corpus"))? {
+    if is_file || check_ours(root).is_err() || !has_collection {
         let message = format!("{path}: not a result");
         return Err(Failure::message(Exit::Data, message)
             .help("pass the folder that the job names as `output.path`"));

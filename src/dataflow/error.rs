@@ -129,8 +129,15 @@ impl RunError {
             Self::Foreign(ForeignError::NoTerms { .. } | ForeignError::Absent { .. }) => {
                 exit::USAGE
             }
+            Self::Collection(CollectionError::Read { source, .. })
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                exit::DATA
+            }
             Self::VocabularyFile(VocabularyFileError::Io { .. })
             | Self::Collection(CollectionError::Read { .. })
+            | Self::Shard(ShardError::Io { .. })
+            | Self::Table(TableError::Io { .. })
             | Self::Synth(SynthError::Io { .. }) => exit::IO,
             Self::Input(_)
             | Self::VocabularyFile(_)
@@ -148,7 +155,8 @@ impl RunError {
             Self::Train(_) | Self::Project { .. } => exit::INTERNAL,
             Self::Left(_) => exit::INTERRUPTED,
             Self::Table(TableError::Locked { .. } | TableError::Lost { .. }) => exit::TEMPORARY,
-            Self::Shard(_) | Self::Checkpoint(_) | Self::Table(_) | Self::Io { .. } => exit::IO,
+            Self::Shard(_) | Self::Table(_) => exit::DATA,
+            Self::Checkpoint(_) | Self::Io { .. } => exit::IO,
         }
     }
 }

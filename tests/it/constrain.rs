@@ -169,6 +169,40 @@ fn a_warm_start_without_a_change_trains_all_documents_further() {
 }
 
 #[test]
+fn a_warm_start_with_the_same_tree_trains_all_documents_further() {
+    let ground = ground();
+    ground.succeed("run job.toml --quiet -w 2");
+    let more = "--set train.warm_start=out --set train.passes=4 --set output.path=further";
+    ground.succeed(&format!("run job.toml --quiet -w 2 {more}"));
+    let log = ground.table("further/training_log");
+    let seen = number(log.last().expect("rounds"), "documents_seen");
+    let documents = ground.table("further/documents").into_iter();
+    let sample = documents.filter(|row| row["split"] == "sample").count();
+    assert_eq!(seen, 4.0 * sample as f64);
+}
+
+#[test]
+fn words_that_are_apart_already_stay_where_they_are() {
+    let ground = finished();
+    let pairs = [
+        "money1, river1",
+        "river2, travel61",
+        "travel62, money2",
+        "travel63, river3",
+    ];
+    let mut command = vec!["constrain", "out", "--quiet"];
+    for pair in pairs {
+        command.extend(["--separate", pair]);
+    }
+    ground.succeed(&command[..]);
+    let [before, after] =
+        ["out", "out-constrained"].map(|out| ground.table(&format!("{out}/topic_terms")));
+    for word in pairs.iter().flat_map(|pair| pair.split(", ")) {
+        assert_eq!(topic_of(&before, word), topic_of(&after, word), "{word}");
+    }
+}
+
+#[test]
 fn what_cannot_be_corrected_is_refused() {
     let ground = finished();
     let denied = |flags: &[&str], code: i32, says: &str| {
@@ -239,7 +273,7 @@ fn what_cannot_be_started_from_is_refused() {
     run("--set model.topics=4", 65, "has 3 topics");
     ground.write("links.txt", "must: north, south\n");
     let other = "--set tree.file=links.txt --set model.seed=9";
-    run(other, 65, "must be of the same documents");
+    run(other, 65, "must have the same documents");
     run("--set train.warm_start=nowhere", 64, "nowhere");
     run("--set output.path=out --overwrite", 64, "another folder");
     assert!(

@@ -313,6 +313,43 @@ fn the_report_and_exports_name_topics_by_their_labels() {
     );
 }
 
+/// Documents of the sample that have no label are not trained on, and so not evaluated as if they were.
+#[test]
+fn an_evaluation_on_the_sample_is_on_what_was_trained_on() {
+    let ground = ground();
+    ground.succeed("run job.toml -w 2 --quiet");
+    let splits = ["sample", "projected"];
+    let documents = ground.table("out/documents").into_iter();
+    let mut sizes = [0; 2];
+    for row in documents.filter(|row| !row["top_topic"].is_empty()) {
+        if let Some(split) = splits.iter().position(|split| *split == row["split"]) {
+            sizes[split] += 1;
+        }
+    }
+    for (split, size) in splits.iter().zip(sizes) {
+        let sets =
+            format!("--set evaluate.split={split} --set evaluate.metrics=[\"left-to-right\"]");
+        ground.succeed(&format!(
+            "evaluate job.toml -w 2 --quiet {sets} --output {split}"
+        ));
+        assert_eq!(
+            ground.table(&format!("{split}/document_scores")).len(),
+            size
+        );
+    }
+    // Both count words in the documents that were trained on.
+    let figures = |out: &str| {
+        let rows = ground.table(&format!("{out}/evaluation")).into_iter();
+        let rows = rows.filter(|row| row["metric"] == "coherence_umass");
+        rows.map(|row| row["value"].clone()).collect::<Vec<_>>()
+    };
+    ground.succeed(
+        "evaluate job.toml -w 2 --quiet --set evaluate.metrics=[\"umass\"] --output umass",
+    );
+    assert!(!figures("out").is_empty());
+    assert_eq!(figures("umass"), figures("out"));
+}
+
 #[test]
 fn labels_outside_the_sample_are_counted() {
     let ground = ground();

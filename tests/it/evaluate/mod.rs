@@ -332,7 +332,11 @@ fn what_cannot_be_evaluated_is_told() {
     fs::write(place.path("four.txt"), "a\nb\nc\nd\n").unwrap();
     let small = ["--model", "small.npy"];
     let cases: [(&[&str], i32, &str); 10] = [
-        (&["--alpha", "absent.txt"], 64, "a file with one per topic"),
+        (
+            &["--alpha", "absent.txt"],
+            64,
+            "a text file with one per topic",
+        ),
         (&["--alpha", "1e300"], 64, "from 1e-10 to 1e10"),
         (
             &["--model", "other.txt"],
