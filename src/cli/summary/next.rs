@@ -60,7 +60,7 @@ fn duckdb_line(summary: &Summary) -> String {
     let query = if summary.project.is_some() || was_projected {
         format!(
             "select source_id, topic, weight from {} join {} using (doc_id) \
-             order by weight desc limit 20",
+             where rank = 1 order by weight desc limit 20",
             table("document_topics"),
             table("documents"),
         )
